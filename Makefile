@@ -1,0 +1,57 @@
+# make demo     everything set up, then a session with the language server, printed
+# make test     everything set up, then every check there is
+# make help     what else there is
+
+PYTHON ?= $(firstword $(foreach p,python3 python3.13 python3.12 python3.11 python3.10,$(shell \
+    $(p) -c 'import sys; sys.exit(not (3, 10) <= sys.version_info < (3, 14))' 2>/dev/null && echo $(p))))
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# With a Node.js of its own: without it pyright would look for one outside the package index.
+PYRIGHT := pyright[nodejs]
+N ?= 1000
+
+.PHONY: setup demo test lint unit bench-latency soak constraints clean help
+
+setup: $(READY)  ## the environment, in .venv
+
+$(READY): pyproject.toml constraints.txt
+	@test -n "$(PYTHON)" || { echo "polylsp needs Python 3.10 to 3.13: install one, or say make PYTHON=..." >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || \
+	    { echo "$(PYTHON) cannot make virtual environments: on Debian, apt-get install python3-venv" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]' '$(PYRIGHT)'
+	@touch $@
+
+demo: setup  ## a session with the language server on the samples
+	@$(BIN)/python -m tests.demo
+
+test: lint unit  ## every check there is
+
+lint: setup  ## style, types, layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
+	$(BIN)/pyright
+
+unit: setup  ## the tests
+	$(BIN)/python -m pytest -n 2 -rs
+
+bench-latency: setup  ## how long an editor waits
+	$(BIN)/python tests/bench/latency.py
+
+soak: setup  ## N random loop nests against the oracle: make soak N=20000
+	$(BIN)/python -m tests.oracle.soak --examples $(N)
+
+constraints: setup  ## newer versions of everything that setup installs
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
+	{ sed -n '/^#/p' constraints.txt; echo '$(PYRIGHT)' | $(BIN)/uv pip compile --quiet --universal \
+	    --python-version 3.10 --extra dev --no-header --no-annotate pyproject.toml -; } > constraints.new
+	mv constraints.new constraints.txt
+
+clean:  ## remove the environment and what tools left behind
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+help:
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 16

@@ -1,0 +1,1 @@
+"""Dependences, privatisation, reductions, schedules and verdicts, on isl."""

@@ -1,0 +1,134 @@
+"""Memory-based dependences: pairs of accesses to the same element, at least one a write, and the
+loops that carry them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polylsp.model.scop import Access, Memory, Scop, ScopStatement
+from polylsp.model.verdict import DependenceKind
+
+
+@dataclass(frozen=True, eq=False)
+class Conflict:
+    """`source` happens in an earlier iteration of the carrying loop than `sink`, at one element, in
+    the pairs of statement instances of `relation`. `certain`: each pair surely happens."""
+
+    source: Access
+    sink: Access
+    relation: isl.Map
+    certain: bool
+
+    @property
+    def kind(self) -> DependenceKind:
+        """Read after write, write after read, or write after write."""
+        if self.source.kind == "read":
+            return "anti"
+        return "flow" if self.sink.kind == "read" else "output"
+
+
+@dataclass
+class Conflicts:
+    """The conflicts of a nest, computed as they are asked for."""
+
+    scop: Scop
+    _same: dict[tuple[int, int], isl.Map] = field(default_factory=dict)
+    _by_memory: dict[str, list[Access]] = field(default_factory=dict)
+    _defined: dict[bool, isl.Set] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        groups: dict[str, list[Access]] = defaultdict(list)
+        for access in self.scop.accesses:
+            groups[access.memory.name].append(access)
+        self._by_memory = dict(groups)
+
+    def accesses(self, memory: Memory, ordinal: int) -> list[Access]:
+        """The accesses of a memory inside a loop, in source order."""
+        inside = self._by_memory[memory.name]
+        return [a for a in inside if ordinal in self.statement(a).loops]
+
+    def written_in(self, ordinal: int) -> list[Memory]:
+        """The memories that a loop writes."""
+        found = {
+            a.memory.name: a.memory
+            for a in self.scop.accesses
+            if a.kind == "write" and ordinal in self.statement(a).loops
+        }
+        return list(found.values())
+
+    def statement(self, access: Access) -> ScopStatement:
+        """The statement that an access belongs to."""
+        return self.scop.statements[access.statement]
+
+    def carried(self, memory: Memory, ordinal: int) -> Iterator[Conflict]:
+        """The conflicts on one memory that a loop carries."""
+        accesses = self.accesses(memory, ordinal)
+        for source in accesses:
+            for sink in accesses:
+                if source.kind == "read" and sink.kind == "read":
+                    continue
+                relation = self.order(self.same_element(source, sink), source, sink, ordinal)
+                if not relation.is_empty():
+                    yield Conflict(source, sink, relation, self.certain(source) and self.certain(sink))
+
+    def defined(self, hints: bool = False) -> isl.Set:
+        """The parameter values at which no access leaves its array, as C demands; with `hints`, of
+        parameters' outermost dimensions neither."""
+        if hints not in self._defined:
+            result = isl.Set("{ : }")
+            for access in self.scop.accesses:
+                if access.outside is not None and self.certain(access):
+                    result = result.subtract(access.outside(hints))
+            self._defined[hints] = result.coalesce()
+        return self._defined[hints]
+
+    def certain(self, access: Access) -> bool:
+        """Whether the access surely happens, at exactly the element stated."""
+        return access.exact and not self.statement(access).guards
+
+    def same_element(self, source: Access, sink: Access) -> isl.Map:
+        """Pairs of statement instances that access one element."""
+        key = (id(source), id(sink))
+        if key not in self._same:
+            self._same[key] = source.relation.apply_range(sink.relation.reverse())
+        return self._same[key]
+
+    def order(self, pairs: isl.Map, source: Access, sink: Access, ordinal: int) -> isl.Map:
+        """Of `pairs`, those in one iteration of the loops around loop `ordinal`, the first in an
+        earlier iteration of that loop than the second."""
+        depth = self.statement(source).loops.index(ordinal)
+        return earlier(same_iteration(pairs, depth), depth, self.scop.loops[ordinal].direction)
+
+
+def same_iteration(pairs: isl.Map, depth: int) -> isl.Map:
+    """Of `pairs`, those that agree in the first `depth` iterators."""
+    for k in range(depth):
+        pairs = pairs.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
+    return pairs
+
+
+def earlier(pairs: isl.Map, depth: int, direction: int) -> isl.Map:
+    """Of `pairs`, those whose first is earlier in the iterator at `depth`."""
+    order = pairs.order_lt if direction > 0 else pairs.order_gt
+    return order(isl.dim_type.in_, depth, isl.dim_type.out, depth)
+
+
+def before(pairs: isl.Map, source: ScopStatement, sink: ScopStatement, scop: Scop, shared: int) -> isl.Map:
+    """Of `pairs` that agree in the first `shared` iterators, those whose first instance runs before
+    the second."""
+    common = 0
+    while common < min(len(source.loops), len(sink.loops)) and source.loops[common] == sink.loops[common]:
+        common += 1
+    result = isl.Map.empty(pairs.get_space())
+    same = same_iteration(pairs, shared)
+    for depth in range(shared, common):
+        result = result.union(earlier(same, depth, scop.loops[source.loops[depth]].direction))
+        same = same.equate(isl.dim_type.in_, depth, isl.dim_type.out, depth)
+    if source.position[: common + 1] < sink.position[: common + 1]:
+        result = result.union(same)
+    return result

@@ -1,0 +1,138 @@
+"""What statements may change, read off their shape: a first, cheap look before symbolic values.
+
+Everything here is conservative and says nothing of iterations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polylsp.model.program import (
+    AddressOf,
+    Assign,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Declare,
+    Evaluate,
+    Expr,
+    If,
+    Index,
+    Jump,
+    Loop,
+    Place,
+    Read,
+    Select,
+    Statement,
+    Unary,
+    Unsupported,
+    Variable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """`scalars`: variables assigned as a whole (by unique name); `places`: other places written;
+    `calls`: calls that are not pure; `variables`: every variable named."""
+
+    scalars: frozenset[str]
+    places: tuple[Place, ...]
+    calls: tuple[Call, ...]
+    variables: frozenset[Variable]
+
+
+def effects(*blocks: Statement) -> Effects:
+    """The union of what the statements do, at any depth."""
+    scalars: set[str] = set()
+    places: list[Place] = []
+    calls: list[Call] = []
+    variables: set[Variable] = set()
+    for statement in walk(*blocks):
+        if isinstance(statement, Assign):
+            if statement.target.steps:
+                places.append(statement.target)
+            else:
+                scalars.add(statement.target.variable.name)
+            variables.add(statement.target.variable)
+        elif isinstance(statement, Declare):
+            scalars.add(statement.variable.name)
+        for expression in expressions(statement):
+            for node in subexpressions(expression):
+                if isinstance(node, Call) and not node.pure:
+                    calls.append(node)
+                elif isinstance(node, (Read, AddressOf)):
+                    variables.add(node.place.variable)
+    return Effects(frozenset(scalars), tuple(places), tuple(calls), frozenset(variables))
+
+
+def walk(*statements: Statement) -> Iterator[Statement]:
+    """Every statement, outermost first, in source order."""
+    for statement in statements:
+        yield statement
+        match statement:
+            case Block(inner):
+                yield from walk(*inner)
+            case If(_, then, otherwise, _):
+                yield from walk(then, otherwise)
+            case Loop():
+                yield from walk(statement.prologue, statement.body, statement.step)
+            case Unsupported(_, _, loops):
+                yield from walk(*loops)
+            case Assign() | Declare() | Evaluate() | Jump():
+                pass
+
+
+def expressions(statement: Statement) -> Iterator[Expr]:
+    """The expressions that a statement evaluates itself (not those of statements inside it)."""
+    match statement:
+        case Assign(target, _, value, _):
+            yield value
+            yield from subscripts(target)
+        case Evaluate(value, _):
+            yield value
+        case If(condition, _, _, _):
+            yield condition
+        case Loop():
+            if statement.condition is not None:
+                yield statement.condition
+        case Jump(_, _, value):
+            if value is not None:
+                yield value
+        case Declare() | Block() | Unsupported():
+            pass
+
+
+def subexpressions(expression: Expr) -> Iterator[Expr]:
+    """An expression and everything inside it, subscripts included."""
+    yield expression
+    match expression:
+        case Read(place):
+            children: tuple[Expr, ...] = tuple(subscripts(place))
+        case AddressOf(place):
+            children = tuple(subscripts(place))
+        case Unary(_, operand) | Cast(operand):
+            children = (operand,)
+        case Binary(_, left, right):
+            children = (left, right)
+        case Select(condition, then, otherwise):
+            children = (condition, then, otherwise)
+        case Call(_, arguments):
+            children = arguments
+        case _:
+            children = ()
+    for child in children:
+        yield from subexpressions(child)
+
+
+def subscripts(place: Place) -> Iterator[Expr]:
+    """The subscripts of a place."""
+    for step in place.steps:
+        if isinstance(step, Index):
+            yield step.subscript
+
+
+def loops_in(*statements: Statement) -> list[Loop]:
+    """Every loop, in source order."""
+    return [s for s in walk(*statements) if isinstance(s, Loop)]

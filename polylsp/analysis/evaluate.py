@@ -1,0 +1,466 @@
+"""Expressions to symbolic values, and conditions to formulas, at a point of the walk."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.analysis.effects import subexpressions
+from polylsp.analysis.paths import invariant_place, no_overlap, resolve_pointer
+from polylsp.analysis.scope import Scope, may_touch
+from polylsp.analysis.spelling import spell
+from polylsp.analysis.state import At, Opaque, PointerValue, Value
+from polylsp.analysis.value import (
+    FALSE,
+    ONE,
+    TRUE,
+    ZERO,
+    AllOf,
+    AnyOf,
+    Compare,
+    Condition,
+    NotAffineError,
+    Poly,
+    choice,
+    extremum,
+    floor_div,
+    is_affine,
+    negate,
+)
+from polylsp.model.program import (
+    AddressOf,
+    Binary,
+    Call,
+    Cast,
+    Constant,
+    Expr,
+    Integer,
+    Invariant,
+    Pointer,
+    Read,
+    Select,
+    Site,
+    Type,
+    Unary,
+    Variable,
+)
+from polylsp.model.rejection import Rejection
+from polylsp.model.verdict import Assumption
+
+
+def value_of(expression: Expr, scope: Scope) -> Value:
+    """What an integer or pointer expression is worth here; `Opaque` where that is not known."""
+    if isinstance(expression.type, Pointer):
+        return resolve_pointer(expression, scope, value_of)
+    if not isinstance(expression.type, Integer):
+        return _opaque(expression, scope)
+    try:
+        value = _structural(expression, scope)
+    except NotAffineError:
+        return _opaque(expression, scope)
+    if isinstance(value, Poly):
+        return value
+    return _parameter(expression, scope) or value
+
+
+def condition_of(expression: Expr, scope: Scope) -> tuple[Condition, Opaque | None]:
+    """What must hold for `expression` to be true, as far as it is affine; and, unless that is
+    the whole truth, what is not known."""
+    match expression:
+        case Binary("&&", left, right):
+            return _both(condition_of(left, scope), condition_of(right, scope))
+        case Binary("||" | "&&" | "<" | "<=" | ">" | ">=" | "==" | "!=") | Unary("!") | Constant():
+            exact = _exact(expression, scope)
+        case Cast(operand, Integer()) if isinstance(operand.type, Integer):
+            return condition_of(operand, scope)
+        case _:
+            exact = _truth(expression, scope)
+    if isinstance(exact, Opaque):
+        return TRUE, exact
+    return exact, None
+
+
+def _both(
+    left: tuple[Condition, Opaque | None], right: tuple[Condition, Opaque | None]
+) -> tuple[Condition, Opaque | None]:
+    return AllOf((left[0], right[0])), left[1] or right[1]
+
+
+def _exact(expression: Expr, scope: Scope) -> Condition | Opaque:
+    """The condition, if all of it is affine."""
+    match expression:
+        case Binary("&&" | "||" as operator, left, right):
+            parts = (_exact(left, scope), _exact(right, scope))
+            for part in parts:
+                if isinstance(part, Opaque):
+                    return _truth_parameter(expression, scope) or part
+            kept = tuple(p for p in parts if not isinstance(p, Opaque))
+            return AllOf(kept) if operator == "&&" else AnyOf(kept)
+        case Unary("!", operand):
+            inner = _exact(operand, scope)
+            return inner if isinstance(inner, Opaque) else negate(inner)
+        case Binary("<" | "<=" | ">" | ">=" | "==" | "!=" as operator, left, right):
+            return _comparison(expression, operator, left, right, scope)
+        case _:
+            return _truth(expression, scope)
+
+
+def _comparison(whole: Expr, operator: str, left: Expr, right: Expr, scope: Scope) -> Condition | Opaque:
+    if isinstance(left.type, Pointer) and isinstance(right.type, Pointer):
+        offsets = _same_array(value_of(left, scope), value_of(right, scope))
+        if offsets is not None:
+            return compare(operator, *offsets)
+    if isinstance(left.type, Integer) and isinstance(right.type, Integer):
+        a, b = value_of(left, scope), value_of(right, scope)
+        if isinstance(a, Poly) and isinstance(b, Poly):
+            return compare(operator, a, b)
+        known = _truth_parameter(whole, scope)
+        return known or (
+            a if isinstance(a, Opaque) else b if isinstance(b, Opaque) else _opaque(whole, scope)
+        )
+    return _truth_parameter(whole, scope) or _opaque(whole, scope)
+
+
+def _same_array(left: Value, right: Value) -> tuple[Poly, Poly] | None:
+    """The subscripts of two pointers into one array."""
+    if not isinstance(left, PointerValue) or not isinstance(right, PointerValue):
+        return None
+    if (left.base, left.steps[:-1]) != (right.base, right.steps[:-1]):
+        return None
+    a, b = left.steps[-1], right.steps[-1]
+    if isinstance(a, At) and isinstance(b, At) and isinstance(a.index, Poly) and isinstance(b.index, Poly):
+        return a.index, b.index
+    return None
+
+
+def compare(operator: str, left: Poly, right: Poly) -> Condition:
+    """`left operator right` as a condition; constants are folded."""
+    table = {
+        "<": (">=", right - left - 1),
+        "<=": (">=", right - left),
+        ">": (">=", left - right - 1),
+        ">=": (">=", left - right),
+        "==": ("==", left - right),
+        "!=": ("!=", left - right),
+    }
+    kind, value = table[operator]
+    constant = value.as_constant
+    if constant is not None:
+        holds = {">=": constant >= 0, "==": constant == 0, "!=": constant != 0}[kind]
+        return TRUE if holds else FALSE
+    return Compare(kind, value)  # type: ignore[arg-type]
+
+
+def _truth(expression: Expr, scope: Scope) -> Condition | Opaque:
+    """Whether a value is not zero."""
+    if isinstance(expression, Constant):
+        return TRUE if expression.value else FALSE
+    if isinstance(expression.type, Integer):
+        value = value_of(expression, scope)
+        return compare("!=", value, ZERO) if isinstance(value, Poly) else _as_opaque(value, expression, scope)
+    return _truth_parameter(expression, scope) or _opaque(expression, scope)
+
+
+def _truth_parameter(expression: Expr, scope: Scope) -> Condition | None:
+    """A condition that never changes while the nest runs: a parameter that is zero or not."""
+    symbol = _parameter(expression, scope)
+    return None if symbol is None else Compare("!=", symbol)
+
+
+def _structural(expression: Expr, scope: Scope) -> Value:
+    match expression:
+        case Constant(value):
+            return Poly.constant(int(value))
+        case Read(place):
+            return _read(expression, scope) if place.steps else _scalar(expression, place.variable, scope)
+        case Unary(operator, operand):
+            return _unary(expression, operator, operand, scope)
+        case Binary():
+            return _binary(expression, scope)
+        case Select(condition, then, otherwise):
+            return _select(expression, condition, then, otherwise, scope)
+        case Cast(operand, Integer() as to):
+            return _cast(expression, operand, to, scope)
+        case Call("abs" | "labs" | "llabs", (argument,)):
+            value = value_of(argument, scope)
+            return extremum("max", value, -value) if isinstance(value, Poly) else value
+        case Call():
+            return _called(expression, scope)
+        case Invariant() | AddressOf() | Cast():
+            return _opaque(expression, scope)
+
+
+def _called(call: Call, scope: Scope) -> Value:
+    """The value of a call of a function that only returns an expression of its parameters."""
+    summary = scope.calls.summaries.get(call.function)
+    if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
+        return _opaque(call, scope)
+    values = [value_of(a, scope) for a in call.arguments]
+    own = scope.environment
+    scope.environment = {v.name: x for v, x in zip(summary.parameters, values, strict=True)}
+    value = value_of(summary.returns, scope)
+    scope.environment = own
+    return value if isinstance(value, Poly) else _opaque(call, scope)
+
+
+def _scalar(expression: Expr, variable: Variable, scope: Scope) -> Value:
+    if variable.storage != "local" or variable.escapes:
+        _assume_untouched(variable, expression.type, scope)
+    value = scope.environment.get(variable.name)
+    if value is None:
+        return entry_value(variable, scope)
+    if isinstance(value, Opaque) and value.depth == 0:
+        return scope.parameters.computed((variable.name, value), variable.source_name, variable.type)
+    return value
+
+
+def entry_value(variable: Variable, scope: Scope) -> Poly:
+    """The parameter that stands for what an integer variable held when the function began. One that
+    is assigned leaves its plain name to a loop's dimension."""
+    name = variable.source_name
+    stem = f"{name}0" if variable.name in scope.effects.scalars else name
+    return scope.parameters.symbol(("entry", variable.name), name, variable.type, stem)
+
+
+def _assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
+    """A variable that some pointer could reach keeps its value only if that pointer does not."""
+    if variable.storage == "parameter" and not variable.escapes:
+        return
+    writer = may_touch(variable, of_type, scope.effects)
+    if writer is not None:
+        scope.assume(no_overlap(writer, variable.source_name))
+
+
+def _read(expression: Read, scope: Scope) -> Value:
+    return _opaque(expression, scope)
+
+
+def _unary(expression: Expr, operator: str, operand: Expr, scope: Scope) -> Value:
+    if operator == "!":
+        condition = _exact(operand, scope)
+        return condition if isinstance(condition, Opaque) else choice(condition, ZERO, ONE)
+    value = value_of(operand, scope)
+    if not isinstance(value, Poly):
+        return _as_opaque(value, expression, scope)
+    return wrapped(-value if operator == "-" else -value - 1, expression, scope)
+
+
+def _binary(expression: Binary, scope: Scope) -> Value:
+    operator = expression.operator
+    if operator in ("<", "<=", ">", ">=", "==", "!=", "&&", "||"):
+        condition = _exact(expression, scope)
+        return condition if isinstance(condition, Opaque) else choice(condition, ONE, ZERO)
+    left, right = value_of(expression.left, scope), value_of(expression.right, scope)
+    if not isinstance(left, Poly) or not isinstance(right, Poly):
+        return _as_opaque(left if not isinstance(left, Poly) else right, expression, scope)
+    result = _arithmetic(expression, left, right, scope)
+    return _opaque(expression, scope) if result is None else wrapped(result, expression, scope)
+
+
+def _arithmetic(expression: Binary, left: Poly, right: Poly, scope: Scope) -> Poly | None:
+    constant = right.as_constant
+    match expression.operator:
+        case "+":
+            return left + right
+        case "-":
+            return left - right
+        case "*":
+            return left * right
+        case "min" | "max" as kind:
+            return extremum(kind, left, right)
+        case "<<" if constant is not None and 0 <= constant < 63:
+            return left * (1 << constant)
+        case ">>" if constant is not None and 0 <= constant < 63:
+            return floor_div(left, 1 << constant)
+        case "&" if constant is not None and constant >= 0 and (constant & (constant + 1)) == 0:
+            return left - floor_div(left, constant + 1) * (constant + 1)
+        case "/" if constant:
+            return _quotient(left, constant, expression.floors, scope)
+        case "%" if constant:
+            return left - _quotient(left, abs(constant), expression.floors, scope) * abs(constant)
+        case _:
+            return None
+
+
+def _quotient(left: Poly, divisor: int, floors: bool, scope: Scope) -> Poly:
+    """Integer division by a constant: towards zero, or down if `floors`."""
+    if divisor < 0:
+        left, divisor = -left, -divisor
+    if floors or scope.never_negative(left):
+        return floor_div(left, divisor)
+    return choice(Compare(">=", left), floor_div(left, divisor), -floor_div(-left, divisor))
+
+
+def _select(expression: Expr, condition: Expr, then: Expr, otherwise: Expr, scope: Scope) -> Value:
+    test = _exact(condition, scope)
+    a, b = value_of(then, scope), value_of(otherwise, scope)
+    for part in (test, a, b):
+        if isinstance(part, (Opaque, PointerValue)):
+            return _as_opaque(part, expression, scope)
+    assert not isinstance(test, Opaque) and isinstance(a, Poly) and isinstance(b, Poly)
+    return choice(test, a, b)
+
+
+def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
+    if not isinstance(operand.type, Integer):
+        return _opaque(expression, scope)
+    value = value_of(operand, scope)
+    if not isinstance(value, Poly):
+        return _as_opaque(value, expression, scope)
+    if not to.signed:
+        return wrapped(value, expression, scope)
+    source = operand.type
+    if source.bits < to.bits or (source.bits == to.bits and source.signed):
+        return value
+    if value.symbols.isdisjoint(scope.dimensions) and not value.as_constant:
+        return _converted(value, expression, scope)
+    limit = Compare(">=", Poly.constant((1 << (to.bits - 1)) - 1) - value)
+    if not scope.always(limit) and source.bits > to.bits:
+        scope.assume(_fits(expression, to))
+    return value
+
+
+def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
+    """`value` as its type holds it: unsigned arithmetic is modulo a power of two. Values below
+    zero are wrapped exactly; that none is too large is assumed where it can't be shown."""
+    of_type = expression.type
+    assert isinstance(of_type, Integer)
+    if of_type.signed:
+        return value
+    size = 1 << of_type.bits
+    constant = value.as_constant
+    if constant is not None:
+        return Poly.constant(constant % size)
+    if not is_affine(value, frozenset(scope.dimensions)):
+        if of_type.bits < 64:
+            scope.assume(_fits(expression, of_type))
+        return value
+    if value.symbols.isdisjoint(scope.dimensions) and isinstance(expression, Cast):
+        return value if scope.never_negative(value) else _converted(value, expression, scope)
+    value = _unwrapped_above(value, expression, of_type, scope)
+    if scope.never_negative(value):
+        return value
+    scope.parameters.wrapping = True
+    return choice(Compare(">=", value), value, value + size)
+
+
+def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
+    """`value` with what is beyond the type's range wrapped, or assumed away. An object has less than
+    2**63 bytes, so 64-bit values are taken to be within range unless they surely are not."""
+    size = 1 << of_type.bits
+    if _stays_below(value, size, scope):
+        return value
+    if _stays_below(value, 2 * size, scope):
+        return choice(Compare(">=", value - size), value - size, value)
+    if _always_too_large(value, size, scope):
+        return value - floor_div(value, size) * size
+    if of_type.bits < 64:
+        scope.assume(_fits(expression, of_type))
+    return value
+
+
+def _always_too_large(value: Poly, size: int, scope: Scope) -> bool:
+    """Whether some iteration goes beyond the type whatever the parameters: then to assume otherwise
+    would be false."""
+    beyond = scope.active.intersect(scope.set_of(Compare(">=", value - size)))
+    return not beyond.is_empty() and bool(scope.active.params().is_subset(beyond.params()))
+
+
+def _converted(value: Poly, expression: Expr, scope: Scope) -> Poly:
+    """A value that is fixed in the nest, converted: a parameter of its own, tied to the value
+    where both are used."""
+    assert isinstance(expression.type, Integer)
+    result = scope.parameters.symbol(
+        ("converted", value, expression.type), spell(expression), expression.type
+    )
+    scope.parameters.ties[next(iter(result.symbols))] = (value, expression.type.bits, expression.type.signed)
+    return result
+
+
+def _stays_below(value: Poly, size: int, scope: Scope) -> bool:
+    """Whether `value < size`, given that unsigned parameters hold what their type can hold."""
+    limits: list[Condition] = []
+    known = {name for name in scope.active.get_var_names(isl.dim_type.param) if name}
+    for name in sorted(value.symbols | known):
+        of_type = scope.parameters.types.get(name)
+        if isinstance(of_type, Integer):
+            symbol = scope.parameters.symbol_named(name)
+            limits.append(Compare(">=", -symbol + ((1 << (of_type.bits - of_type.signed)) - 1)))
+            limits += [] if of_type.signed else [Compare(">=", symbol)]
+    limits += _iterator_limits(value, scope)
+    try:
+        too_large = scope.active.intersect(scope.set_of(AllOf((*limits, Compare(">=", value - size)))))
+    except Exception:
+        return False
+    return bool(too_large.is_empty())
+
+
+def _iterator_limits(value: Poly, scope: Scope) -> list[Condition]:
+    """An iterator of an integer type holds what its type can hold."""
+    bits = [(f.dimension, t) for f in scope.frames if isinstance(t := scope.types.get(f.dimension), Integer)]
+    named = [(name, t) for name, t in bits if name in value.symbols]
+    return [
+        Compare(">=", scope.parameters.symbol_named(n) * -1 + ((1 << (t.bits - t.signed)) - 1))
+        for n, t in named
+    ]
+
+
+def _fits(expression: Expr, of_type: Integer) -> Assumption:
+    text = spell(expression)
+    kind = f"{'' if of_type.signed else 'unsigned '}{of_type.bits}-bit integer"
+    article = "an" if kind[0] in "u8" else "a"
+    return Assumption("no-wrap", (text,), f"`{text}` fits in {article} {kind}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """The identity of a value that never changes while the nest runs."""
+
+    shape: Hashable
+
+
+def _parameter(expression: Expr, scope: Scope) -> Poly | None:
+    """The parameter that stands for an expression whose leaves never change in the nest."""
+    if isinstance(expression, Constant):
+        return None
+    leaves: list[Hashable] = []
+    for node in subexpressions(expression):
+        match node:
+            case Read(place):
+                key = invariant_place(place, scope, value_of)
+                if key is None:
+                    return None
+                leaves.append(key)
+            case AddressOf():
+                return None
+            case Call(_, _, pure):
+                if not pure:
+                    return None
+            case _:
+                pass
+    text = spell(expression)
+    return scope.parameters.symbol(_Key((text, tuple(leaves))), text, expression.type)
+
+
+def _opaque(expression: Expr, scope: Scope) -> Opaque:
+    """Nothing is known of the value, in any loop around."""
+    text = spell(expression)
+    return Opaque(
+        len(scope.frames),
+        Rejection(
+            "data-dependent-value",
+            expression.site,
+            f"the value of `{text}` is only known when the program runs",
+        ),
+    )
+
+
+def _as_opaque(value: object, expression: Expr, scope: Scope) -> Opaque:
+    return value if isinstance(value, Opaque) else _opaque(expression, scope)
+
+
+def site_of(expression: Expr) -> Site:
+    """Where an expression is spelled."""
+    return expression.site

@@ -1,0 +1,139 @@
+"""A lowered function to everything that is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from time import perf_counter
+
+from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.effects import effects, loops_in
+from polylsp.analysis.liveness import Live, live_after_loops
+from polylsp.analysis.nests import nest_facts
+from polylsp.analysis.regions import Cut, Nest, again, cut
+from polylsp.analysis.scalars import scalars_of
+from polylsp.analysis.summaries import Calls
+from polylsp.analysis.verdicts import verdict
+from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
+from polylsp.model.program import Function, Loop
+from polylsp.model.rejection import Rejection
+from polylsp.model.verdict import Parallel, Sequential, Unknown, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How much to find out: `schedules` asks for transforms and the models' text too; `operations`
+    are the isl operations that one nest may take."""
+
+    schedules: bool = True
+    operations: int = 2_000_000
+
+
+def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
+    """Verdicts of all loops of a function, and its nests."""
+    started = perf_counter()
+    loops = loops_in(function.body)
+    after = live_after_loops(function, calls.summaries)
+    live = frozenset(n for loop in loops for n in effects(loop).scalars & after[loop.ordinal])
+    found = budgeted(wanted.operations, lambda: cut(function, calls, live))
+    if isinstance(found, Exhausted):
+        found = Cut((), {loop.ordinal: _gave_up(loop) for loop in loops})
+    modelled = perf_counter()
+    known: dict[int, Verdict] = {o: Unknown(r) for o, r in found.refused.items()}
+    nests: list[NestFacts] = []
+    seconds = {"model": modelled - started, "dependences": 0.0, "schedule": 0.0}
+    for nest in found.nests:
+        began = perf_counter()
+        conflicts = Conflicts(nest.scop)
+        verdicts = _verdicts(nest, conflicts, after, calls, live, wanted)
+        known.update(verdicts)
+        decided = perf_counter()
+        nests.append(nest_facts(nest, conflicts, verdicts, wanted.schedules, wanted.operations))
+        seconds["dependences"] += decided - began
+        seconds["schedule"] += perf_counter() - decided
+    return FunctionFacts(
+        function.name,
+        function.name_site,
+        _all_facts(loops, known),
+        tuple(nests),
+        function.problems,
+        tuple(seconds.items()),
+    )
+
+
+def given_up(function: Function) -> FunctionFacts:
+    """What is said of a function on which the analysis was stopped before."""
+    loops = loops_in(function.body)
+    known: dict[int, Verdict] = {loop.ordinal: Unknown(_gave_up(loop)) for loop in loops}
+    found = _all_facts(loops, known)
+    return FunctionFacts(function.name, function.name_site, found, (), function.problems)
+
+
+def _verdicts(
+    nest: Nest, conflicts: Conflicts, after: dict[int, Live], calls: Calls, live: Live, wanted: Wanted
+) -> dict[int, Verdict]:
+    """Verdicts of a nest's loops; one that could not be decided is tried again alone, where what the
+    loops around it change is fixed."""
+    result: dict[int, Verdict] = {}
+    for ordinal in nest.scop.loops:
+        if isinstance(result.get(ordinal), (Parallel, Sequential)):
+            continue
+        own = _verdict(nest, conflicts, ordinal, after, wanted)
+        result[ordinal] = own if ordinal not in result or not isinstance(own, Unknown) else result[ordinal]
+        entry = nest.entries[ordinal]
+        if isinstance(own, Unknown) and entry.frames and own.rejection.code != "budget":
+            alone = budgeted(wanted.operations, lambda e=entry: again(e, nest.parameters, calls, live))
+            if isinstance(alone, Nest):
+                inner = _verdicts(alone, Conflicts(alone.scop), after, calls, live, wanted)
+                result.update(
+                    {o: v for o, v in inner.items() if o not in result or not isinstance(v, Unknown)}
+                )
+    return result
+
+
+def _verdict(
+    nest: Nest, conflicts: Conflicts, ordinal: int, after: dict[int, Live], wanted: Wanted
+) -> Verdict:
+    loop = nest.entries[ordinal].loop
+    in_memory = frozenset(a.memory.variable.name for a in nest.scop.accesses)
+    followed = frozenset(a.memory.variable.name for a in nest.scop.accesses if a.kind == "read")
+    scalars = scalars_of(loop, after[ordinal], in_memory, followed)
+    found = budgeted(wanted.operations, lambda: verdict(conflicts, ordinal, scalars))
+    return Unknown(_gave_up(loop)) if isinstance(found, Exhausted) else found
+
+
+def _gave_up(loop: Loop) -> Rejection:
+    text = "the analysis of this loop was given up because it took too long"
+    return Rejection("budget", loop.header, text, "raise `polylsp.max_operations`, or split the loop")
+
+
+def _all_facts(loops: list[Loop], known: dict[int, Verdict]) -> tuple[LoopFacts, ...]:
+    return tuple(_loop_facts(loop, loops, known) for loop in sorted(loops, key=lambda one: one.ordinal))
+
+
+def _loop_facts(loop: Loop, loops: list[Loop], known: dict[int, Verdict]) -> LoopFacts:
+    around = [o for o in loops if o is not loop and _encloses(o, loop)]
+    parent = max(around, key=lambda o: o.ordinal, default=None)
+    return LoopFacts(
+        loop.ordinal,
+        loop.kind,
+        loop.iterator,
+        len(around) + 1,
+        parent.ordinal if parent else 0,
+        loop.header,
+        loop.site,
+        known.get(loop.ordinal) or Unknown(_not_reached(loop)),
+    )
+
+
+def _encloses(outer: Loop, inner: Loop) -> bool:
+    return (
+        outer.site.first <= inner.site.first
+        and inner.site.last <= outer.site.last
+        and outer.ordinal < inner.ordinal
+    )
+
+
+def _not_reached(loop: Loop) -> Rejection:
+    text = "this loop stands in code that could not be analysed"
+    return Rejection("unsupported-statement", loop.header, text)

@@ -1,0 +1,146 @@
+"""Which variables may be read after each loop before they are assigned anew: backward liveness on
+the structured program. A write to a part of a variable does not end its life.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import effects, expressions, subexpressions, walk
+from polylsp.model.program import (
+    AddressOf,
+    Assign,
+    Block,
+    Call,
+    Cast,
+    Declare,
+    Evaluate,
+    Expr,
+    Function,
+    If,
+    Jump,
+    Loop,
+    Read,
+    Statement,
+    Unsupported,
+    Variable,
+)
+
+Live = frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Exits:
+    """What is live where a jump goes."""
+
+    at_return: Live
+    at_break: Live
+    at_continue: Live
+
+
+def live_after_loops(function: Function, summarised: Container[str]) -> dict[int, Live]:
+    """For each loop (ordinal) the unique names of the variables whose value may be needed after it;
+    functions in `summarised` do not keep the addresses that they are given."""
+    known = effects(function.body).variables | frozenset(function.parameters)
+    kept = _addresses_kept(function, summarised)
+    outliving = frozenset(v.name for v in known if _outlives(v, kept))
+    result: dict[int, Live] = {}
+    _before(function.body, outliving, _Exits(outliving, outliving, outliving), result)
+    return result
+
+
+def _outlives(variable: Variable, kept: frozenset[str]) -> bool:
+    """Whether what the variable holds can be seen without naming it."""
+    return (variable.escapes and variable.name in kept) or variable.storage in ("global", "static")
+
+
+def _addresses_kept(function: Function, summarised: Container[str]) -> frozenset[str]:
+    """The variables whose address goes elsewhere than into calls of summarised functions."""
+    every = Counter[str]()
+    given = Counter[str]()
+    for statement in walk(function.body):
+        for expression in expressions(statement):
+            for node in subexpressions(expression):
+                if isinstance(node, AddressOf):
+                    every[node.place.variable.name] += 1
+                elif isinstance(node, Call) and node.function in summarised:
+                    given.update(
+                        a.place.variable.name for a in map(_bare, node.arguments) if isinstance(a, AddressOf)
+                    )
+    return frozenset(name for name, count in every.items() if count > given[name])
+
+
+def _bare(expression: Expr) -> Expr:
+    while isinstance(expression, Cast):
+        expression = expression.operand
+    return expression
+
+
+def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:
+    match statement:
+        case Block(statements):
+            for inner in reversed(statements):
+                after = _before(inner, after, exits, result)
+            return after
+        case Assign(target, operator, value, _):
+            used = _used(value, *(s for s in expressions(statement)))
+            if target.steps or operator is not None:
+                return after | used | {target.variable.name}
+            return (after - {target.variable.name}) | used
+        case Declare(variable, _):
+            return after - {variable.name}
+        case Evaluate(value, _):
+            return after | _used(value)
+        case If(condition, then, otherwise, _):
+            return (
+                _before(then, after, exits, result)
+                | _before(otherwise, after, exits, result)
+                | _used(condition)
+            )
+        case Jump(kind, _, value):
+            target_live = {"break": exits.at_break, "continue": exits.at_continue, "return": exits.at_return}[
+                kind
+            ]
+            return target_live | (_used(value) if value is not None else frozenset())
+        case Unsupported(_, _, loops):
+            # Anything may be read there: whatever is mentioned elsewhere stays alive.
+            for loop in loops:
+                after = after | _loop(loop, after, exits, result)
+            return after | {"*"}
+        case Loop():
+            return _loop(statement, after, exits, result)
+
+
+def _loop(loop: Loop, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:
+    result[loop.ordinal] = result.get(loop.ordinal, frozenset()) | after
+    condition = _used(loop.condition) if loop.condition is not None else frozenset[str]()
+    head = after | condition
+    while True:
+        step = _before(loop.step, head, exits, result)
+        inner = _Exits(exits.at_return, after, step)
+        body = _before(loop.body, step, inner, result)
+        grown = head | _before(loop.prologue, body | condition | after, exits, result)
+        if grown == head:
+            return grown
+        head = grown
+
+
+def _used(*values: Expr) -> Live:
+    return frozenset(
+        node.place.variable.name
+        for value in values
+        for node in subexpressions(value)
+        if isinstance(node, (Read, AddressOf))
+    )
+
+
+def exposed_in(loop: Loop) -> Live:
+    """The variables that a round of the loop may read before it assigns them."""
+    nothing: Live = frozenset()
+    unused: dict[int, Live] = {}
+    step = _before(loop.step, nothing, _Exits(nothing, nothing, nothing), unused)
+    body = _before(loop.body, step, _Exits(nothing, nothing, step), unused)
+    tested = body | (_used(loop.condition) if loop.condition is not None else nothing)
+    return _before(loop.prologue, tested, _Exits(nothing, nothing, nothing), unused)

@@ -1,0 +1,281 @@
+"""Places and pointers to evaluated paths: which memory, by a base and the steps into it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+
+from polylsp.analysis.scope import Scope, element_of, may_touch
+from polylsp.analysis.state import ANYWHERE, At, Base, Member, Opaque, PointerValue, Value
+from polylsp.analysis.value import ZERO, Poly
+from polylsp.model.program import (
+    AddressOf,
+    Array,
+    Binary,
+    Cast,
+    Expr,
+    Field,
+    Floating,
+    Integer,
+    OtherType,
+    Place,
+    Pointer,
+    Read,
+    Site,
+    Struct,
+    Type,
+    Variable,
+)
+from polylsp.model.rejection import Rejection
+from polylsp.model.verdict import Assumption
+
+ValueOf = Callable[[Expr, Scope], Value]
+_SCALARS = (Integer, Floating, Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """Memory: steps from a base. `followed` are the numbers of the steps that follow a pointer found
+    in memory, apart from the base's own; `loose`: a pointer to a first row may go on beyond it."""
+
+    base: Base
+    steps: tuple[At | Member, ...]
+    followed: frozenset[int] = frozenset()
+    loose: bool = False
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        """The steps without their subscripts; paths of different shape name different objects."""
+        return tuple("[]" if isinstance(s, At) else f".{s.name}" for s in self.steps)
+
+    @property
+    def subscripts(self) -> tuple[Poly | Opaque, ...]:
+        """The subscripts, in order."""
+        return tuple(s.index for s in self.steps if isinstance(s, At))
+
+
+def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
+    """The memory that a place names here."""
+    of_type = place.variable.type
+    pointer = None
+    if place.steps and _is_pointer_like(place.variable):
+        pointer = pointer_in(place.variable, place.site, scope)
+        if isinstance(pointer, Opaque):
+            return pointer
+        steps = list(pointer.steps)
+        base = pointer.base
+    else:
+        steps, base = [], Base(place.variable.name, place.variable)
+    followed = set(pointer.followed) if pointer is not None else set[int]()
+    loose = False
+    for number, step in enumerate(place.steps):
+        if isinstance(of_type, Struct) and of_type.union:
+            steps.append(Member("*"))
+            break
+        if isinstance(step, Field):
+            steps.append(Member(step.name))
+            of_type = step.type
+            continue
+        index = value_of(step.subscript, scope)
+        if isinstance(index, PointerValue):
+            return _reinterpreted(place.site, place.variable, scope)
+        if number == 0 and pointer is not None:
+            steps[-1] = _shifted(steps[-1], index)
+            loose = _leaves_row(base, steps, scope, value_of)
+        else:
+            if isinstance(of_type, Pointer):
+                if _sets_pointers(scope):
+                    return _reinterpreted(place.site, place.variable, scope)
+                followed.add(len(steps))
+            steps.append(At(index))
+        of_type = element_of(of_type)
+    if is_scalar_storage(base) and steps and steps[0] == At(ZERO):
+        del steps[0]
+    return Path(base, tuple(steps), frozenset(followed), loose)
+
+
+def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:
+    """Where a pointer expression points."""
+    match expression:
+        case AddressOf(place):
+            if not place.steps and isinstance(place.variable.type, Pointer):
+                return PointerValue(Base(f"&{place.variable.name}", place.variable), (At(ZERO),))
+            path = resolve(place, scope, value_of)
+            if isinstance(path, Opaque):
+                return path
+            ends_in_element = bool(path.steps) and isinstance(path.steps[-1], At)
+            steps = path.steps if ends_in_element else (*path.steps, At(ZERO))
+            return PointerValue(path.base, steps, path.followed)
+        case Read(place) if not place.steps:
+            return pointer_in(place.variable, place.site, scope)
+        case Read(place):
+            return _loaded(place, scope, value_of)
+        case Binary("+" | "-" as operator, left, right) if isinstance(left.type, Pointer):
+            return _moved(left, right, 1 if operator == "+" else -1, scope, value_of)
+        case Binary("+", left, right) if isinstance(right.type, Pointer):
+            return _moved(right, left, 1, scope, value_of)
+        case Cast(operand, Pointer(to)) if isinstance(operand.type, Pointer):
+            inner = resolve_pointer(operand, scope, value_of)
+            same = _same_layout(operand.type.to, to) or _from_void(inner, operand.type.to, to)
+            return inner if same else _another_view(expression.site)
+        case _:
+            return _reinterpreted(expression.site, None, scope)
+
+
+def is_scalar_storage(base: Base) -> bool:
+    """Whether the base is a variable's own storage, not an array and not what a pointer leads to."""
+    return not base.fresh and (base.name.startswith("&") or isinstance(base.variable.type, _SCALARS))
+
+
+def _sets_pointers(scope: Scope) -> bool:
+    """Whether the nest changes pointers in memory, so that what they lead to changes."""
+    return any(isinstance(p.type, Pointer) for p in scope.effects.places)
+
+
+def _leaves_row(base: Base, steps: list[At | Member], scope: Scope, value_of: ValueOf) -> bool:
+    """Whether a pointer that was made from the start of an array may have left the first row."""
+    indices = [s.index for s in steps if isinstance(s, At)]
+    if len(indices) < 2 or len(indices) < len(steps) or any(i != ZERO for i in indices[:-1]):
+        return False
+    of_type: Type | None = base.variable.type
+    for _ in range(len(indices) - 1):
+        of_type = element_of(of_type)
+    extent = (
+        value_of(of_type.extent, scope) if isinstance(of_type, Array) and of_type.extent is not None else None
+    )
+    last = indices[-1]
+    if not isinstance(extent, Poly) or not isinstance(last, Poly):
+        return True
+    return not (scope.never_negative(last) and scope.never_negative(extent - last - 1))
+
+
+def pointer_in(variable: Variable, site: Site, scope: Scope) -> PointerValue | Opaque:
+    """Where a pointer variable, or an array parameter, points here."""
+    value = scope.environment.get(variable.name)
+    if isinstance(value, (PointerValue, Opaque)):
+        return value
+    return PointerValue(Base(variable.name, variable), (At(ZERO),))
+
+
+def invariant_place(place: Place, scope: Scope, value_of: ValueOf) -> Hashable | None:
+    """What tells the value of a place from others, if nothing in the nest can change it."""
+    if not place.steps:
+        return _invariant_variable(place.variable, scope)
+    if place.variable.name in scope.effects.scalars and not _is_pointer_like(place.variable):
+        return None
+    path = resolve(place, scope, value_of)
+    if isinstance(path, Opaque) or any(isinstance(s, Opaque) for s in path.subscripts):
+        return None
+    dimensions = frozenset(scope.dimensions)
+    subscripts = tuple(s for s in path.subscripts if isinstance(s, Poly))
+    if any(not s.symbols.isdisjoint(dimensions) for s in subscripts) or _written(place, scope):
+        return None
+    writer = may_touch(place.variable, place.type, scope.effects)
+    if writer is not None:
+        scope.assume(no_overlap(writer, path_text(path.base, path.shape)))
+    return (path.base.name, path.shape, subscripts)
+
+
+def no_overlap(first: str, second: str) -> Assumption:
+    """The assumption that what two spellings lead to does not overlap."""
+    a, b = sorted((first, second))
+    return Assumption("no-overlap", (a, b), f"`{a}` and `{b}` do not overlap")
+
+
+def path_text(base: Base, shape: tuple[str, ...]) -> str:
+    """The object as the user would name it: `a`, `p.x`, `p->x`."""
+    fields = "".join(s for s in shape if s != "[]")
+    if isinstance(base.variable.type, Pointer) and isinstance(base.variable.type.to, Struct) and fields:
+        fields = "->" + fields[1:]
+    return base.variable.source_name + fields
+
+
+def _invariant_variable(variable: Variable, scope: Scope) -> Hashable | None:
+    value = scope.environment.get(variable.name)
+    if isinstance(value, Opaque):
+        return None
+    if isinstance(value, Poly):
+        return ("value", value) if value.symbols.isdisjoint(scope.dimensions) else None
+    changed = variable.name in scope.effects.scalars
+    if value is None and changed and not isinstance(variable.type, Integer):
+        return None
+    if variable.storage != "parameter" or variable.escapes:
+        writer = may_touch(variable, variable.type, scope.effects)
+        if writer is not None:
+            scope.assume(no_overlap(writer, variable.source_name))
+    return ("entry", variable.name) if value is None else ("pointer", value)
+
+
+def _written(place: Place, scope: Scope) -> bool:
+    """Whether the nest writes a place of the same variable that may be this one."""
+    for other in scope.effects.places:
+        if other.variable.name == place.variable.name and not _differ_in_field(other, place):
+            return True
+    return False
+
+
+def _differ_in_field(left: Place, right: Place) -> bool:
+    """Whether two places of one variable are in different members of a structure."""
+    for a, b in zip(left.steps, right.steps, strict=False):
+        if isinstance(a, Field) and isinstance(b, Field) and a.name != b.name:
+            return True
+        if type(a) is not type(b):
+            return False
+    return False
+
+
+def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:
+    """A pointer read from memory: a row of `double **`, a pointer member."""
+    path = resolve(place, scope, value_of)
+    if isinstance(path, Opaque):
+        return path
+    if _written(place, scope):
+        return _reinterpreted(place.site, place.variable, scope)
+    return PointerValue(path.base, (*path.steps, At(ZERO)), path.followed | {len(path.steps)})
+
+
+def _moved(pointer: Expr, offset: Expr, sign: int, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:
+    start = resolve_pointer(pointer, scope, value_of)
+    by = value_of(offset, scope)
+    if isinstance(start, Opaque) or isinstance(by, PointerValue):
+        return start if isinstance(start, Opaque) else _reinterpreted(pointer.site, None, scope)
+    last = _shifted(start.steps[-1], by * sign if isinstance(by, Poly) else by)
+    return PointerValue(start.base, (*start.steps[:-1], last), start.followed)
+
+
+def _shifted(step: At | Member, by: Poly | Opaque) -> At:
+    assert isinstance(step, At)
+    if isinstance(step.index, Opaque):
+        return step
+    return At(by if isinstance(by, Opaque) else step.index + by)
+
+
+def _is_pointer_like(variable: Variable) -> bool:
+    if isinstance(variable.type, Pointer):
+        return True
+    return isinstance(variable.type, Array) and variable.storage == "parameter"
+
+
+def _from_void(pointer: PointerValue | Opaque, old: Type, new: Type) -> bool:
+    """A `void *` that is made into what it is, at its very start."""
+    if isinstance(pointer, Opaque):
+        return True
+    return (isinstance(old, OtherType) or isinstance(new, OtherType)) and pointer.steps[-1] == At(ZERO)
+
+
+def _same_layout(left: Type, right: Type) -> bool:
+    """Whether stepping through the two types counts the same elements."""
+    if left == right:
+        return True
+    return isinstance(left, Integer) and isinstance(right, Integer) and left.bits == right.bits
+
+
+def _another_view(site: Site) -> Opaque:
+    text = "this pointer sees memory as another type, so what is written may be anything the loop uses"
+    return Opaque(ANYWHERE, Rejection("may-alias", site, text, "use one type for the memory"))
+
+
+def _reinterpreted(site: Site, variable: Variable | None, scope: Scope) -> Opaque:
+    name = f"`{variable.source_name}`" if variable is not None else "this pointer"
+    text = f"where {name} points cannot be told"
+    return Opaque(ANYWHERE, Rejection("pointer-arithmetic", site, text, "index the array directly"))

@@ -1,0 +1,129 @@
+"""Which memories can have a copy per iteration: every read in an iteration finds what the same
+iteration wrote before (array privatization by data flow, after Feautrier 1988 and Tu and Padua 1993).
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polylsp.analysis.conflicts import Conflicts, before, same_iteration
+from polylsp.model.program import Array, Constant
+from polylsp.model.scop import Access, Guard, Memory, Scop, ScopStatement
+
+
+def covered_in_iteration(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+    """Whether each read of `memory` in the loop is preceded, in the same iteration of the loop and
+    whenever it runs, by a write of the element read."""
+    accesses = conflicts.accesses(memory, ordinal)
+    reads = [a for a in accesses if a.kind == "read"]
+    writes = [a for a in accesses if a.kind == "write" and a.exact]
+    return all(
+        _covered(conflicts, read, writes, conflicts.statement(read).loops.index(ordinal) + 1)
+        for read in reads
+    )
+
+
+def _covered(conflicts: Conflicts, read: Access, writes: list[Access], depth: int) -> bool:
+    """Whether writes in the same iteration of the outer `depth` loops precede all of `read`."""
+    scop, sink = conflicts.scop, conflicts.statement(read)
+    missing = read.relation
+    for write in writes:
+        source = conflicts.statement(write)
+        pairs = before(conflicts.same_element(write, read), source, sink, scop, depth)
+        pairs = surely_before(pairs, source, sink, scop)
+        if pairs is None or pairs.is_empty():
+            continue
+        # Elements read by instances that some earlier write of this access precedes: the write
+        # names one element for each instance, so it is enough to intersect with what it wrote.
+        reached = pairs.reverse().apply_range(write.relation)
+        missing = missing.subtract(reached)
+        if missing.is_empty():
+            return True
+    return bool(missing.is_empty())
+
+
+def surely_before(pairs: isl.Map, source: ScopStatement, sink: ScopStatement, scop: Scop) -> isl.Map | None:
+    """Of `pairs`, those in which the source surely runs if the sink does; `None` if that can't be."""
+    for guard in source.guards:
+        if guard not in sink.guards:
+            return None
+        pairs = _same_evaluation(pairs, guard, source, scop)
+    return pairs
+
+
+def _same_evaluation(pairs: isl.Map, guard: Guard, source: ScopStatement, scop: Scop) -> isl.Map:
+    if guard.kind == "if":
+        return same_iteration(pairs, guard.depth)
+    last = guard.depth - 1
+    pairs = same_iteration(pairs, last)
+    order = pairs.order_le if scop.loops[source.loops[last]].direction > 0 else pairs.order_ge
+    return order(isl.dim_type.in_, last, isl.dim_type.out, last)
+
+
+def never_exposed(conflicts: Conflicts, read: Access) -> bool:
+    """Whether each element that `read` reads was written before, in the nest and whenever it runs."""
+    accesses = [a for a in conflicts.scop.accesses if a.memory is read.memory]
+    writes = [a for a in accesses if a.kind == "write" and a.exact]
+    return _covered(conflicts, read, writes, 0)
+
+
+def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+    """Whether the last iteration of the loop surely writes each element that any iteration writes:
+    then what is left after the loop is that iteration's copy."""
+    if memory.dimensions > memory.scoped and not _writes_whole_object(conflicts, memory, ordinal):
+        return False
+    writes = [a for a in conflicts.accesses(memory, ordinal) if a.kind == "write"]
+    sure = [a for a in writes if conflicts.certain(a)]
+    scop = conflicts.scop
+    direction = scop.loops[ordinal].direction
+    everything = isl.UnionMap("{ }")
+    final = isl.UnionMap("{ }")
+    iterations = _iterations(conflicts, ordinal)
+    last = iterations.lexmax() if direction > 0 else iterations.lexmin()
+    for access in writes:
+        everything = everything.union(_by_outer(conflicts, access, ordinal, None).to_union_map())
+    for access in sure:
+        final = final.union(_by_outer(conflicts, access, ordinal, last).to_union_map())
+    return bool(everything.is_subset(final))
+
+
+def _iterations(conflicts: Conflicts, ordinal: int) -> isl.Map:
+    """`{ [outer iterators] -> [iterator] }` of the loop."""
+    domain = conflicts.scop.loops[ordinal].domain
+    depth = domain.dim(isl.dim_type.set) - 1
+    return isl.Map.from_domain(domain).move_dims(isl.dim_type.out, 0, isl.dim_type.in_, depth, 1)
+
+
+def _by_outer(conflicts: Conflicts, access: Access, ordinal: int, only: isl.Map | None) -> isl.Map:
+    """`{ [outer iterators] -> A[x] }`: what the access touches in one run of the loop, or in its last
+    iteration."""
+    statement = conflicts.statement(access)
+    depth = statement.loops.index(ordinal)
+    relation = access.relation
+    if only is not None:
+        chosen = isl.Set.universe(statement.domain.get_space())
+        wanted = only.wrap().flatten()
+        wanted = wanted.add_dims(isl.dim_type.set, statement.domain.dim(isl.dim_type.set) - depth - 1)
+        chosen = chosen.intersect(wanted.set_tuple_name(statement.name))
+        relation = relation.intersect_domain(chosen)
+    relation = relation.project_out(isl.dim_type.in_, depth, relation.dim(isl.dim_type.in_) - depth)
+    return relation.reset_tuple_id(isl.dim_type.in_) if relation.has_tuple_id(isl.dim_type.in_) else relation
+
+
+def _writes_whole_object(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+    """Whether some iteration surely writes all of an array: a copy of less would lose the rest."""
+    extents: list[int] = []
+    of_type = memory.variable.type
+    while isinstance(of_type, Array) and isinstance(of_type.extent, Constant):
+        extents.append(int(of_type.extent.value))
+        of_type = of_type.element
+    if isinstance(of_type, Array) or len(extents) != memory.dimensions - memory.scoped or memory.scoped:
+        return False
+    names = ", ".join(f"x{k}" for k in range(len(extents)))
+    bounds = " and ".join(f"0 <= x{k} < {n}" for k, n in enumerate(extents))
+    missing = isl.Set(f"{{ {memory.name}[{names}] : {bounds} }}")
+    missing = missing.intersect_params(conflicts.scop.loops[ordinal].domain.params())
+    for access in conflicts.accesses(memory, ordinal):
+        if access.kind == "write" and conflicts.certain(access):
+            missing = missing.subtract(access.relation.range())
+    return bool(missing.is_empty())

@@ -1,0 +1,86 @@
+"""What the walk of a region finds, before memory is given isl shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import islpy as isl
+
+from polylsp.analysis.paths import Path
+from polylsp.analysis.scope import Frame
+from polylsp.analysis.state import Environment
+from polylsp.analysis.value import Poly
+from polylsp.model.program import Loop, Site, Type, Variable
+from polylsp.model.rejection import Rejection
+from polylsp.model.scop import Guard
+from polylsp.model.verdict import Assumption, ReductionOperator
+
+
+@dataclass(frozen=True)
+class CallRegion:
+    """The elements that a call touches around the path of an argument: `{ [arguments] -> [x] }`, and
+    the arguments' values (`None` where not known)."""
+
+    elements: isl.Map
+    arguments: tuple[Poly | None, ...]
+
+
+@dataclass
+class RawAccess:
+    """An access by path. `exact`: it surely happens at that path when its statement runs. The
+    `region` of a call is added to the last subscripts; `where`, if given, holds the iterations of the
+    statement in which the access may happen; `extents` are the sizes of the dimensions of its
+    subscripts, where declared."""
+
+    path: Path
+    kind: Literal["read", "write"]
+    site: Site
+    type: Type
+    variable: Variable
+    text: str
+    exact: bool = True
+    update: ReductionOperator | None = None
+    region: CallRegion | None = None
+    where: isl.Set | None = None
+    extents: tuple[Poly | None, ...] = ()
+
+
+@dataclass
+class RawStatement:
+    """A statement with the loops around it and the iterations that reach it. `role` tells statements
+    of the source from tests of conditions and from points where two ways come together."""
+
+    frames: tuple[Frame, ...]
+    domain: isl.Set
+    guards: tuple[Guard, ...]
+    position: tuple[int, ...]
+    site: Site
+    accesses: list[RawAccess]
+    role: Literal["statement", "test", "join"] = "statement"
+
+
+@dataclass
+class LoopEntry:
+    """The state just before a loop, from which it can be walked again alone; `inherited` are assumptions
+    of loops around its nest."""
+
+    loop: Loop
+    environment: Environment
+    active: isl.Set
+    frames: tuple[Frame, ...]
+    inherited: tuple[Assumption, ...] = ()
+
+
+@dataclass
+class Region:
+    """The outcome of a walk. `declared` maps variables to the number of loops around their
+    scope; `lost_pointers`: something was accessed through a pointer that could not be followed;
+    `tainted`: why none of it can be decided."""
+
+    statements: list[RawStatement] = field(default_factory=list)
+    frames: dict[int, Frame] = field(default_factory=dict)
+    entries: dict[int, LoopEntry] = field(default_factory=dict)
+    declared: dict[str, int] = field(default_factory=dict)
+    lost_pointers: bool = False
+    tainted: list[Rejection] = field(default_factory=list)

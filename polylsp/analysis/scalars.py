@@ -1,0 +1,140 @@
+"""Scalars of a loop that are no memory in the model because they are known in closed form, or are
+pointers: iterators of inner loops, index temporaries, induction variables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.induction import additive, reads_only, steps
+from polylsp.analysis.liveness import Live, exposed_in
+from polylsp.analysis.spelling import spell
+from polylsp.model.program import Assign, Block, Declare, If, Integer, Loop, Pointer, Read, Variable
+from polylsp.model.rejection import Rejection
+from polylsp.model.verdict import Induction
+
+
+@dataclass(frozen=True)
+class LoopScalars:
+    """What becomes of such variables when the iterations of a loop run in any order. `counters` are
+    only added to, so that they are sums; `after` is what is live after the loop."""
+
+    private: frozenset[str]
+    lastprivate: frozenset[str]
+    inductions: tuple[Induction, ...]
+    counters: tuple[str, ...]
+    after: Live
+    iterator: str | None = None
+    obstacle: Rejection | None = None
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """The variables that have a copy per iteration because their closed form is known."""
+        return self.lastprivate | self.private | {self.iterator or ""}
+
+    def live(self, name: str) -> bool:
+        """Whether a variable (unique name) may be read after the loop."""
+        return name in self.after or "*" in self.after
+
+
+def scalars_of(loop: Loop, after: Live, in_memory: frozenset[str], followed: frozenset[str]) -> LoopScalars:
+    """Classify the integers and pointers that a loop assigns, apart from those declared in the loop
+    itself, and from those (unique names) that are not known in closed form, since the model has
+    reads of them as memory (`followed`); of others it may have writes (`in_memory`)."""
+    private: set[str] = set()
+    last: set[str] = set()
+    inductions: list[Induction] = []
+    counters: list[str] = []
+    obstacle: Rejection | None = None
+    local = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
+    changes = steps(loop)
+    exposed = exposed_in(loop)
+    for variable in _assigned(loop):
+        name, shown = variable.name, variable.source_name
+        if name in local or name in followed:
+            continue
+        live = name in after or "*" in after
+        parts = changes.get(name)
+        if shown == loop.iterator and parts:
+            last |= {shown} if live else set()
+            continue
+        if parts and isinstance(variable.type, Integer) and not _used(loop, variable) and live:
+            counters.append(shown)
+        elif parts and (_used(loop, variable) or live):
+            step = " + ".join(("-" if p.sign < 0 else "") + spell(p.amount) for p in parts)
+            inductions.append(Induction(shown, step))
+            (last if live else private).add(shown)
+        elif name not in in_memory:
+            (last if live else private).add(shown)
+            doubtful = live and not _surely_assigned(loop.body, variable)
+            if doubtful or (name in exposed and isinstance(variable.type, Pointer)):
+                obstacle = obstacle or _obstacle(loop, variable)
+    return LoopScalars(
+        frozenset(private),
+        frozenset(last),
+        tuple(inductions),
+        tuple(counters),
+        after,
+        loop.iterator,
+        obstacle,
+    )
+
+
+def _obstacle(loop: Loop, variable: Variable) -> Rejection:
+    name = variable.source_name
+    text = f"`{name}` is carried from one iteration to the next in a way that cannot be followed"
+    code = "pointer-arithmetic" if isinstance(variable.type, Pointer) else "data-dependent-value"
+    return Rejection(code, loop.header, text)
+
+
+def _assigned(loop: Loop) -> list[Variable]:
+    found = {
+        s.target.variable.name: s.target.variable
+        for s in walk(loop)
+        if isinstance(s, Assign)
+        and not s.target.steps
+        and isinstance(s.target.variable.type, (Integer, Pointer))
+    }
+    return list(found.values())
+
+
+def _used(loop: Loop, variable: Variable) -> bool:
+    """Whether the loop reads the variable other than to change it by a step."""
+    for statement in walk(loop):
+        own = isinstance(statement, Assign) and additive(statement) is not None
+        for expression in expressions(statement):
+            for node in subexpressions(expression):
+                if not isinstance(node, Read) or node.place.variable != variable:
+                    continue
+                if not (own and isinstance(statement, Assign) and reads_only(node, statement)):
+                    return True
+    return False
+
+
+def _surely_assigned(block: Block, variable: Variable) -> bool:
+    """Whether each run of the block assigns the variable."""
+    for statement in _unconditional(block):
+        if (
+            isinstance(statement, Assign)
+            and statement.target.variable == variable
+            and not statement.target.steps
+        ):
+            return True
+        if isinstance(statement, If) and all(
+            _surely_assigned(b, variable) for b in (statement.then, statement.otherwise)
+        ):
+            return True
+    return False
+
+
+def _unconditional(block: Block) -> Iterator[object]:
+    for statement in block.statements:
+        if isinstance(statement, Block):
+            yield from _unconditional(statement)
+        elif isinstance(statement, Loop):
+            # The iterator of an inner loop is assigned before it; its body may not run.
+            continue
+        else:
+            yield statement

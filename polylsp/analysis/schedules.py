@@ -1,0 +1,208 @@
+"""Which transform of a nest exposes parallelism that the source order does not."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polylsp.analysis.chains import binding, changes, loop_chain, spans
+from polylsp.analysis.components import components
+from polylsp.analysis.conflicts import Conflicts, before, same_iteration
+from polylsp.model.facts import Transform
+from polylsp.model.scop import Access, ScopStatement
+from polylsp.model.verdict import Parallel, Verdict
+
+Verdicts = dict[int, Verdict]
+
+
+def exposing_transform(conflicts: Conflicts, verdicts: Verdicts) -> Transform:
+    """`none` where the source order has parallelism for every statement, else the simplest transform
+    that gives some: interchange, distribution, skewing."""
+    scop = conflicts.scop
+    if any(loop.obstacles for loop in scop.loops.values()):
+        return Transform("none" if _has_parallelism(conflicts, verdicts) else "none-found")
+    chain = loop_chain(scop)
+    if not chain or isinstance(verdicts.get(chain[0]), Parallel):
+        return Transform("none" if _has_parallelism(conflicts, verdicts) else "none-found")
+    exposed = _interchange(conflicts, verdicts, chain)
+    if exposed is None and _has_parallelism(conflicts, verdicts):
+        return Transform("none")
+    return (
+        exposed
+        or _distribution(conflicts, verdicts, chain[0])
+        or _skewing(conflicts, verdicts, chain)
+        or Transform("none-found")
+    )
+
+
+def _has_parallelism(conflicts: Conflicts, verdicts: Verdicts) -> bool:
+    """Whether each statement that stands in a loop stands in a parallel one."""
+    inside = [s for s in conflicts.scop.statements if s.loops]
+    return bool(inside) and all(any(isinstance(verdicts.get(o), Parallel) for o in s.loops) for s in inside)
+
+
+def _interchange(conflicts: Conflicts, verdicts: Verdicts, chain: list[int]) -> Transform | None:
+    """A loop that no dependence changes can go outermost, and is parallel there."""
+    relevant = [c for o in chain for c in binding(conflicts, o, verdicts)]
+    for depth, ordinal in enumerate(chain[1:], 1):
+        if all(not spans(conflicts, c, depth) or not changes(c, depth) for c in relevant):
+            order = [ordinal, *(o for o in chain if o != ordinal)]
+            names = [conflicts.scop.loops[o].iterator for o in order]
+            sentence = f"`{names[0]}` outside, `{'`, `'.join(names[1:])}` inside"
+            return Transform("interchange", _schedule(conflicts, verdicts), sentence)
+    return None
+
+
+def _distribution(conflicts: Conflicts, verdicts: Verdicts, ordinal: int) -> Transform | None:
+    """The parts of a loop's body that do not feed each other in a cycle get loops of their own; that
+    helps if one of them is then free of carried dependences."""
+    groups = _body(conflicts, ordinal)
+    if len(groups) < 2:
+        return None
+    edges = _edges(conflicts, verdicts, ordinal, groups)
+    parts = components(range(len(groups)), edges)
+    free = [p for p in parts if len(p) == 1 and (p[0], p[0]) not in edges]
+    if len(parts) < 2 or not free:
+        return None
+    texts = [_written(conflicts, [groups[g] for g in part]) for part in parts]
+    sentence = ", then ".join(f"a loop for {t}" for t in texts if t)
+    return Transform("distribute", _schedule(conflicts, verdicts), sentence)
+
+
+def _body(conflicts: Conflicts, ordinal: int) -> list[list[ScopStatement]]:
+    """The statements of a loop by the part of its body that they stand in."""
+    groups: dict[int, list[ScopStatement]] = {}
+    for statement in conflicts.scop.statements:
+        if ordinal in statement.loops:
+            place = statement.position[statement.loops.index(ordinal) + 1]
+            groups.setdefault(place, []).append(statement)
+    return [groups[k] for k in sorted(groups)]
+
+
+def _edges(
+    conflicts: Conflicts, verdicts: Verdicts, ordinal: int, groups: list[list[ScopStatement]]
+) -> set[tuple[int, int]]:
+    """Which part must stay before which; parts that share a variable with a copy per iteration must
+    stay together."""
+    place = {s.name: k for k, group in enumerate(groups) for s in group}
+    edges: set[tuple[int, int]] = set()
+    for conflict in binding(conflicts, ordinal, verdicts):
+        source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)
+        edges.add((place[source.name], place[sink.name]))
+    inside = [a for a in conflicts.scop.accesses if ordinal in conflicts.statement(a).loops]
+    for first in inside:
+        for second in inside:
+            a, b = place[conflicts.statement(first).name], place[conflicts.statement(second).name]
+            if a >= b or first.memory is not second.memory or {first.kind, second.kind} == {"read"}:
+                continue
+            depth = conflicts.statement(first).loops.index(ordinal) + 1
+            if not same_iteration(conflicts.same_element(first, second), depth).is_empty():
+                edges |= {(a, b)} if first.memory.dimensions else {(a, b), (b, a)}
+    return edges
+
+
+def _written(conflicts: Conflicts, groups: list[list[ScopStatement]]) -> str:
+    names = {s.name for group in groups for s in group}
+    texts = [
+        a.text for a in conflicts.scop.accesses if a.kind == "write" and conflicts.statement(a).name in names
+    ]
+    return " and ".join(f"`{t}`" for t in dict.fromkeys(texts))
+
+
+def _skewing(conflicts: Conflicts, verdicts: Verdicts, chain: list[int]) -> Transform | None:
+    """A band of two or more permutable members has a parallel wavefront (Wolf and Lam 1991; Bondhugula
+    et al. 2008): isl's scheduler finds the band."""
+    if len(chain) < 2:
+        return None
+    found = _scheduled(conflicts, verdicts)
+    node = found.get_root().first_child() if found is not None else None
+    if found is None or node is None or node.get_type() != isl.schedule_node_type.band:
+        return None
+    size = node.band_n_member()
+    if size < 2 or not node.band_get_permutable():
+        return None
+    return Transform("skew", str(found), f"the wavefront {_wavefront(node, size, conflicts)}")
+
+
+def _wavefront(node: isl.ScheduleNode, size: int, conflicts: Conflicts) -> str:
+    """The sum of the members, in terms of the iterators of the first statement."""
+    partial = node.band_get_partial_schedule()
+    total = partial.get_union_pw_aff(0)
+    for k in range(1, size):
+        total = total.add(partial.get_union_pw_aff(k))
+    own = [s for s in conflicts.scop.statements if s.loops]
+    deepest = max(own, key=lambda s: len(s.loops))
+    pieces: list[isl.PwAff] = []
+    total.foreach_pw_aff(pieces.append)
+    for piece in pieces:
+        if piece.domain().get_tuple_name() == deepest.name:
+            names = [conflicts.scop.loops[o].iterator for o in deepest.loops]
+            return _linear(piece.get_pieces()[0][1], names)
+    return "of the outer loops"
+
+
+def _linear(aff: isl.Aff, names: list[str]) -> str:
+    parts: list[str] = []
+    for k, name in enumerate(names):
+        value = aff.get_coefficient_val(isl.dim_type.in_, k).to_python()
+        if value:
+            parts.append(name if value == 1 else f"{value} * {name}")
+    return " + ".join(parts) or "0"
+
+
+# --- isl's scheduler ---------------------------------------------------------------------
+
+
+def _schedule(conflicts: Conflicts, verdicts: Verdicts) -> str:
+    found = _scheduled(conflicts, verdicts)
+    return "" if found is None else str(found)
+
+
+def _scheduled(conflicts: Conflicts, verdicts: Verdicts) -> isl.Schedule | None:
+    """The Pluto-like schedule of the nest under the dependences that bind."""
+    domain = isl.UnionSet("{ }")
+    writing = {a.statement for a in conflicts.scop.accesses if a.kind == "write"}
+    for number, statement in enumerate(conflicts.scop.statements):
+        if number in writing:
+            domain = domain.union(statement.domain.to_union_set())
+    validity = _ordering(conflicts, verdicts)
+    constraints = isl.ScheduleConstraints.on_domain(domain)
+    constraints = constraints.set_validity(validity).set_coincidence(validity).set_proximity(validity)
+    try:
+        return constraints.compute_schedule()
+    except isl.Error as error:
+        # isl's scheduler gives up on some dependences that it cannot carry.
+        if "unable to carry" in str(error):
+            return None
+        raise
+
+
+def _ordering(conflicts: Conflicts, verdicts: Verdicts) -> isl.UnionMap:
+    """Pairs of instances that must stay in order. A variable with a copy per iteration orders only
+    within one."""
+    scop = conflicts.scop
+    copied = {
+        name
+        for verdict in verdicts.values()
+        if isinstance(verdict, Parallel)
+        for name in (*verdict.private, *verdict.lastprivate)
+    }
+    result = isl.UnionMap("{ }")
+    for first, second in _pairs(scop.accesses):
+        source, sink = conflicts.statement(first), conflicts.statement(second)
+        pairs = before(conflicts.same_element(first, second), source, sink, scop, 0)
+        if first.memory.variable.source_name in copied:
+            shared = sum(1 for a, b in zip(source.loops, sink.loops, strict=False) if a == b)
+            pairs = same_iteration(pairs, shared)
+        result = result.union(pairs.to_union_map())
+    return result.coalesce()
+
+
+def _pairs(accesses: tuple[Access, ...]) -> list[tuple[Access, Access]]:
+    return [
+        (a, b)
+        for a in accesses
+        for b in accesses
+        if a.memory is b.memory
+        and "write" in (a.kind, b.kind)
+        and not (a.update is not None and a.update == b.update)
+    ]

@@ -1,0 +1,183 @@
+"""The point that the symbolic walk of a nest has reached: loops around it, iterations that get
+there, what scalars hold, and what the nest may write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polylsp.analysis.effects import Effects
+from polylsp.analysis.spelling import spell_place
+from polylsp.analysis.state import Environment, Opaque, Parameters
+from polylsp.analysis.summaries import Calls
+from polylsp.analysis.value import (
+    AllOf,
+    Atom,
+    Compare,
+    Condition,
+    NotAffineError,
+    Notation,
+    Poly,
+    Symbol,
+    condition_symbols,
+    negate,
+)
+from polylsp.model.program import Array, Field, Floating, Index, Integer, Loop, Place, Pointer, Type, Variable
+from polylsp.model.rejection import Rejection
+from polylsp.model.scop import Guard
+from polylsp.model.verdict import Assumption
+
+
+@dataclass
+class Frame:
+    """One loop around the point. `dimension` is the isl name of its iterator, `step` what is added
+    to it each round; `domain` are its iterations and those around it; `obstacles` are reasons why
+    its verdict must stay unknown."""
+
+    loop: Loop
+    dimension: str
+    shown: str
+    step: int
+    domain: isl.Set | None = None
+    obstacles: list[Rejection] = field(default_factory=list)
+    assumptions: list[Assumption] = field(default_factory=list)
+
+
+@dataclass
+class Scope:
+    """Where the walk is. `active` holds the iterations of the frames that reach this point."""
+
+    parameters: Parameters
+    environment: Environment
+    effects: Effects
+    active: isl.Set
+    frames: list[Frame] = field(default_factory=list)
+    guards: tuple[Guard, ...] = ()
+    position: list[int] = field(default_factory=lambda: [0])
+    types: dict[str, Type] = field(default_factory=dict)
+    calls: Calls = field(default_factory=Calls)
+
+    @property
+    def dimensions(self) -> tuple[str, ...]:
+        """The isl names of the iterators around the point, outermost first."""
+        return tuple(f.dimension for f in self.frames)
+
+    def assume(self, assumption: Assumption) -> None:
+        """Let every loop around the point rest on `assumption`."""
+        for frame in self.frames:
+            if assumption not in frame.assumptions:
+                frame.assumptions.append(assumption)
+
+    def object_to(self, opaque: Opaque) -> None:
+        """Let every loop around an access through a pointer that is not known stay unknown."""
+        for frame in self.frames:
+            if opaque.rejection not in frame.obstacles:
+                frame.obstacles.append(opaque.rejection)
+
+    def where(self, condition: Condition) -> isl.Set:
+        """The active iterations at which `condition` holds. Raises NotAffineError."""
+        return self.active.intersect(self.set_of(AllOf((condition, *self.naturals(condition)))))
+
+    def set_of(self, condition: Condition) -> isl.Set:
+        """The iterations of the frames at which `condition` holds. Raises NotAffineError."""
+        return set_of(self.dimensions, condition, self.parameters)
+
+    def always(self, condition: Condition) -> bool:
+        """Whether `condition` holds at every active iteration (false where that can't be told)."""
+        try:
+            fails = self.set_of(AllOf((negate(condition), *self.naturals(condition))))
+        except NotAffineError:
+            return False
+        return bool(self.active.intersect(fails).is_empty())
+
+    def naturals(self, condition: Condition) -> list[Condition]:
+        """That the unsigned parameters in a condition are not negative."""
+        names = sorted(condition_symbols(condition))
+        return [Compare(">=", Poly.atom(Symbol(n))) for n in names if self._is_natural(n)]
+
+    def never_negative(self, value: Poly) -> bool:
+        """Whether `value >= 0` at every active iteration."""
+        if all(c >= 0 and all(self._known_natural(a) for a in m) for m, c in value.terms):
+            return True
+        return self.always(Compare(">=", value))
+
+    def _known_natural(self, atom: Atom) -> bool:
+        return isinstance(atom, Symbol) and self._is_natural(atom.name)
+
+    def _is_natural(self, name: str) -> bool:
+        of_type = self.parameters.types.get(name)
+        return isinstance(of_type, Integer) and not of_type.signed
+
+
+def set_of(dimensions: tuple[str, ...], condition: Condition, parameters: Parameters) -> isl.Set:
+    """`{ [dimensions] : condition }`, with what is known of the parameters' types."""
+    notation = Notation(frozenset(dimensions))
+    formula = notation.condition(condition)
+    return isl.Set(f"{header(notation, parameters)}{{ [{', '.join(dimensions)}] : {formula} }}")
+
+
+def header(notation: Notation, parameters: Parameters) -> str:
+    """The parameter list in front of an isl set; products are made known to the parameters."""
+    for name, factors in notation.products.items():
+        parameters.products[name] = factors
+        if name not in parameters.texts:
+            parameters.texts[name] = " * ".join(parameters.texts.get(f, f) for f in factors)
+            types = [parameters.types.get(f) for f in factors]
+            if all(isinstance(t, Integer) and not t.signed for t in types):
+                parameters.types[name] = Integer(64, False)
+    names = sorted(notation.parameters)
+    return f"[{', '.join(names)}] -> " if names else ""
+
+
+def may_touch(variable: Variable, reached: Type, effects: Effects) -> str | None:
+    """The spelling of a pointer through which the nest may write the memory of `variable`, whose
+    elements have type `reached`; C's rules on types are believed."""
+    exposed = variable.escapes or variable.storage in ("global", "static", "parameter")
+    if not exposed:
+        return None
+    for place in effects.places:
+        pointer = _pointer_followed(place)
+        other = place.variable.name != variable.name or len(pointer) > len(place.variable.source_name)
+        if pointer and other and may_alias_types(place.type, reached):
+            return pointer
+    return None
+
+
+def _pointer_followed(place: Place) -> str:
+    """The last pointer on the way to a place, as it is spelled; empty if there is none."""
+    found = ""
+    of_type: Type | None = place.variable.type
+    if isinstance(of_type, Pointer) or place.variable.storage == "parameter":
+        found = place.variable.source_name
+    for number, step in enumerate(place.steps):
+        if isinstance(step, Index) and number > 0 and isinstance(of_type, Pointer):
+            found = spell_place(Place(place.variable, place.steps[:number], place.type, place.site))
+        of_type = step.type if isinstance(step, Field) else element_of(of_type)
+    return found
+
+
+def element_of(of_type: Type | None) -> Type | None:
+    """What the elements of an array, or of what a pointer points at, are."""
+    if isinstance(of_type, Pointer):
+        return of_type.to
+    return of_type.element if isinstance(of_type, Array) else None
+
+
+def may_alias_types(left: Type, right: Type) -> bool:
+    """Whether C lets an lvalue of one type touch an object of the other."""
+    if _is_character(left) or _is_character(right):
+        return True
+    if isinstance(left, Integer) and isinstance(right, Integer):
+        return left.bits == right.bits
+    if isinstance(left, Floating) and isinstance(right, Floating):
+        return left.bits == right.bits
+    if isinstance(left, Pointer) and isinstance(right, Pointer):
+        return True
+    scalar = (Integer, Floating, Pointer)
+    return not (isinstance(left, scalar) and isinstance(right, scalar))
+
+
+def _is_character(of_type: Type) -> bool:
+    return isinstance(of_type, Integer) and of_type.bits == 8

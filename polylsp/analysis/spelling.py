@@ -1,0 +1,84 @@
+"""Expressions as text, for names of parameters and for messages."""
+
+from __future__ import annotations
+
+from polylsp.model.program import (
+    AddressOf,
+    Binary,
+    Call,
+    Cast,
+    Constant,
+    Expr,
+    Field,
+    Index,
+    Invariant,
+    Place,
+    Pointer,
+    Read,
+    Select,
+    Unary,
+)
+
+_PRECEDENCE = {
+    "*": 10, "/": 10, "%": 10, "+": 9, "-": 9, "<<": 8, ">>": 8, "<": 7, "<=": 7, ">": 7, ">=": 7,
+    "==": 6, "!=": 6, "&": 5, "^": 4, "|": 3, "&&": 2, "||": 1,
+}  # fmt: skip
+
+
+def spell(expression: Expr, around: int = 0) -> str:
+    """An expression in C's notation, with the fewest parentheses; conversions are left out."""
+    match expression:
+        case Constant(value):
+            return str(value)
+        case Invariant(text):
+            return text
+        case Read(place):
+            return spell_place(place)
+        case AddressOf(place):
+            return _address(place)
+        case Unary(operator, operand):
+            return f"{operator}{spell(operand, 11)}"
+        case Cast(operand):
+            return spell(operand, around)
+        case Select(condition, then, otherwise):
+            return f"({spell(condition)} ? {spell(then)} : {spell(otherwise)})"
+        case Call(function, arguments):
+            return f"{function}({', '.join(spell(a) for a in arguments)})"
+        case Binary("min" | "max" as operator, left, right):
+            return f"{operator}({spell(left)}, {spell(right)})"
+        case Binary(operator, left, right):
+            own = _PRECEDENCE[operator]
+            text = f"{spell(left, own)} {operator} {spell(right, own + 1)}"
+            return f"({text})" if own < around else text
+
+
+def spell_place(place: Place) -> str:
+    """A place in C's notation."""
+    text = place.variable.source_name
+    steps = list(place.steps)
+    of_type = place.variable.type
+    for position, step in enumerate(steps):
+        if isinstance(step, Field):
+            text += f".{step.name}"
+        elif _is_arrow(of_type, step, steps[position + 1 :]):
+            text = f"{text}->"
+        elif position == 0 and isinstance(of_type, Pointer) and _is_zero(step) and len(steps) == 1:
+            text = f"*{text}"
+        else:
+            text = f"{text}[{spell(step.subscript)}]"
+        of_type = place.type
+    return text.replace("->.", "->")
+
+
+def _is_arrow(of_type: object, step: Index, rest: list[Index | Field]) -> bool:
+    return isinstance(of_type, Pointer) and _is_zero(step) and bool(rest) and isinstance(rest[0], Field)
+
+
+def _is_zero(step: Index) -> bool:
+    return isinstance(step.subscript, Constant) and step.subscript.value == 0
+
+
+def _address(place: Place) -> str:
+    if place.steps and isinstance(place.steps[-1], Index) and _is_zero(place.steps[-1]):
+        return spell_place(Place(place.variable, place.steps[:-1], place.type, place.site))
+    return f"&{spell_place(place)}"

@@ -1,0 +1,128 @@
+"""What the symbolic walk knows at a point of a function: values of scalars, where pointers point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Union
+
+from polylsp.analysis.value import Poly, Symbol
+from polylsp.model.program import Type, Variable
+from polylsp.model.rejection import Rejection
+
+ANYWHERE = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value that is not known symbolically. It is fixed inside loops deeper than `depth` (the
+    number of loops of the nest around the point where it arose); `ANYWHERE` for a pointer that is
+    known to lead into memory that has another name too."""
+
+    depth: int
+    rejection: Rejection
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The start of a path to memory: a variable, or (`fresh`) an allocation made for it."""
+
+    name: str
+    variable: Variable
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A step of an evaluated path: an element."""
+
+    index: Poly | Opaque
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A step of an evaluated path: a field."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class PointerValue:
+    """A pointer: it points at the element that the steps, the last of them an `At`, lead to.
+    `followed` are the numbers of the steps that follow a pointer found in memory."""
+
+    base: Base
+    steps: tuple[At | Member, ...]
+    followed: frozenset[int] = frozenset()
+
+
+Value = Union[Poly, PointerValue, Opaque]
+Environment = dict[str, Value]
+
+
+@dataclass
+class Parameters:
+    """The parameters of a function's nests: their isl names, spelling and types; `wrapping`:
+    some unsigned value may wrap around, so that their limits matter; `ties` are the
+    values of which some parameters are conversions, to how many bits, and whether signed; `derived` are
+    parameters for values that were computed, `products` those for products of others."""
+
+    texts: dict[str, str] = field(default_factory=dict)
+    types: dict[str, Type] = field(default_factory=dict)
+    dimensions: set[str] = field(default_factory=set)
+    wrapping: bool = False
+    derived: set[str] = field(default_factory=set)
+    products: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    ties: dict[str, tuple[Poly, int, bool]] = field(default_factory=dict)
+    _by_key: dict[Hashable, str] = field(default_factory=dict)
+
+    def computed(self, key: Hashable, text: str, of_type: Type, stem: str = "") -> Poly:
+        """As `symbol`, for a value that is no input of the function but was computed in it."""
+        result = self.symbol(key, text, of_type, stem)
+        self.derived |= result.symbols
+        return result
+
+    def symbol(self, key: Hashable, text: str, of_type: Type, stem: str = "") -> Poly:
+        """The parameter that stands for the value `key`, spelled `text`; its isl name is close to
+        `stem`, or to the spelling."""
+        name = self._by_key.get(key)
+        if name is None:
+            name = self.fresh_name(stem or text)
+            self._by_key[key] = name
+            self.texts[name] = text
+            self.types[name] = of_type
+        return Poly.atom(Symbol(name))
+
+    @staticmethod
+    def symbol_named(name: str) -> Poly:
+        """The symbol of that isl name."""
+        return Poly.atom(Symbol(name))
+
+    def fresh_name(self, text: str) -> str:
+        """A name for a parameter that isl accepts, close to `text`, not used yet."""
+        name = _first_free(text, lambda n: n in self.texts or n in self.dimensions)
+        self.texts[name] = text
+        return name
+
+    def dimension_name(self, text: str, around: tuple[str, ...]) -> str:
+        """A name for an iterator inside those `around`; loops side by side may share it."""
+        name = _first_free(text, lambda n: n in self.texts or n in around)
+        self.dimensions.add(name)
+        return name
+
+
+def _first_free(text: str, taken: Callable[[str], bool]) -> str:
+    stem = re.sub(r"\W+", "_", text).strip("_") or "value"
+    if stem[0].isdigit() or stem in _RESERVED:
+        stem = f"v_{stem}"
+    name, count = stem, 1
+    while taken(name):
+        count += 1
+        name = f"{stem}_{count}"
+    return name
+
+
+# Words of isl's notation, which cannot name a parameter or a dimension.
+_WORDS = "and or not exists implies floor ceil ceild floord mod min max true false infty infinity NaN rat div"
+_RESERVED = frozenset(_WORDS.split(" "))

@@ -1,0 +1,61 @@
+"""The summary of a function: what a call of it does to memory, as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from polylsp.model.program import Expr, Type, Variable
+from polylsp.model.verdict import Assumption
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryAccess:
+    """What one call touches through its parameter number `parameter`, or (-1) of the global
+    `variable`: the elements that lie at `region`, isl text `{ [integer arguments] -> [x] }`, along a
+    path of that `shape`. `exact`: exactly these, and surely."""
+
+    parameter: int
+    variable: Variable
+    shape: tuple[str, ...]
+    kind: Literal["read", "write"]
+    type: Type
+    region: str
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a call of a function does. `integers` are the numbers of its integer parameters, whose
+    values the regions are about; `returns`, if not `None`, is its value in terms of its parameters.
+    Equal keys, equal summaries."""
+
+    name: str
+    key: str
+    parameters: tuple[Variable, ...]
+    integers: tuple[int, ...]
+    accesses: tuple[SummaryAccess, ...]
+    returns: Expr | None
+    assumptions: tuple[Assumption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoSummary:
+    """Why a function of the file cannot be summarised."""
+
+    name: str
+    reason: str
+
+    @property
+    def key(self) -> str:
+        """Equal keys, equal reasons."""
+        return f"-{self.name} {self.reason}"
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The summaries at hand, by function name, and for other functions of the file why there is none."""
+
+    summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
+    refused: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -1,0 +1,401 @@
+"""Symbolic integers: what a scalar holds, as a polynomial over symbols and a few quasi-affine
+atoms (floor division, minimum, maximum, a choice), and conditions on them.
+
+A symbol is a loop iterator or a parameter (a value that is fixed while a nest runs). isl wants
+affine expressions; the polynomial form keeps `i*n + j` whole until it is delinearised, and lets
+equal values be recognised by comparing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, Union
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A named integer."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """`floor(dividend / divisor)`, the divisor positive."""
+
+    dividend: Poly
+    divisor: int
+
+
+@dataclass(frozen=True, slots=True)
+class Extremum:
+    """The smaller or the larger of two values."""
+
+    kind: Literal["min", "max"]
+    left: Poly
+    right: Poly
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """`then` where `condition` holds, else `otherwise`."""
+
+    condition: Condition
+    then: Poly
+    otherwise: Poly
+
+
+class NotAffineError(Exception):
+    """A polynomial has a product of symbols that are not all parameters, or is too large."""
+
+
+_MOST_TERMS = 400
+_MOST_FACTORS = 8
+
+Atom = Union[Symbol, FloorDiv, Extremum, Choice]
+Monomial = tuple[Atom, ...]
+
+
+@dataclass(frozen=True)
+class Poly:
+    """A polynomial with integer coefficients: (monomial, coefficient) pairs in a fixed order."""
+
+    terms: tuple[tuple[Monomial, int], ...]
+
+    @staticmethod
+    def of(terms: Mapping[Monomial, int]) -> Poly:
+        """The polynomial with these terms; zero coefficients are dropped."""
+        kept = [(m, c) for m, c in terms.items() if c]
+        return Poly(tuple(sorted(kept, key=lambda t: (len(t[0]), _order(t[0])))))
+
+    @staticmethod
+    def constant(value: int) -> Poly:
+        """The polynomial that is `value` everywhere."""
+        return Poly((((), value),)) if value else Poly(())
+
+    @staticmethod
+    def atom(atom: Atom) -> Poly:
+        """The polynomial that is one atom."""
+        return Poly((((atom,), 1),))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.terms)
+
+    def __add__(self, other: Poly | int) -> Poly:
+        terms = dict(self.terms)
+        for monomial, coefficient in _lift(other).terms:
+            terms[monomial] = terms.get(monomial, 0) + coefficient
+        return Poly.of(terms)
+
+    def __neg__(self) -> Poly:
+        return Poly(tuple((m, -c) for m, c in self.terms))
+
+    def __sub__(self, other: Poly | int) -> Poly:
+        return self + -_lift(other)
+
+    def __mul__(self, other: Poly | int) -> Poly:
+        """The product. Raises NotAffineError where it gets out of hand."""
+        factor = _lift(other)
+        if len(self.terms) * len(factor.terms) > _MOST_TERMS or self.degree + factor.degree > _MOST_FACTORS:
+            raise NotAffineError
+        terms: dict[Monomial, int] = {}
+        for left, a in self.terms:
+            for right, b in factor.terms:
+                monomial = tuple(sorted(left + right, key=_atom_order))
+                terms[monomial] = terms.get(monomial, 0) + a * b
+        return Poly.of(terms)
+
+    @property
+    def as_constant(self) -> int | None:
+        """The value, where it is the same everywhere."""
+        if not self.terms:
+            return 0
+        if len(self.terms) == 1 and self.terms[0][0] == ():
+            return self.terms[0][1]
+        return None
+
+    @property
+    def degree(self) -> int:
+        """The most factors that a term has."""
+        return max((len(m) for m, _ in self.terms), default=0)
+
+    @cached_property
+    def symbols(self) -> frozenset[str]:
+        """The names of all symbols, inside atoms too."""
+        return frozenset(name for monomial, _ in self.terms for atom in monomial for name in _symbols(atom))
+
+    def coefficient(self, symbol: str) -> int:
+        """The coefficient of the linear term of `symbol`."""
+        return dict(self.terms).get((Symbol(symbol),), 0)
+
+    def substitute(self, values: Mapping[str, Poly]) -> Poly:
+        """With symbols replaced by values, at once."""
+        if self.symbols.isdisjoint(values):
+            return self
+        total = Poly.constant(0)
+        for monomial, coefficient in self.terms:
+            product = Poly.constant(coefficient)
+            for atom in monomial:
+                product = product * _substitute(atom, values)
+            total = total + product
+        return total
+
+
+ZERO = Poly.constant(0)
+ONE = Poly.constant(1)
+
+
+# --- Conditions --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`value >= 0`, `value == 0` or `value != 0`."""
+
+    operator: Literal[">=", "==", "!="]
+    value: Poly
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """Every part holds; no parts: true."""
+
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """Some part holds; no parts: false."""
+
+    parts: tuple[Condition, ...]
+
+
+Condition = Union[Compare, AllOf, AnyOf]
+
+TRUE = AllOf(())
+FALSE = AnyOf(())
+
+
+def negate(condition: Condition) -> Condition:
+    """The opposite condition."""
+    match condition:
+        case Compare(">=", value):
+            return Compare(">=", -value - 1)
+        case Compare("==", value):
+            return Compare("!=", value)
+        case Compare(_, value):
+            return Compare("==", value)
+        case AllOf(parts):
+            return AnyOf(tuple(negate(p) for p in parts))
+        case AnyOf(parts):
+            return AllOf(tuple(negate(p) for p in parts))
+
+
+def conditions_of(condition: Condition) -> Iterator[Compare]:
+    """Every comparison in a condition."""
+    match condition:
+        case Compare():
+            yield condition
+        case AllOf(parts) | AnyOf(parts):
+            for part in parts:
+                yield from conditions_of(part)
+
+
+def condition_symbols(condition: Condition) -> frozenset[str]:
+    """The names of all symbols in a condition."""
+    return frozenset(name for c in conditions_of(condition) for name in c.value.symbols)
+
+
+def substitute_condition(condition: Condition, values: Mapping[str, Poly]) -> Condition:
+    """With symbols replaced by values, at once."""
+    match condition:
+        case Compare(operator, value):
+            return Compare(operator, value.substitute(values))
+        case AllOf(parts):
+            return AllOf(tuple(substitute_condition(p, values) for p in parts))
+        case AnyOf(parts):
+            return AnyOf(tuple(substitute_condition(p, values) for p in parts))
+
+
+# --- Building ----------------------------------------------------------------------------
+
+
+def floor_div(dividend: Poly, divisor: int) -> Poly:
+    """`floor(dividend / divisor)` for a positive divisor, simplified where it is exact."""
+    if divisor == 1:
+        return dividend
+    whole = Poly(tuple((m, c // divisor) for m, c in dividend.terms if c % divisor == 0))
+    rest = Poly(tuple((m, c) for m, c in dividend.terms if c % divisor))
+    value = rest.as_constant
+    if value is not None:
+        return whole + value // divisor
+    return whole + Poly.atom(FloorDiv(rest, divisor))
+
+
+def extremum(kind: Literal["min", "max"], left: Poly, right: Poly) -> Poly:
+    """The smaller or larger value, simplified where the difference is constant."""
+    difference = (left - right).as_constant
+    if difference is not None:
+        return left if (difference <= 0) == (kind == "min") else right
+    return Poly.atom(Extremum(kind, left, right))
+
+
+def choice(condition: Condition, then: Poly, otherwise: Poly) -> Poly:
+    """One of two values by a condition."""
+    if then == otherwise or condition == TRUE:
+        return then
+    if condition == FALSE:
+        return otherwise
+    return Poly.atom(Choice(condition, then, otherwise))
+
+
+def is_affine(value: Poly, iterators: frozenset[str]) -> bool:
+    """Whether isl can have the value: no product has an iterator in it, and in products there are
+    only plain parameters."""
+    return all(_affine_term(monomial, iterators) for monomial, _ in value.terms)
+
+
+def _affine_term(monomial: Monomial, iterators: frozenset[str]) -> bool:
+    if len(monomial) > 1:
+        return all(isinstance(a, Symbol) and a.name not in iterators for a in monomial)
+    match monomial:
+        case (FloorDiv(dividend, _),):
+            return is_affine(dividend, iterators)
+        case (Extremum(_, left, right),):
+            return is_affine(left, iterators) and is_affine(right, iterators)
+        case (Choice(condition, then, otherwise),):
+            tested = all(is_affine(c.value, iterators) for c in conditions_of(condition))
+            return tested and is_affine(then, iterators) and is_affine(otherwise, iterators)
+        case _:
+            return True
+
+
+# --- To isl's notation -------------------------------------------------------------------
+
+
+@dataclass
+class Notation:
+    """Writes values and conditions in isl's notation.
+
+    `dimensions` are the iterators in scope. Every other symbol is a parameter; a product of
+    parameters becomes a parameter of its own, named after its factors.
+    """
+
+    dimensions: frozenset[str]
+    parameters: set[str] = field(default_factory=set)
+    products: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    _fresh: int = 0
+
+    def affine(self, value: Poly, aside: list[str], bound: list[str]) -> str:
+        """`value` as text. Constraints that define atoms go to `aside`, over names in `bound`."""
+        parts = [self._term(m, c, aside, bound) for m, c in value.terms]
+        return " + ".join(parts) if parts else "0"
+
+    def condition(self, condition: Condition) -> str:
+        """A condition as a formula."""
+        match condition:
+            case Compare(operator, value):
+                return self._compare(operator, value)
+            case AllOf(parts):
+                return "(" + " and ".join(self.condition(p) for p in parts) + ")" if parts else "true"
+            case AnyOf(parts):
+                return "(" + " or ".join(self.condition(p) for p in parts) + ")" if parts else "false"
+
+    def equals(self, name: str, value: Poly) -> str:
+        """The formula `name = value`."""
+        return self._formula(value, lambda text: f"{name} = {text}")
+
+    def _compare(self, operator: str, value: Poly) -> str:
+        sign = "=" if operator == "==" else operator
+        return self._formula(value, lambda text: f"{text} {sign} 0")
+
+    def _formula(self, value: Poly, write: Callable[[str], str]) -> str:
+        aside: list[str] = []
+        bound: list[str] = []
+        text = write(self.affine(value, aside, bound))
+        if not aside:
+            return f"({text})"
+        return f"(exists {', '.join(bound)}: {' and '.join([*aside, text])})"
+
+    def _term(self, monomial: Monomial, coefficient: int, aside: list[str], bound: list[str]) -> str:
+        if not monomial:
+            return f"{coefficient}"
+        if len(monomial) == 1:
+            return f"{coefficient}*{self._atom(monomial[0], aside, bound)}"
+        return f"{coefficient}*{self._product(monomial)}"
+
+    def _product(self, monomial: Monomial) -> str:
+        names = [a.name for a in monomial if isinstance(a, Symbol)]
+        if len(names) < len(monomial) or not self.dimensions.isdisjoint(names):
+            raise NotAffineError
+        name = "_x_".join(names)
+        self.parameters.add(name)
+        self.products[name] = tuple(names)
+        return name
+
+    def _atom(self, atom: Atom, aside: list[str], bound: list[str]) -> str:
+        match atom:
+            case Symbol(name):
+                if name not in self.dimensions:
+                    self.parameters.add(name)
+                return name
+            case FloorDiv(dividend, divisor):
+                return f"floor(({self.affine(dividend, aside, bound)})/{divisor})"
+            case Extremum(kind, left, right):
+                return f"{kind}({self.affine(left, aside, bound)}, {self.affine(right, aside, bound)})"
+            case Choice(condition, then, otherwise):
+                return self._choice(condition, then, otherwise, aside, bound)
+
+    def _choice(
+        self, condition: Condition, then: Poly, otherwise: Poly, aside: list[str], bound: list[str]
+    ) -> str:
+        self._fresh += 1
+        name = f"e{self._fresh}_"
+        bound.append(name)
+        yes, no = self.condition(condition), self.condition(negate(condition))
+        aside.append(f"(({yes} and {self.equals(name, then)}) or ({no} and {self.equals(name, otherwise)}))")
+        return name
+
+
+def _lift(value: Poly | int) -> Poly:
+    return value if isinstance(value, Poly) else Poly.constant(value)
+
+
+def _atom_order(atom: Atom) -> str:
+    return atom.name if isinstance(atom, Symbol) else "~" + repr(atom)
+
+
+def _order(monomial: Iterable[Atom]) -> tuple[str, ...]:
+    return tuple(_atom_order(a) for a in monomial)
+
+
+def _symbols(atom: Atom) -> frozenset[str]:
+    match atom:
+        case Symbol(name):
+            return frozenset((name,))
+        case FloorDiv(dividend, _):
+            return dividend.symbols
+        case Extremum(_, left, right):
+            return left.symbols | right.symbols
+        case Choice(condition, then, otherwise):
+            return condition_symbols(condition) | then.symbols | otherwise.symbols
+
+
+def _substitute(atom: Atom, values: Mapping[str, Poly]) -> Poly:
+    match atom:
+        case Symbol(name):
+            return values.get(name, Poly.atom(atom))
+        case FloorDiv(dividend, divisor):
+            return floor_div(dividend.substitute(values), divisor)
+        case Extremum(kind, left, right):
+            return extremum(kind, left.substitute(values), right.substitute(values))
+        case Choice(condition, then, otherwise):
+            return choice(
+                substitute_condition(condition, values), then.substitute(values), otherwise.substitute(values)
+            )

@@ -1,0 +1,222 @@
+"""From conflicts to a verdict: what a loop carries, what a copy per iteration removes, what may be
+reassociated, and on what all this rests.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polylsp.analysis.aliases import overlap_assumptions
+from polylsp.analysis.conflicts import Conflict, Conflicts
+from polylsp.analysis.private import covered_in_iteration, last_iteration_writes_all
+from polylsp.analysis.scalars import LoopScalars
+from polylsp.analysis.witness import dependence, value_based, witness
+from polylsp.model.rejection import Rejection
+from polylsp.model.scop import Access, Memory
+from polylsp.model.verdict import Assumption, Parallel, Reduction, Sequential, Unknown, Verdict
+
+
+def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict:
+    """What is known of one loop of a nest."""
+    loop = conflicts.scop.loops[ordinal]
+    if loop.obstacles:
+        return Unknown(loop.obstacles[0])
+    if scalars.obstacle is not None:
+        return Unknown(scalars.obstacle)
+    found = _Findings()
+    for memory in conflicts.written_in(ordinal):
+        _classify(conflicts, memory, ordinal, scalars, found)
+    if found.obstacles:
+        return _obstructed(conflicts, ordinal, found.obstacles, scalars)
+    return _parallel(conflicts, ordinal, scalars, found)
+
+
+@dataclass
+class _Findings:
+    """What was found for the memories that a loop writes."""
+
+    private: list[str] = field(default_factory=list)
+    lastprivate: list[str] = field(default_factory=list)
+    reductions: list[Reduction] = field(default_factory=list)
+    obstacles: list[Conflict] = field(default_factory=list)
+
+
+def _classify(
+    conflicts: Conflicts, memory: Memory, ordinal: int, scalars: LoopScalars, found: _Findings
+) -> None:
+    carried = _possible(conflicts, list(conflicts.carried(memory, ordinal)))
+    if not carried:
+        return
+    name = memory.variable.source_name
+    update = carried[0].source.update
+    if update is not None and all(c.source.update == c.sink.update == update for c in carried):
+        found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
+        return
+    if _may_be_private(conflicts, memory, ordinal) and covered_in_iteration(conflicts, memory, ordinal):
+        if not scalars.live(memory.variable.name):
+            found.private.append(name)
+            return
+        if last_iteration_writes_all(conflicts, memory, ordinal):
+            found.lastprivate.append(name)
+            return
+    found.obstacles += carried
+
+
+def _possible(conflicts: Conflicts, carried: list[Conflict]) -> list[Conflict]:
+    """The conflicts that there are in executions in which no access leaves its array."""
+    if not carried:
+        return []
+    defined = conflicts.defined()
+    return [c for c in carried if not c.relation.intersect_params(defined).is_empty()]
+
+
+def _may_be_private(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+    """Whether the memory is a variable that a directive can give a copy to: not what a pointer leads
+    to, and not one member of a structure whose other members are needed from before."""
+    if memory.pointer is not None or memory.fresh or memory.follows_pointers:
+        return False
+    if memory.path == memory.variable.source_name:
+        return True
+    siblings = {
+        a.memory.name: a.memory
+        for a in conflicts.scop.accesses
+        if a.memory.variable.name == memory.variable.name and ordinal in conflicts.statement(a).loops
+    }
+    return all(covered_in_iteration(conflicts, m, ordinal) for m in siblings.values() if m is not memory)
+
+
+def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _Findings) -> Parallel:
+    inductions = tuple(sorted(scalars.inductions, key=lambda i: i.variable))
+    counters = [Reduction("+", name) for name in scalars.counters]
+    reductions = {r.variable: r for r in (*found.reductions, *counters) if r.variable not in scalars.closed}
+    last = {*found.lastprivate, *scalars.lastprivate} - reductions.keys()
+    private = {*found.private, *scalars.private} - last - reductions.keys()
+    return Parallel(
+        assumptions(conflicts, ordinal, private | last),
+        tuple(sorted(private)),
+        tuple(sorted(last)),
+        tuple(reductions.values()),
+        inductions,
+    )
+
+
+def assumptions(conflicts: Conflicts, ordinal: int, copied: set[str]) -> tuple[Assumption, ...]:
+    """What the verdict of a loop rests on."""
+    scop = conflicts.scop
+    accessed = {
+        a.memory.name: a.memory
+        for a in scop.accesses
+        if ordinal in conflicts.statement(a).loops and a.memory.variable.source_name not in copied
+    }
+    written = [m for m in conflicts.written_in(ordinal) if m.name in accessed]
+    rows = {m.name for m in written if m.varying_rows and _rows_differ(conflicts, m, ordinal)}
+    around = {o for s in scop.statements if ordinal in s.loops for o in s.loops[: s.loops.index(ordinal)]}
+    outer = [a for o in sorted(around) for a in scop.loops[o].assumptions if a.kind == "no-wrap"]
+    own = scop.loops[ordinal].assumptions
+    overlaps = overlap_assumptions(written, list(accessed.values()), rows)
+    found = [*scop.inherited, *outer, *own, *overlaps]
+    return tuple(dict.fromkeys(found))
+
+
+def _rows_differ(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+    """Whether the loop reaches a memory by more than one pointer."""
+    accesses = conflicts.accesses(memory, ordinal)
+    depth = conflicts.statement(accesses[0]).loops.index(ordinal)
+    inner = {
+        conflicts.scop.loops[o].dimension for a in accesses for o in conflicts.statement(a).loops[depth:]
+    }
+    return len({a.row for a in accesses}) > 1 or any(not a.row_dimensions.isdisjoint(inner) for a in accesses)
+
+
+# --- What stands in the way --------------------------------------------------------------
+
+
+def _obstructed(
+    conflicts: Conflicts, ordinal: int, obstacles: list[Conflict], scalars: LoopScalars
+) -> Verdict:
+    proven = _proven(
+        conflicts, [c for c in obstacles if c.certain and _rests_on_inputs(conflicts, c)], ordinal
+    )
+    carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
+    shown = None if proven is None else witness(conflicts, proven, ordinal)
+    if shown is not None:
+        return Sequential(shown, carried)
+    return Unknown(_doubt(conflicts, obstacles[0]), _would_help(conflicts, obstacles, ordinal), carried)
+
+
+def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:
+    """Whether the two ends meet whatever the values that the function computed before, or that are
+    products of others: what is not known of these could keep the ends apart."""
+    scop = conflicts.scop
+    free = scop.derived | scop.products.keys()
+    if not free:
+        return True
+    source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)
+    meeting = conflict.relation.gist_domain(source.domain).gist_range(sink.domain)
+    names = [n or "" for n in meeting.get_var_names(isl.dim_type.param)]
+    return not any(meeting.involves_dims(isl.dim_type.param, k, 1) for k, n in enumerate(names) if n in free)
+
+
+def _proven(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> Conflict | None:
+    """The most telling sure conflict: a value that is passed on, before a mere reuse of memory."""
+    for conflict in certain:
+        if conflict.kind == "flow":
+            passed = value_based(conflicts, conflict, ordinal)
+            if not passed.is_empty():
+                return Conflict(conflict.source, conflict.sink, passed, True)
+    others = [c for c in certain if c.kind != "flow"]
+    return next((c for c in others if c.kind == "anti"), others[0] if others else None)
+
+
+def _most_telling(obstacles: list[Conflict]) -> list[Conflict]:
+    order = {"flow": 0, "anti": 1, "output": 2}
+    return sorted(obstacles, key=lambda c: (not c.certain, order[c.kind]))[:8]
+
+
+def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
+    """Why a possible conflict could not be decided."""
+    write = conflict.source if conflict.source.kind == "write" else conflict.sink
+    for access in (write, conflict.source, conflict.sink):
+        if access.indirect:
+            text = f"which element `{access.text}` is depends on data, so two iterations may use the same one"
+            return Rejection("non-affine-subscript", access.site, text, "")
+    for access in (write, conflict.source, conflict.sink):
+        if conflicts.statement(access).guards:
+            word = "written" if access.kind == "write" else "read"
+            text = f"whether `{access.text}` is {word} depends on data"
+            advice = f"if each iteration uses its own `{access.memory.path}`, declare it inside the loop"
+            return Rejection("non-affine-condition", access.site, text, advice)
+    text = f"`{write.text}` may be the same element in two iterations"
+    return Rejection("non-affine-subscript", write.site, text, "")
+
+
+def _would_help(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int) -> tuple[Assumption, ...]:
+    """That an index array has no repeated value, where nothing else is in the way."""
+    texts = {a.text for c in obstacles for a in (c.source, c.sink)}
+    writes = [c.source for c in obstacles if c.source.kind == "write" and c.source.indirect]
+    if len(texts) != 1 or not writes:
+        return ()
+    index = _index_read(conflicts, writes[0])
+    if index is None:
+        return ()
+    if not conflicts.order(conflicts.same_element(index, index), index, index, ordinal).is_empty():
+        return ()
+    name = index.memory.path
+    return (Assumption("distinct-values", (name,), f"`{name}` has no repeated value"),)
+
+
+def _index_read(conflicts: Conflicts, access: Access) -> Access | None:
+    """The one array element that tells which element an indirect access uses."""
+    inside = [
+        a
+        for a in conflicts.scop.accesses
+        if a.statement == access.statement
+        and a.kind == "read"
+        and a is not access
+        and a.memory is not access.memory
+        and access.site.first <= a.site.first <= a.site.last <= access.site.last
+    ]
+    distinct = {a.text: a for a in inside}
+    return next(iter(distinct.values())) if len(distinct) == 1 else None

@@ -1,0 +1,442 @@
+"""The symbolic walk: a piece of structured program to raw statements with iteration domains.
+
+Follows pet (Verdoolaege and Grosser, IMPACT 2012) in spirit: scalars are tracked symbolically so
+that index temporaries and induction variables vanish into closed forms, and what depends on data
+becomes a guard, whose statements may, but need not, run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import count, pairwise
+from typing import Literal
+
+import islpy as isl
+
+from polylsp.analysis.calls import call_accesses
+from polylsp.analysis.counting import enter_loop
+from polylsp.analysis.effects import subexpressions, subscripts
+from polylsp.analysis.evaluate import condition_of, value_of
+from polylsp.analysis.paths import Path, resolve
+from polylsp.analysis.raw import LoopEntry, RawAccess, RawStatement, Region
+from polylsp.analysis.reductions import conditional_extremum, reduction_of
+from polylsp.analysis.scope import Scope, element_of
+from polylsp.analysis.spelling import spell_place
+from polylsp.analysis.state import ANYWHERE, Environment, Opaque, PointerValue
+from polylsp.analysis.value import Condition, NotAffineError, Poly, choice
+from polylsp.analysis.written import with_operator
+from polylsp.model.program import (
+    AddressOf,
+    Array,
+    Assign,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Constant,
+    Declare,
+    Evaluate,
+    Expr,
+    Field,
+    If,
+    Integer,
+    Invariant,
+    Jump,
+    Loop,
+    Place,
+    Pointer,
+    Read,
+    Select,
+    Site,
+    Statement,
+    Type,
+    Unary,
+    Unsupported,
+)
+from polylsp.model.rejection import Rejection
+from polylsp.model.scop import Guard
+from polylsp.model.verdict import ReductionOperator
+
+_identities = count(1)
+
+
+def walk_region(statements: tuple[Statement, ...], scope: Scope) -> Region:
+    """Walks statements that contain no obstacle to static control, from the state in `scope`, which
+    is left at the state after them."""
+    region = Region()
+    walker = _Walker(scope, region)
+    for statement in statements:
+        walker.run(statement)
+    return region
+
+
+@dataclass
+class _Walker:
+    scope: Scope
+    region: Region
+    continues: list[Environment] = field(default_factory=list)
+
+    def run(self, statement: Statement) -> None:
+        match statement:
+            case Block(statements):
+                for inner in statements:
+                    self.run(inner)
+            case Declare(variable, site):
+                self.region.declared[variable.name] = len(self.scope.frames)
+                text = f"`{variable.source_name}` has no value yet"
+                unset = Opaque(len(self.scope.frames), Rejection("data-dependent-value", site, text))
+                self.scope.environment[variable.name] = unset
+                if not isinstance(variable.type, (Integer, Pointer)):
+                    del self.scope.environment[variable.name]
+            case Assign():
+                self.assign(statement, reduction_of(statement))
+            case Evaluate(value, site):
+                self.emit(site, [*self.reads(value), *self.called(value)])
+            case If():
+                self.branch(statement)
+            case Loop():
+                self.loop(statement)
+            case Jump():
+                self.jump(statement)
+            case Unsupported():
+                raise AssertionError("unsupported statements end a region")
+
+    # --- statements ----------------------------------------------------------------------
+
+    def assign(self, assign: Assign, update: ReductionOperator | None) -> None:
+        accesses = [*self.reads(assign.value, assign, update), *self.called(assign.value)]
+        for step in assign.target.steps:
+            if hasattr(step, "subscript"):
+                accesses += self.reads(step.subscript)  # type: ignore[union-attr]
+        if assign.operator is not None:
+            accesses += self.read(assign.target, update)
+        accesses += self.write(assign.target, update)
+        if not assign.target.steps:
+            self.set(assign)
+        self.emit(assign.site, accesses)
+
+    def set(self, assign: Assign) -> None:
+        """Remember what an integer or pointer variable holds from now on."""
+        variable, scope = assign.target.variable, self.scope
+        if not isinstance(variable.type, (Integer, Pointer)):
+            return
+        value = value_of(with_operator(assign), scope)
+        if isinstance(value, Opaque) and not scope.frames and isinstance(variable.type, Integer):
+            name = (variable.name, assign.site)
+            value = scope.parameters.computed(name, variable.source_name, variable.type)
+        scope.environment[variable.name] = value
+
+    def branch(self, statement: If) -> None:
+        extremum = conditional_extremum(statement)
+        if extremum is not None and self.is_tracked(extremum[0].target) is False:
+            return self.extremum(statement, *extremum)
+        self.emit(
+            statement.site, [*self.reads(statement.condition), *self.called(statement.condition)], "test"
+        )
+        inside, outside, opaque = self.split(statement.condition)
+        scope = self.scope
+        before, guards = scope.environment, scope.guards
+        ends: list[tuple[Environment, isl.Set, bool]] = []
+        marks = [len(self.region.statements)]
+        for block, domain in ((statement.then, inside), (statement.otherwise, outside)):
+            scope.environment = dict(before)
+            scope.active = domain
+            scope.guards = (*guards, self.guard("if")) if opaque else guards
+            self.run(block)
+            ends.append((scope.environment, scope.active, scope.active is not domain))
+            marks.append(len(self.region.statements))
+        scope.guards = guards
+        if opaque:
+            self.written_either_way(statement.site, marks)
+        self.join(statement, before, ends, inside, opaque)
+        return None
+
+    def written_either_way(self, site: Site, marks: list[int]) -> None:
+        """What both branches surely write is written, whichever way the program takes."""
+        found = self.region.statements
+        one, other = (self.sure_writes(found[a:b]) for a, b in pairwise(marks))
+        both = [path for path in one if path in other]
+        accesses: list[RawAccess] = []
+        for path in both:
+            a, b = one[path], other[path]
+            accesses.append(a if a.update == b.update else replace(a, update=None))
+        self.emit(site, accesses, "join")
+
+    def sure_writes(self, branch: list[RawStatement]) -> dict[Path, RawAccess]:
+        depth, guards = len(self.scope.frames), len(self.scope.guards) + 1
+        direct = [s for s in branch if len(s.frames) == depth and len(s.guards) == guards]
+        return {
+            a.path: a
+            for s in direct
+            for a in s.accesses
+            if a.kind == "write" and a.exact and a.region is None
+        }
+
+    def join(
+        self,
+        statement: If,
+        before: Environment,
+        ends: list[tuple[Environment, isl.Set, bool]],
+        inside: isl.Set,
+        opaque: Opaque | None,
+    ) -> None:
+        scope = self.scope
+        (then_env, then_active, then_left), (else_env, else_active, else_left) = ends
+        scope.active = then_active.union(else_active)
+        if (then_left or else_left) and opaque:
+            scope.guards = (*scope.guards, self.guard("if"))
+        if then_left and not opaque and then_active.is_empty():
+            scope.environment = else_env
+        elif else_left and not opaque and else_active.is_empty():
+            scope.environment = then_env
+        else:
+            condition = None if opaque else condition_of(statement.condition, scope)[0]
+            scope.environment = merged(
+                before, then_env, else_env, condition, statement.site, len(scope.frames)
+            )
+        if not opaque and not (then_left or else_left):
+            scope.active = inside.union(else_active).coalesce()
+
+    def extremum(self, statement: If, assign: Assign, update: ReductionOperator) -> None:
+        reads = self.reads(statement.condition, assign, update)
+        writes = self.write(assign.target, update)
+        for access in writes:
+            access.exact = False
+        if not assign.target.steps:
+            self.forget(assign)
+        self.emit(statement.site, [*reads, *writes])
+
+    def forget(self, assign: Assign) -> None:
+        variable = assign.target.variable
+        if isinstance(variable.type, Integer):
+            self.scope.environment[variable.name] = unknown_value(assign.target, len(self.scope.frames))
+
+    def is_tracked(self, place: Place) -> bool:
+        """Whether a scalar is known in closed form here, so that it is no memory access."""
+        return not place.steps and isinstance(self.scope.environment.get(place.variable.name), Poly)
+
+    def jump(self, jump: Jump) -> None:
+        scope = self.scope
+        if jump.value is not None:
+            self.emit(jump.site, [*self.reads(jump.value), *self.called(jump.value)])
+        if jump.kind == "continue":
+            self.continues.append(dict(scope.environment))
+        scope.active = isl.Set.empty(scope.active.get_space())
+
+    def split(self, condition: Expr) -> tuple[isl.Set, isl.Set, Opaque | None]:
+        """The active iterations at which a condition (perhaps) holds, and (perhaps) does not."""
+        known, opaque = condition_of(condition, self.scope)
+        active = self.scope.active
+        try:
+            inside = self.scope.where(known)
+        except NotAffineError:
+            text = "this condition is not a linear function of the loop iterators"
+            return (
+                active,
+                active,
+                Opaque(len(self.scope.frames), Rejection("non-affine-condition", condition.site, text)),
+            )
+        return inside, active if opaque else active.subtract(inside), opaque
+
+    def guard(self, kind: Literal["if", "loop"]) -> Guard:
+        return Guard(next(_identities), len(self.scope.frames), kind)
+
+    # --- loops ---------------------------------------------------------------------------
+
+    def loop(self, loop: Loop) -> None:
+        scope, region = self.scope, self.region
+        outer, guards = scope.active, scope.guards
+        region.entries[loop.ordinal] = LoopEntry(loop, dict(scope.environment), outer, tuple(scope.frames))
+        entered = enter_loop(loop, scope, region.declared)
+        region.frames[loop.ordinal] = entered.frame
+        scope.position.append(0)
+        if entered.guarded:
+            scope.guards = (*guards, self.guard("loop"))
+        continues, self.continues = self.continues, []
+        if not loop.post_test:
+            self.test(loop)
+        self.run(loop.body)
+        for environment in self.continues:
+            scope.environment = merged({}, scope.environment, environment, None, loop.site, len(scope.frames))
+        self.continues = continues
+        scope.active = entered.domain
+        self.run(loop.step)
+        if loop.post_test:
+            self.test(loop)
+        scope.frames.pop()
+        scope.position.pop()
+        scope.position[-1] += 1
+        scope.active, scope.guards = outer, guards
+        entered.leave(scope)
+
+    def test(self, loop: Loop) -> None:
+        self.run(loop.prologue)
+        if loop.condition is not None:
+            self.emit(loop.header, [*self.reads(loop.condition), *self.called(loop.condition)], "test")
+
+    # --- accesses ------------------------------------------------------------------------
+
+    def reads(
+        self, expression: Expr, assign: Assign | None = None, update: ReductionOperator | None = None
+    ) -> list[RawAccess]:
+        """The reads of an expression; those of the target of an update are marked so. Operands that
+        may not be evaluated (`?:`, `&&`, `||`) are read only where their condition holds."""
+        match expression:
+            case Read(place):
+                own = assign is not None and same_place(place, assign.target)
+                found = self.read(place, update if own else None)
+                return found + [r for s in subscripts(place) for r in self.reads(s, assign, update)]
+            case AddressOf(place):
+                return [r for s in subscripts(place) for r in self.reads(s, assign, update)]
+            case Unary(_, operand) | Cast(operand):
+                return self.reads(operand, assign, update)
+            case Binary("&&" | "||" as operator, left, right):
+                first = self.reads(left, assign, update)
+                return first + self.perhaps(left, operator == "&&", right, assign, update)
+            case Binary(_, left, right):
+                return self.reads(left, assign, update) + self.reads(right, assign, update)
+            case Select(condition, then, otherwise):
+                first = self.reads(condition, assign, update)
+                first += self.perhaps(condition, True, then, assign, update)
+                return first + self.perhaps(condition, False, otherwise, assign, update)
+            case Call(_, arguments):
+                return [r for a in arguments for r in self.reads(a, assign, update)]
+            case Constant() | Invariant():
+                return []
+
+    def perhaps(
+        self,
+        condition: Expr,
+        wanted: bool,
+        operand: Expr,
+        assign: Assign | None,
+        update: ReductionOperator | None,
+    ) -> list[RawAccess]:
+        """The reads of an operand that is evaluated only if a condition holds, or does not."""
+        inside, outside, opaque = self.split(condition)
+        before = self.scope.active
+        self.scope.active = inside if wanted else outside
+        found = self.reads(operand, assign, update)
+        for access in found:
+            access.where = self.scope.active if access.where is None else access.where
+            access.exact = access.exact and not opaque
+        self.scope.active = before
+        return found
+
+    def read(self, place: Place, update: ReductionOperator | None = None) -> list[RawAccess]:
+        if not place.steps:
+            variable = place.variable
+            if isinstance(variable.type, Pointer):
+                return []
+            value = self.scope.environment.get(variable.name)
+            if isinstance(variable.type, Integer) and not isinstance(value, Opaque):
+                return []
+        return list(self.access(place, "read", update))
+
+    def write(self, place: Place, update: ReductionOperator | None) -> list[RawAccess]:
+        if not place.steps and isinstance(place.variable.type, Pointer):
+            return []
+        return list(self.access(place, "write", update))
+
+    def access(
+        self, place: Place, kind: Literal["read", "write"], update: ReductionOperator | None
+    ) -> Iterator[RawAccess]:
+        path = resolve(place, self.scope, value_of)
+        if isinstance(path, Opaque):
+            self.scope.object_to(path)
+            self.region.lost_pointers = True
+            return
+        if isinstance(place.type, Pointer) and kind == "read":
+            return
+        if kind == "write" and place.steps:
+            self.taint(path, place)
+        made = RawAccess(
+            path, kind, place.site, place.type, place.variable, spell_place(place), update=update
+        )
+        if path.base.name == place.variable.name:
+            made.extents = self.extents(place)
+        yield made
+
+    def extents(self, place: Place) -> tuple[Poly | None, ...]:
+        """The declared sizes of the dimensions that a place goes through."""
+        found: list[Poly | None] = []
+        of_type: Type | None = place.variable.type
+        for step in place.steps:
+            if isinstance(step, Field):
+                of_type = step.type
+                continue
+            extent = of_type.extent if isinstance(of_type, Array) else None
+            size = value_of(extent, self.scope) if extent is not None else None
+            found.append(
+                size if isinstance(size, Poly) and size.symbols.isdisjoint(self.scope.dimensions) else None
+            )
+            of_type = element_of(of_type)
+        return tuple(found)
+
+    def taint(self, path: Path, place: Place) -> None:
+        """A write through a pointer to an integer or pointer variable changes what was known of it."""
+        variable = path.base.variable
+        scalar = isinstance(variable.type, Integer) and not path.steps
+        if (scalar and variable.name != place.variable.name) or path.base.name.startswith("&"):
+            text = f"`{variable.source_name}` is changed through a pointer"
+            self.region.tainted.append(
+                Rejection("pointer-arithmetic", place.site, text, "assign it by its name")
+            )
+
+    def called(self, expression: Expr) -> list[RawAccess]:
+        """What the calls in an expression access, by the summaries of the functions called."""
+        found: list[RawAccess] = []
+        for node in subexpressions(expression):
+            if isinstance(node, Call) and not node.pure:
+                found += call_accesses(node, self.scope, self.region)
+        return found
+
+    def emit(
+        self, site: Site, accesses: list[RawAccess], role: Literal["statement", "test", "join"] = "statement"
+    ) -> None:
+        scope = self.scope
+        if not accesses:
+            return
+        self.region.statements.append(
+            RawStatement(
+                tuple(scope.frames), scope.active, scope.guards, tuple(scope.position), site, accesses, role
+            )
+        )
+        scope.position[-1] += 1
+
+
+def same_place(left: Place, right: Place) -> bool:
+    """Whether two places are spelled alike: the same variable by the same steps."""
+    return left.variable == right.variable and spell_place(left) == spell_place(right)
+
+
+def unknown_value(place: Place, depth: int) -> Opaque:
+    """A variable whose value is only known when the program runs."""
+    text = f"the value of `{place.variable.source_name}` is only known when the program runs"
+    return Opaque(depth, Rejection("data-dependent-value", place.site, text))
+
+
+def merged(
+    before: Environment,
+    then: Environment,
+    otherwise: Environment,
+    condition: Condition | None,
+    site: Site,
+    depth: int,
+) -> Environment:
+    """What is known after two ways came together."""
+    result: Environment = {}
+    for name in then.keys() | otherwise.keys():
+        a, b = then.get(name), otherwise.get(name)
+        if a == b and a is not None:
+            result[name] = a
+        elif condition is not None and isinstance(a, Poly) and isinstance(b, Poly):
+            result[name] = choice(condition, a, b)
+        else:
+            text = f"the value of `{name.split('@')[0]}` depends on which way the program takes"
+            pointer = isinstance(a, PointerValue) or isinstance(b, PointerValue)
+            result[name] = Opaque(
+                ANYWHERE if pointer else depth, Rejection("data-dependent-value", site, text)
+            )
+    return result

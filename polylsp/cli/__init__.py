@@ -1,0 +1,91 @@
+"""The command line. Each command is a module of its own, imported when it is asked for: `--help`
+and `serve` must not pay for what only `check` needs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+
+import polylsp
+from polylsp.cli.exits import Exit
+from polylsp.cli.places import address, count, define, file_line, pair_of_names
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Runs one command and gives the exit status that the contract names."""
+    options = parser().parse_args(arguments)
+    try:
+        command = import_module(f"polylsp.cli.{options.command}")
+        status: int = command.run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read the output has gone (`| head`); what is still buffered must not raise again.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.DONE
+    except KeyboardInterrupt:
+        return Exit.INTERRUPTED
+    except Exception:
+        # A bug of ours; the status 1 that Python would give means something else here.
+        traceback.print_exc()
+        print("polylsp: internal error, please report it", file=sys.stderr)
+        return Exit.UNREADABLE
+    return status
+
+
+def parser() -> argparse.ArgumentParser:
+    """The parser of the whole command line."""
+    top = argparse.ArgumentParser(
+        prog="polylsp",
+        description="Polyhedral analysis of loops: which can run in parallel, which cannot and why.",
+        epilog="Exit status: 0 done; 1 done, with findings of severity error; 2 wrong usage; "
+        "3 some file could not be read or analysed.",
+    )
+    top.add_argument("--version", action="version", version=f"polylsp {polylsp.__version__}")
+    commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _check(commands.add_parser("check", help="report every loop of files and folders"))
+    _explain(commands.add_parser("explain", help="tell all that is known of one loop and its nest"))
+    _model(commands.add_parser("model", help="print the polyhedral model of every nest, as isl text"))
+    _serve(commands.add_parser("serve", help="run the language server"))
+    commands.add_parser("doctor", help="show compilers, GPUs and headers found, and what is missing")
+    return top
+
+
+def _check(command: argparse.ArgumentParser) -> None:
+    command.add_argument("paths", nargs="+", metavar="PATH", help="a C file, or a folder searched for *.c")
+    command.add_argument("--format", choices=("text", "json", "sarif"), default="text")
+    command.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (0: one per core)")
+    _sources(command)
+
+
+def _explain(command: argparse.ArgumentParser) -> None:
+    command.add_argument("place", type=file_line, metavar="FILE:LINE", help="a line of the loop, from 1")
+    command.add_argument("--format", choices=("text", "json", "svg"), default="text")
+    command.add_argument(
+        "--dimensions", type=pair_of_names, metavar="I,J", help="the two iterators to draw (svg only)"
+    )
+    _sources(command)
+
+
+def _model(command: argparse.ArgumentParser) -> None:
+    command.add_argument("path", metavar="FILE")
+    command.add_argument("--format", choices=("text", "json"), default="text")
+    _sources(command)
+
+
+def _serve(command: argparse.ArgumentParser) -> None:
+    channel = command.add_mutually_exclusive_group()
+    channel.add_argument("--stdio", action="store_true", help="speak on standard input and output (default)")
+    channel.add_argument("--tcp", type=address, metavar="HOST:PORT", help="wait for a client on a socket")
+
+
+def _sources(command: argparse.ArgumentParser) -> None:
+    """The options about where declarations come from."""
+    command.add_argument("--compile-commands", default="", metavar="DIR", help="holds compile_commands.json")
+    command.add_argument("-I", dest="include_paths", action="append", default=[], metavar="DIR")
+    command.add_argument(
+        "-D", dest="defines", action="append", default=[], type=define, metavar="NAME[=VALUE]"
+    )

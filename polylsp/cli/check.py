@@ -1,0 +1,143 @@
+"""`polylsp check`: the findings of files and folders."""
+
+from __future__ import annotations
+
+import argparse
+import traceback
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from polylsp.cli.exits import Exit
+from polylsp.cli.files import Unreadable, files_of, read, settings_of
+from polylsp.cli.output import complain, terminal_width, write_json, write_lines
+from polylsp.cli.pool import Crashed, results
+from polylsp.cli.progress import showing
+from polylsp.ide.terminal import Line
+from polylsp.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One file to be checked and how its findings are to be shown."""
+
+    path: str
+    settings: Settings
+    format: str
+    width: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One file checked: its findings in the form asked for, or why there are none."""
+
+    path: str
+    lines: tuple[Line, ...] = ()
+    objects: tuple[dict[str, Any], ...] = ()
+    errors: int = 0
+    words: Counter[str] = field(default_factory=Counter[str])
+    failure: str = ""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Checks the files and prints what was found, in the order of the files."""
+    files = files_of(options.paths)
+    if not files:
+        complain(f"no C files in {', '.join(options.paths)}")
+    settings = settings_of(options)
+    tasks = [Task(file, settings, options.format, terminal_width()) for file in files]
+    with showing(len(files), options.format) as shown:
+        checked = [_announce(each, shown) for each in _checked(tasks, options.jobs)]
+    if options.format == "json":
+        _print_json(checked)
+    elif options.format == "sarif":
+        _print_sarif(checked)
+    elif len(files) > 1:
+        _print_total(checked)
+    return _status(checked)
+
+
+def check_file(task: Task) -> Checked:
+    """Checks one file; runs in another process where `--jobs` asks for it."""
+    from polylsp.pipeline import analyse
+    from polylsp.text import Source
+
+    try:
+        text = read(task.path)
+    except Unreadable as unreadable:
+        return Checked(task.path, failure=str(unreadable))
+    try:
+        report = analyse(task.path, text, task.settings)
+        return _render(Source(text), report, task)
+    except Exception:
+        # Whatever goes wrong here is a bug of ours: it costs the user one file, not the run.
+        return Checked(
+            task.path, failure=f"{task.path}: internal error, please report it\n{traceback.format_exc()}"
+        )
+
+
+def _render(source: Any, report: Any, task: Task) -> Checked:
+    from polylsp.ide import check_json, diagnostics, sarif, terminal
+    from polylsp.model.verdict import word
+
+    found = diagnostics.diagnostics(source, report, task.settings)
+    errors = sum(finding.severity == "error" for finding in found)
+    words = Counter[str](word(loop.verdict) for each in report.functions for loop in each.answer.facts.loops)
+    if task.format == "json":
+        return Checked(task.path, (), (check_json.file_object(source, report, task.settings),), errors, words)
+    if task.format == "sarif":
+        return Checked(task.path, (), tuple(sarif.file_results(source, report, task.settings)), errors, words)
+    lines = tuple(terminal.file_lines(source, report, task.settings, task.width))
+    return Checked(task.path, lines, (), errors, words)
+
+
+def _checked(tasks: list[Task], jobs: int) -> Iterator[Checked]:
+    """The results in order; a process that dies costs the file that it was on."""
+    if jobs == 1 or len(tasks) < 2:
+        yield from map(check_file, tasks)
+        return
+    for task, result in zip(tasks, results(check_file, tasks, jobs), strict=True):
+        if isinstance(result, Crashed):
+            yield Checked(task.path, failure=f"{task.path}: the analysis process died")
+        else:
+            yield result
+
+
+def _announce(checked: Checked, shown: Any) -> Checked:
+    """Prints what can be printed at once."""
+    with shown.paused():
+        if checked.failure:
+            complain(checked.failure)
+        if checked.lines:
+            write_lines([*checked.lines, ()])
+    shown.advance()
+    return Checked(checked.path, (), checked.objects, checked.errors, checked.words, checked.failure)
+
+
+def _print_json(checked: Iterable[Checked]) -> None:
+    from polylsp.ide.check_json import document
+
+    write_json(document(each for one in checked for each in one.objects))
+
+
+def _print_sarif(checked: list[Checked]) -> None:
+    from polylsp.ide.sarif import Failure, log
+
+    failures = [Failure(each.path, each.failure) for each in checked if each.failure]
+    write_json(log((each for one in checked for each in one.objects), failures))
+
+
+def _print_total(checked: list[Checked]) -> None:
+    from polylsp.ide.terminal import Piece, counted
+
+    words = sum((each.words for each in checked), Counter[str]())
+    done = sum(not each.failure for each in checked)
+    files = "1 file" if done == 1 else f"{done} files"
+    write_lines([(Piece(f"{files}: ", "path"), Piece(counted(words)))])
+
+
+def _status(checked: list[Checked]) -> int:
+    if any(each.failure for each in checked):
+        return Exit.UNREADABLE
+    return Exit.ERRORS if any(each.errors for each in checked) else Exit.DONE

@@ -1,0 +1,152 @@
+"""`polylsp doctor`: what this machine has, what is missing and how to get it."""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+import polylsp
+from polylsp.cli.exits import Exit
+from polylsp.cli.output import write_lines
+from polylsp.ide.terminal import Line, Piece, Style
+
+State = Literal["ok", "missing", "optional"]
+
+_PACKAGES = (
+    "islpy",
+    "pycparser",
+    "pcpp",
+    "pygls",
+    "lsprotocol",
+    "tree-sitter",
+    "tree-sitter-c",
+    "cattrs",
+    "rich",
+)
+_COMPILERS = {
+    "gcc": "compiles OpenMP and OpenACC code: install the package `gcc`",
+    "clang": "compiles OpenMP code: install the package `clang`",
+    "nvcc": "compiles CUDA code: install NVIDIA's CUDA Toolkit",
+    "nvc": "compiles OpenACC and OpenMP code for GPUs: install NVIDIA's HPC SDK",
+}
+_STYLES: dict[State, Style] = {"ok": "good", "missing": "error", "optional": "warning"}
+_PROBE_SECONDS = 20
+_ISL = "import islpy; islpy.Set('[n] -> { [i] : 0 <= i < n }'); print(islpy.isl_version())"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked for. `optional`: it is not there, and only some uses need it."""
+
+    name: str
+    state: State
+    detail: str
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints what was found; the exit status says whether all that analysis needs is there."""
+    broken = False
+    for heading, findings in _sections():
+        write_lines([(Piece(heading, "path"),)])
+        for finding in findings:
+            write_lines([_line(finding)])
+            broken = broken or finding.state == "missing"
+        write_lines([()])
+    return Exit.UNREADABLE if broken else Exit.DONE
+
+
+def probe(*command: str) -> str | None:
+    """What a command prints, or `None` where it is not found, fails or takes too long."""
+    path = shutil.which(command[0])
+    if path is None:
+        return None
+    try:
+        done = subprocess.run([path, *command[1:]], capture_output=True, timeout=_PROBE_SECONDS, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else None
+
+
+def _sections() -> Iterator[tuple[str, Iterator[Finding]]]:
+    yield "polylsp", _program()
+    yield "compilers", _compilers()
+    yield "GPUs", _gpus()
+    yield "headers", _headers()
+    yield "folders", _folders()
+
+
+def _program() -> Iterator[Finding]:
+    yield Finding("polylsp", "ok", f"{polylsp.__version__} in {Path(polylsp.__file__).parent}")
+    yield Finding("Python", "ok", f"{platform.python_version()} ({sys.executable})")
+    yield Finding("system", "ok", f"{platform.system()} {platform.machine()}")
+    for package in _PACKAGES:
+        try:
+            yield Finding(package, "ok", version(package))
+        except PackageNotFoundError:
+            yield Finding(package, "missing", f"run `{sys.executable} -m pip install {package}`")
+    isl = probe(sys.executable, "-c", _ISL)
+    yield _found("isl", isl, "missing", "islpy does not load here: reinstall the package `islpy`")
+
+
+def _compilers() -> Iterator[Finding]:
+    for name, advice in _COMPILERS.items():
+        shown = probe(name, "--version")
+        lines = [line for line in (shown or "").splitlines() if line.strip()]
+        # nvcc tells its release on a line of its own, below the copyright.
+        release = next((line for line in lines if "release" in line), lines[0] if lines else "")
+        where = shutil.which(name)
+        yield _found(name, f"{release.strip()} ({where})" if shown is not None else None, "optional", advice)
+
+
+def _gpus() -> Iterator[Finding]:
+    shown = probe("nvidia-smi", "--query-gpu=name,memory.total,driver_version", "--format=csv,noheader")
+    if not shown:
+        yield Finding(
+            "NVIDIA", "optional", "none found; measuring on a GPU needs one with its driver (nvidia-smi)"
+        )
+        return
+    for line in shown.splitlines():
+        yield Finding("NVIDIA", "ok", line.strip())
+
+
+def _headers() -> Iterator[Finding]:
+    folder = Path(polylsp.__file__).parent / "frontends" / "c" / "include"
+    bundled = len(list(folder.rglob("*.h")))
+    missing = "none: the installation is not whole, reinstall polylsp"
+    yield _found("bundled", f"{bundled} headers in {folder}" if bundled else None, "missing", missing)
+    database = next(
+        (
+            each
+            for parent in (Path.cwd(), *Path.cwd().parents)
+            if (each := parent / "compile_commands.json").is_file()
+        ),
+        None,
+    )
+    advice = "none above this folder; CMake writes it with -DCMAKE_EXPORT_COMPILE_COMMANDS=ON"
+    yield _found("compile_commands.json", str(database) if database else None, "optional", advice)
+
+
+def _folders() -> Iterator[Finding]:
+    yield Finding("log", "ok", "stderr of `polylsp serve`, which editors keep in their log of the server")
+    yield Finding("cache", "ok", "none: nothing is written to disk")
+
+
+def _found(name: str, detail: str | None, otherwise: State, advice: str) -> Finding:
+    return Finding(name, "ok", detail) if detail is not None else Finding(name, otherwise, advice)
+
+
+def _line(finding: Finding) -> Line:
+    mark = {"ok": "ok", "missing": "MISSING", "optional": "not found"}[finding.state]
+    return (
+        Piece(f"  {finding.name:<22}"),
+        Piece(f"{mark:<10}", _STYLES[finding.state]),
+        Piece(finding.detail),
+    )

@@ -1,0 +1,17 @@
+"""Exit statuses, as the contract names them."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Exit(IntEnum):
+    """What the exit status says."""
+
+    DONE = 0
+    ERRORS = 1
+    """Done, with findings of severity error."""
+    USAGE = 2
+    UNREADABLE = 3
+    """Some file could not be read or analysed at all."""
+    INTERRUPTED = 130

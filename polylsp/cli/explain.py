@@ -1,0 +1,69 @@
+"""`polylsp explain`: one loop and its nest, in full, or as a picture."""
+
+from __future__ import annotations
+
+import argparse
+
+from polylsp.cli.exits import Exit
+from polylsp.cli.files import Unreadable, settings_of
+from polylsp.cli.one_file import analysed
+from polylsp.cli.output import complain, terminal_width, write_json, write_lines, write_text
+from polylsp.ide.explain import explain_object, explain_parts
+from polylsp.ide.lookup import loop_on_line, loops
+from polylsp.ide.terminal import part_lines
+from polylsp.model.facts import LoopFacts
+from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.text import Source
+
+
+def run(options: argparse.Namespace) -> int:
+    """Explains the loop on a line, or the innermost loop around it."""
+    path, line = options.place
+    try:
+        source, report = analysed(path, options)
+    except Unreadable as unreadable:
+        complain(str(unreadable))
+        return Exit.UNREADABLE
+    found = loop_on_line(source, report, line - 1)
+    if found is None:
+        complain(f"{path}:{line}: no loop here{_where_else(source, report)}")
+        return Exit.USAGE
+    if options.format == "json":
+        write_json(explain_object(source, report, line - 1))
+    elif options.format == "text":
+        width = terminal_width()
+        for part in explain_parts(source, *found):
+            write_lines([*part_lines(part, width), ()])
+    else:
+        return _draw(source, report, found, options)
+    return Exit.DONE
+
+
+def _draw(
+    source: Source, report: FileReport, found: tuple[PlacedFunction, LoopFacts], options: argparse.Namespace
+) -> int:
+    from polylsp.ide.picture import picture
+    from polylsp.model.rejection import Rejection
+    from polylsp.pipeline import iteration_space
+
+    placed, loop = found
+    name = placed.answer.facts.name
+    space = iteration_space(
+        report.path, source.text, settings_of(options), name, loop.ordinal, options.dimensions
+    )
+    if isinstance(space, Rejection):
+        complain(f"{report.path}:{options.place[1]}: cannot be drawn: {space.message}")
+        return Exit.USAGE
+    shown = " and ".join(each for each in space.dimensions if each)
+    write_text(picture(space, f"{name}: iterations of {shown}"))
+    return Exit.DONE
+
+
+def _where_else(source: Source, report: FileReport) -> str:
+    lines = sorted({source.line_of(placed.span(loop.header).start) + 1 for placed, loop in loops(report)})
+    if not lines:
+        return "; the file has no loops"
+    shown = ", ".join(str(line) for line in lines[:10])
+    return (
+        f"; there are loops on line{'s' if len(lines) > 1 else ''} {shown}{', …' if len(lines) > 10 else ''}"
+    )

@@ -1,0 +1,54 @@
+"""Which files a command is about, and their text."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from polylsp.frontends.c.tokens import decode
+from polylsp.settings import Settings
+
+_SUFFIXES = (".c", ".h")
+
+
+class Unreadable(Exception):
+    """A file that cannot be read; the message is for the user."""
+
+
+def settings_of(options: argparse.Namespace) -> Settings:
+    """The settings that the options of a command make."""
+    return Settings(
+        include_paths=tuple(options.include_paths),
+        defines=tuple(options.defines),
+        compile_commands=options.compile_commands,
+    )
+
+
+def files_of(paths: Sequence[str]) -> list[str]:
+    """The files that paths mean, each once: a file as it is named, a folder by all its `*.c`
+    in alphabetical order (hidden folders are left out)."""
+    found: dict[str, str] = {}
+    for path in paths:
+        for file in _sources(path) if Path(path).is_dir() else [path]:
+            found.setdefault(os.path.realpath(file), file)
+    return list(found.values())
+
+
+def read(path: str) -> str:
+    """The text of a C file, whatever its encoding; raises `Unreadable`."""
+    if Path(path).suffix not in _SUFFIXES:
+        raise Unreadable(f"{path}: not a C file (its name does not end in .c or .h)")
+    try:
+        return decode(Path(path).read_bytes())
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}") from error
+
+
+def _sources(folder: str) -> Iterator[str]:
+    for root, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            if name.endswith(".c"):
+                yield str(Path(root) / name)

@@ -1,0 +1,45 @@
+"""Arguments of the command line that are more than a word; `argparse` shows the errors."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+
+
+def file_line(text: str) -> tuple[str, int]:
+    """`FILE:LINE`, lines from 1."""
+    path, _, line = text.rpartition(":")
+    if not path or not line.isdecimal() or int(line) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not FILE:LINE with a line from 1")
+    return path, int(line)
+
+
+def address(text: str) -> tuple[str, int]:
+    """`HOST:PORT`; `[::1]:PORT` for IPv6."""
+    host, _, port = text.rpartition(":")
+    if not host or not port.isdecimal() or int(port) > 65535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+def count(text: str) -> int:
+    """A number of processes; 0 means one for each core."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of processes")
+    return int(text) or os.cpu_count() or 1
+
+
+def pair_of_names(text: str) -> tuple[str, str]:
+    """`i,j`."""
+    names = [name.strip() for name in text.split(",")]
+    if len(names) != 2 or not all(names):
+        raise argparse.ArgumentTypeError(f"{text!r} is not two iterators, as in i,j")
+    return names[0], names[1]
+
+
+def define(text: str) -> str:
+    """`NAME` or `NAME=VALUE`."""
+    if not re.fullmatch(r"[A-Za-z_]\w*(?:=.*)?", text, re.DOTALL):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME or NAME=VALUE")
+    return text

@@ -1,0 +1,1 @@
+"""The C front end: outline, preprocessing, parsing, lowering."""

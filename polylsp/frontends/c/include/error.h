@@ -1,0 +1,2 @@
+#pragma once
+void error(int status, int number, const char *format, ...);

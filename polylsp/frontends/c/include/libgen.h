@@ -1,0 +1,3 @@
+#pragma once
+char *dirname(char *path);
+char *basename(char *path);

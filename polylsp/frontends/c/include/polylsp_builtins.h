@@ -1,0 +1,5 @@
+/* What every file knows without including anything. */
+#pragma once
+typedef struct __polylsp_valist *__builtin_va_list;
+typedef struct __polylsp_typeof_type __polylsp_typeof;
+void __polylsp_asm(void);

@@ -1,0 +1,35 @@
+#pragma once
+#include <stddef.h>
+void *memcpy(void *restrict to, const void *restrict from, size_t n);
+void *mempcpy(void *restrict to, const void *restrict from, size_t n);
+void *memmove(void *to, const void *from, size_t n);
+void *memset(void *p, int c, size_t n);
+int memcmp(const void *a, const void *b, size_t n) __attribute__((pure));
+void *memchr(const void *p, int c, size_t n) __attribute__((pure));
+void *memccpy(void *restrict to, const void *restrict from, int c, size_t n);
+char *strcpy(char *restrict to, const char *restrict from);
+char *strncpy(char *restrict to, const char *restrict from, size_t n);
+char *stpcpy(char *restrict to, const char *restrict from);
+char *strcat(char *restrict to, const char *restrict from);
+char *strncat(char *restrict to, const char *restrict from, size_t n);
+int strcmp(const char *a, const char *b) __attribute__((pure));
+int strncmp(const char *a, const char *b, size_t n) __attribute__((pure));
+int strcoll(const char *a, const char *b) __attribute__((pure));
+size_t strxfrm(char *restrict to, const char *restrict from, size_t n);
+char *strchr(const char *s, int c) __attribute__((pure));
+char *strrchr(const char *s, int c) __attribute__((pure));
+char *strchrnul(const char *s, int c) __attribute__((pure));
+size_t strcspn(const char *s, const char *reject) __attribute__((pure));
+size_t strspn(const char *s, const char *accept) __attribute__((pure));
+char *strpbrk(const char *s, const char *accept) __attribute__((pure));
+char *strstr(const char *s, const char *needle) __attribute__((pure));
+char *strcasestr(const char *s, const char *needle) __attribute__((pure));
+char *strtok(char *restrict s, const char *restrict separators);
+char *strtok_r(char *restrict s, const char *restrict separators, char **restrict rest);
+char *strsep(char **s, const char *separators);
+size_t strlen(const char *s) __attribute__((pure));
+size_t strnlen(const char *s, size_t n) __attribute__((pure));
+char *strerror(int number);
+char *strdup(const char *s);
+char *strndup(const char *s, size_t n);
+char *strsignal(int sig);

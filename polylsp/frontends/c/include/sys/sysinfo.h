@@ -1,0 +1,3 @@
+#pragma once
+int get_nprocs(void);
+int get_nprocs_conf(void);

@@ -1,0 +1,90 @@
+"""Which variables' addresses get away, so that an unknown pointer may reach them."""
+
+from __future__ import annotations
+
+from polylsp.frontends.c.lower.context import Context
+from polylsp.model.program import (
+    AddressOf,
+    Array,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Field,
+    Place,
+    Pointer,
+    Read,
+    Select,
+    Struct,
+    Type,
+)
+
+
+def store(context: Context, target: Place, value: Expr) -> None:
+    """A value is stored: what a local pointer holds is followed, anything else gets away."""
+    if not isinstance(value.type, Pointer):
+        return
+    sources = _sources(context, value)
+    if target.steps or target.variable.storage != "local" or not isinstance(target.type, Pointer):
+        context.leaked |= sources
+        return
+    context.flows.setdefault(target.variable.name, set()).update(sources)
+    # A scalar is known by its name alone: any pointer to it counts.
+    context.leaked |= {s for s in sources if s.startswith("&") and s in context.scalars}
+
+
+def give(context: Context, value: Expr) -> None:
+    """A value is passed to code that may keep it."""
+    if isinstance(value.type, Pointer | Struct):
+        context.leaked |= _sources(context, value)
+
+
+def escaped(context: Context) -> frozenset[str]:
+    """The unique names of the variables whose address got away."""
+    reached: set[str] = set()
+    pending = list(context.leaked)
+    while pending:
+        name = pending.pop()
+        if name not in reached:
+            reached.add(name)
+            pending.extend(context.flows.get(name, ()))
+    return frozenset(name[1:] for name in reached if name.startswith("&"))
+
+
+def _sources(context: Context, value: Expr) -> set[str]:
+    """The variables whose addresses (`&x`) or values (`p`) a pointer value is made of."""
+    match value:
+        case AddressOf(place=place):
+            if _through_pointer(context, place):
+                return set()
+            if not isinstance(place.type, Array | Struct) and not place.steps:
+                context.scalars.add("&" + place.variable.name)
+            return {"&" + place.variable.name}
+        case Read(place=place) if not place.steps:
+            return {place.variable.name}
+        case Binary(left=left, right=right):
+            return _sources(context, left) | _sources(context, right)
+        case Select(then=then, otherwise=otherwise):
+            return _sources(context, then) | _sources(context, otherwise)
+        case Cast(operand=operand):
+            return _sources(context, operand)
+        case Call(arguments=arguments):
+            return set[str]().union(*(_sources(context, a) for a in arguments))
+        case _:
+            return set()
+
+
+def _through_pointer(context: Context, place: Place) -> bool:
+    """Whether the place lies in what a pointer points at, rather than in the variable."""
+    type: Type = place.variable.type
+    if isinstance(type, Array) and place.variable.storage == "parameter" and place.steps:
+        return True
+    for step in place.steps:
+        match type:
+            case Array():
+                type = type.element
+            case Struct(name=name) if isinstance(step, Field):
+                type = next((m.type for m in context.structs.get(name, ()) if m.name == step.name), type)
+            case _:
+                return True
+    return False

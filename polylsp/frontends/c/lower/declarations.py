@@ -1,0 +1,185 @@
+"""Declarations: of the file, of parameters, of local variables."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pycparser import c_ast
+
+from polylsp.frontends.c.declarations import Declaration
+from polylsp.frontends.c.lower.context import Context, Effects, Prototype
+from polylsp.frontends.c.lower.declarators import FUNCTION, is_const, is_volatile, prototype, resolve
+from polylsp.frontends.c.lower.initializers import initialise, sized
+from polylsp.frontends.c.lower.sites import token_of
+from polylsp.frontends.c.lower.types import INT
+from polylsp.frontends.c.lower.values import convert, is_scalar
+from polylsp.model.program import (
+    Array,
+    Constant,
+    Declare,
+    Expr,
+    Floating,
+    Integer,
+    Place,
+    Pointer,
+    Site,
+    Struct,
+    Type,
+    Variable,
+)
+
+
+def declare_file_level(context: Context, tree: Any, source: Declaration | None, own: frozenset[str]) -> None:
+    """Enter a declaration of the file into the outermost scope; `own` are functions it defines."""
+    if isinstance(tree, c_ast.Typedef):
+        define_type(context, tree)
+    elif isinstance(tree, c_ast.FuncDef):
+        _function(context, tree.decl, source, own)
+    elif isinstance(tree, c_ast.Decl):
+        if isinstance(tree.type, c_ast.FuncDecl):
+            _function(context, tree, source, own)
+        elif tree.name is None:
+            resolve(context, tree.type, Effects())
+        else:
+            _global(context, tree)
+
+
+def define_type(context: Context, tree: Any) -> None:
+    """Enter a `typedef`."""
+    type = resolve(context, tree.type, Effects())
+    context.scopes[-1].typedefs[tree.name] = (type, is_volatile(context, tree))
+
+
+def declare_parameters(context: Context, definition: Any) -> tuple[Variable, ...]:
+    """The parameters of a function definition, old style or new."""
+    declarator = definition.decl.type
+    old_style = {d.name: d for d in definition.param_decls or () if isinstance(d, c_ast.Decl)}
+    parameters: list[Variable] = []
+    for node in declarator.args.params if getattr(declarator, "args", None) is not None else ():
+        decl = old_style.get(node.name, node) if isinstance(node, c_ast.ID) else node
+        if isinstance(decl, c_ast.ID):
+            parameters.append(_enter(context, decl.name, INT, "parameter"))
+        elif isinstance(decl, c_ast.Decl) and decl.name:
+            parameters.append(_parameter(context, decl))
+    return tuple(parameters)
+
+
+def declare_local(context: Context, decl: Any, fx: Effects) -> None:
+    """A declaration inside the function, with its initialiser."""
+    if isinstance(decl.type, c_ast.FuncDecl):
+        context.scopes[-1].names[decl.name] = prototype(context, decl.name, decl.type, False, False)
+        return
+    type = resolve(context, decl.type, fx)
+    if decl.name is None:
+        return
+    if isinstance(type, Array):
+        type = sized(context, type, decl.init)
+    if decl.init is not None and _is_typeof(type):
+        type = _inferred(context, decl)
+    storage = _storage(decl)
+    variable = _enter(context, decl.name, type, storage)
+    if is_volatile(context, decl):
+        context.volatile.add(variable.name)
+    if storage != "local":
+        if decl.init is not None and is_const(decl):
+            _remember(context, variable, decl.init)
+        return
+    name = token_of(decl)
+    last = context.site(decl.init).last if decl.init is not None else _end(context, name)
+    fx.statements.append(Declare(variable, Site(name, max(name, last))))
+    if decl.init is not None:
+        context.volatile.discard(variable.name)
+        initialise(context, Place(variable, (), type, Site(name, name)), decl.init, fx)
+        if is_volatile(context, decl):
+            context.volatile.add(variable.name)
+        if is_const(decl):
+            _remember(context, variable, decl.init)
+
+
+def _end(context: Context, name: int) -> int:
+    """The last token of a declarator without initialiser: the name, or the brackets after it."""
+    tokens = context.sites.tokens
+    while name + 1 < len(tokens) and tokens[name + 1] in ("[", "("):
+        name = context.sites.match.get(name + 1, name + 1)
+    return name
+
+
+def _storage(decl: Any) -> Literal["local", "static", "global"]:
+    if "static" in decl.storage:
+        return "static"
+    return "global" if "extern" in decl.storage else "local"
+
+
+def _enter(
+    context: Context, name: str, type: Any, storage: Literal["parameter", "local", "static", "global"]
+) -> Variable:
+    unique = context.unique(name)
+    variable = Variable(unique, name, type, storage, unique in context.escaping)
+    context.scopes[-1].names[name] = variable
+    return variable
+
+
+def _parameter(context: Context, decl: Any) -> Variable:
+    type = resolve(context, decl.type, Effects())
+    if type == FUNCTION:
+        type = Pointer(FUNCTION)
+    variable = _enter(context, decl.name, type, "parameter")
+    if is_volatile(context, decl):
+        context.volatile.add(variable.name)
+    return variable
+
+
+def _global(context: Context, decl: Any) -> None:
+    type = resolve(context, decl.type, Effects())
+    if isinstance(type, Array):
+        type = sized(context, type, decl.init)
+    known = context.scopes[-1].names.get(decl.name)
+    if isinstance(known, Variable):
+        # `extern double a[];` beside `double a[10];`: the one that knows more is kept.
+        if isinstance(known.type, Array) and known.type.extent is not None:
+            return
+        variable = Variable(known.name, decl.name, type, "global", known.escapes)
+        context.scopes[-1].names[decl.name] = variable
+    else:
+        variable = _enter(context, decl.name, type, "global")
+    if is_volatile(context, decl):
+        context.volatile.add(variable.name)
+    if is_const(decl) and decl.init is not None:
+        _remember(context, variable, decl.init)
+
+
+def _function(context: Context, decl: Any, source: Declaration | None, own: frozenset[str]) -> None:
+    defined = decl.name in own or (source is not None and bool(source.definition))
+    const = source is not None and source.const
+    pure = source is not None and source.pure
+    known = context.scopes[-1].names.get(decl.name)
+    if isinstance(known, Prototype):
+        const, pure, defined = const or known.const, pure or known.pure, defined or known.defined
+    found = prototype(context, decl.name, decl.type, const, pure)
+    context.scopes[-1].names[decl.name] = Prototype(
+        found.name, found.result, found.parameters, const, pure, defined
+    )
+
+
+def _remember(context: Context, variable: Variable, init: Any) -> None:
+    """A `const` whose value is known stands for that value."""
+    from polylsp.frontends.c.lower.expressions import value
+
+    if not isinstance(variable.type, Integer | Floating) or isinstance(init, c_ast.InitList):
+        return
+    found: Expr = convert(value(context, init, Effects()), variable.type)
+    if isinstance(found, Constant) and is_scalar(found.type) and variable.name not in context.volatile:
+        context.known[variable.name] = found
+
+
+def _is_typeof(type: Type) -> bool:
+    while isinstance(type, Pointer):
+        type = type.to
+    return isinstance(type, Struct) and type.name == "__polylsp_typeof_type"
+
+
+def _inferred(context: Context, decl: Any) -> Any:
+    """The type of `__auto_type` and of `typeof` an expression: that of the initialiser."""
+    from polylsp.frontends.c.lower.expressions import value
+
+    return value(context, decl.init, Effects()).type

@@ -1,0 +1,241 @@
+"""Statements; one that is not modelled becomes `Unsupported`, with the loops inside it kept."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pycparser import c_ast
+
+from polylsp.frontends.c.lower.assignments import effect
+from polylsp.frontends.c.lower.context import Context, Effects, Scope, refuse
+from polylsp.frontends.c.lower.declarations import declare_local, define_type
+from polylsp.frontends.c.lower.order import settle
+from polylsp.frontends.c.lower.sites import token_of
+from polylsp.frontends.c.lower.values import convert
+from polylsp.model.program import (
+    Block,
+    Constant,
+    If,
+    Jump,
+    Loop,
+    OtherType,
+    Site,
+    Statement,
+    Unsupported,
+)
+from polylsp.model.rejection import Rejection
+
+
+def statements(context: Context, nodes: list[Any] | None) -> list[Statement]:
+    """A list of statements and declarations in order."""
+    lowered: list[Statement] = []
+    for node in nodes or ():
+        lowered.extend(statement(context, node))
+    return lowered
+
+
+def block(context: Context, node: Any) -> Block:
+    """A statement as a block with a scope of its own."""
+    if node is None:
+        return Block()
+    context.scopes.append(Scope())
+    lowered = statements(context, node.block_items if isinstance(node, c_ast.Compound) else [node])
+    context.scopes.pop()
+    return Block(tuple(lowered))
+
+
+def statement(context: Context, node: Any) -> list[Statement]:
+    """One statement, as one or more."""
+    from polylsp.frontends.c.lower.loops import loop
+    from polylsp.frontends.c.lower.switches import switch
+
+    match node:
+        case c_ast.Compound():
+            return [block(context, node)]
+        case c_ast.DoWhile() if id(node) not in context.ordinals:
+            return [block(context, node.stmt)]
+        case c_ast.For() | c_ast.While() | c_ast.DoWhile():
+            return loop(context, node)
+        case c_ast.If():
+            return _if(context, node)
+        case c_ast.Switch():
+            return switch(context, node)
+        case c_ast.Return():
+            return _return(context, node)
+        case c_ast.Break():
+            return [Jump("break", _word(node))]
+        case c_ast.Continue():
+            return [Jump("continue", _word(node))]
+        case c_ast.Goto():
+            return [_goto(context, node)]
+        case c_ast.Label():
+            return _label(context, node)
+        case c_ast.Typedef():
+            define_type(context, node)
+            return []
+        case c_ast.EmptyStatement() | c_ast.Pragma() | c_ast.StaticAssert():
+            return []
+        case c_ast.Case() | c_ast.Default():
+            site = _word(node)
+            message = "a `case` label stands inside another statement of its `switch`"
+            return [_unsupported(context, node, Rejection("unsupported-statement", site, message), site)]
+        case _:
+            return _simple(context, node)
+
+
+def loops_in(context: Context, node: Any) -> tuple[Loop, ...]:
+    """The outermost loops inside a statement that is not modelled, each lowered by itself."""
+    from polylsp.frontends.c.lower.loops import loop
+
+    found: list[Loop] = []
+    for inner in outermost_loops(context, node):
+        context.scopes.append(Scope())
+        for lowered in _flattened(loop(context, inner)):
+            if isinstance(lowered, Loop):
+                found.append(lowered)
+            elif isinstance(lowered, Unsupported):
+                found.extend(lowered.loops)
+        context.scopes.pop()
+    return tuple(found)
+
+
+def outermost_loops(context: Context, node: Any) -> list[Any]:
+    """The loop statements inside a node that are in no other loop there, in source order."""
+    found: list[Any] = []
+    for _, child in node.children():
+        if id(child) in context.ordinals:
+            found.append(child)
+        else:
+            found.extend(outermost_loops(context, child))
+    return sorted(found, key=token_of)
+
+
+def unsupported(context: Context, node: Any, fx: Effects, site: Site) -> Unsupported:
+    """A statement that its expressions' rejections rule out."""
+    return _unsupported(context, node, fx.rejections[0], site)
+
+
+def _unsupported(context: Context, node: Any, rejection: Rejection, site: Site) -> Unsupported:
+    return Unsupported(rejection, site, loops_in(context, node))
+
+
+def _flattened(lowered: list[Statement]) -> list[Statement]:
+    flat: list[Statement] = []
+    for item in lowered:
+        flat.extend(_flattened(list(item.statements)) if isinstance(item, Block) else [item])
+    return flat
+
+
+def _word(node: Any) -> Site:
+    return Site(token_of(node), token_of(node))
+
+
+def _simple(context: Context, node: Any) -> list[Statement]:
+    """A declaration or an expression statement."""
+    fx = Effects(after=[])
+    if isinstance(node, c_ast.Decl):
+        declare_local(context, node, fx)
+        site = Site(token_of(node), context.sites.until(token_of(node), ";"))
+    else:
+        effect(context, node, fx)
+        site = context.site(node)
+    if fx.rejections:
+        declared = [s for s in fx.statements[:1] if isinstance(node, c_ast.Decl)]
+        return [*declared, unsupported(context, node, fx, site)]
+    return fx.statements + (fx.after or [])
+
+
+def _if(context: Context, node: Any) -> list[Statement]:
+    from polylsp.frontends.c.lower.expressions import condition
+
+    fx = Effects()
+    test = condition(context, node.cond, fx)
+    site = Site(token_of(node), statement_end(context, node))
+    if fx.rejections:
+        return [unsupported(context, node, fx, site)]
+    then, otherwise = block(context, node.iftrue), block(context, node.iffalse)
+    if isinstance(test, Constant) and not _can_be_reached(node.iffalse if test.value else node.iftrue):
+        return [*fx.statements, then if test.value else otherwise]
+    return [*fx.statements, If(test, then, otherwise, site)]
+
+
+def _can_be_reached(dead: Any) -> bool:
+    """Whether a branch that is never taken must be kept: for its labels, or its loops' reports."""
+    if dead is None:
+        return False
+    if isinstance(dead, c_ast.Label | c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.Case | c_ast.Default):
+        return True
+    return any(_can_be_reached(child) for _, child in dead.children())
+
+
+def _return(context: Context, node: Any) -> list[Statement]:
+    from polylsp.frontends.c.lower.expressions import value
+
+    fx = Effects()
+    result = value(context, node.expr, fx) if node.expr is not None else None
+    site = Site(token_of(node), context.sites.until(token_of(node), ";"))
+    if result is not None:
+        settle(context, fx, result)
+        from polylsp.frontends.c.lower.addresses import give
+
+        give(context, result)
+        if context.result is not None and not isinstance(context.result, OtherType):
+            result = convert(result, context.result)
+    if fx.rejections:
+        return [unsupported(context, node, fx, site), Jump("return", site)]
+    return [*fx.statements, Jump("return", site, result)]
+
+
+def _goto(context: Context, node: Any) -> Unsupported:
+    message = f"`goto {node.name}` jumps out of the structure of loops and conditions"
+    advice = "use `break`, `continue` or `return`, or a condition"
+    site = Site(token_of(node), token_of(node) + 1)
+    return Unsupported(Rejection("irreducible-control", site, message, advice), site)
+
+
+def _label(context: Context, node: Any) -> list[Statement]:
+    site = Site(token_of(node), token_of(node) + 1)
+    lowered = statement(context, node.stmt)
+    if node.name not in context.jumped_to:
+        return lowered
+    message = f"a `goto` jumps to the label `{node.name}` here"
+    return [Unsupported(Rejection("irreducible-control", site, message), site), *lowered]
+
+
+def statement_end(context: Context, node: Any) -> int:
+    """The index of the last token of a statement."""
+    sites = context.sites
+    match node:
+        case c_ast.Compound() if sites.tokens[token_of(node)] == "{":
+            return sites.match.get(token_of(node), len(sites.tokens) - 1)
+        case c_ast.Compound():
+            return statement_end(context, node.block_items[-1])
+        case c_ast.If():
+            return statement_end(context, node.iffalse if node.iffalse is not None else node.iftrue)
+        case c_ast.For() | c_ast.While() | c_ast.Switch():
+            closing = sites.parentheses_after(token_of(node)).last
+            return _body_end(context, node.stmt, closing + 1)
+        case c_ast.DoWhile():
+            return sites.until(context.site(node.cond).last, ";")
+        case c_ast.Label():
+            return _body_end(context, node.stmt, token_of(node) + 2)
+        case c_ast.Case() | c_ast.Default():
+            return statement_end(context, node.stmts[-1]) if node.stmts else token_of(node)
+        case c_ast.EmptyStatement():
+            return token_of(node)
+        case c_ast.Decl() | c_ast.Return() | c_ast.Goto() | c_ast.Break() | c_ast.Continue():
+            return sites.until(token_of(node), ";")
+        case _:
+            return sites.until(context.site(node).last, ";")
+
+
+def _body_end(context: Context, body: Any, start: int) -> int:
+    return max(start, statement_end(context, body)) if body is not None else start
+
+
+def refuse_statement(context: Context, node: Any, message: str, site: Site, advice: str = "") -> Unsupported:
+    """A statement that is not modelled for the reason that `message` gives."""
+    fx = Effects()
+    refuse(fx, "unsupported-statement", site, message, advice)
+    whole = Site(token_of(node), statement_end(context, node))
+    return unsupported(context, node, fx, whole)

@@ -1,0 +1,158 @@
+"""How a file is compiled: where headers are searched and what is defined.
+
+From `compile_commands.json` where one names the file, and from the settings.
+"""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from polylsp.settings import Settings
+
+_DATABASE = "compile_commands.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Preprocessor options. Paths are absolute, `defines` are `NAME` or `NAME=VALUE`. `database`
+    is the compile_commands.json they come from, or where one would be looked for; `problem` says
+    why that file could not be used, or is empty."""
+
+    include_paths: tuple[str, ...] = ()
+    quote_paths: tuple[str, ...] = ()
+    system_paths: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()
+    undefines: tuple[str, ...] = ()
+    forced_includes: tuple[str, ...] = ()
+    database: str = ""
+    problem: str = ""
+
+
+def options_for(path: str, settings: Settings) -> Options:
+    """The options of a file; settings come before what compile_commands.json says."""
+    own = Options(
+        include_paths=tuple(str(Path(one).absolute()) for one in settings.include_paths),
+        defines=settings.defines,
+    )
+    database = _database(path, settings.compile_commands)
+    if database is None:
+        if settings.compile_commands:
+            problem = f"`{settings.compile_commands}` holds no {_DATABASE}."
+            return Options(own.include_paths, defines=own.defines, problem=problem)
+        return own
+    commands = _commands(str(database), _modified(database))
+    if isinstance(commands, str):
+        return Options(own.include_paths, defines=own.defines, database=str(database), problem=commands)
+    found = commands.get(_resolved(path)) or _neighbour(path, commands)
+    return _joined(own, found or Options(), str(database))
+
+
+def parse_arguments(arguments: tuple[str, ...], directory: str) -> Options:
+    """The options in a compiler's command line that was run in `directory`."""
+    found: dict[str, list[str]] = {"I": [], "iquote": [], "isystem": [], "D": [], "U": [], "include": []}
+    rest = iter(arguments[1:])
+    for argument in rest:
+        for flag in ("-isystem", "-iquote", "-include", "-idirafter", "-I", "-D", "-U"):
+            if argument == flag or (argument.startswith(flag) and flag != "-include"):
+                value = argument[len(flag) :] or next(rest, "")
+                if value:
+                    found["isystem" if flag == "-idirafter" else flag[1:]].append(value)
+                break
+        if argument == "-fopenmp":
+            found["D"].append("_OPENMP=201511")
+
+    def absolute(values: list[str]) -> tuple[str, ...]:
+        return tuple(str(Path(directory, value)) for value in values)
+
+    return Options(
+        absolute(found["I"]),
+        absolute(found["iquote"]),
+        absolute(found["isystem"]),
+        tuple(found["D"]),
+        tuple(found["U"]),
+        tuple(_forced(directory, value) for value in found["include"]),
+    )
+
+
+def _forced(directory: str, value: str) -> str:
+    candidate = Path(directory, value)
+    return str(candidate) if candidate.is_file() else value
+
+
+def _joined(own: Options, found: Options, database: str) -> Options:
+    undefined = set(found.undefines)
+    names = {definition.partition("=")[0] for definition in own.defines}
+    return Options(
+        (*own.include_paths, *found.include_paths),
+        found.quote_paths,
+        found.system_paths,
+        (*(one for one in found.defines if one.partition("=")[0] not in names), *own.defines),
+        tuple(undefined - names),
+        found.forced_includes,
+        database,
+    )
+
+
+def _database(path: str, folder: str) -> Path | None:
+    if folder:
+        candidate = Path(folder) if folder.endswith(".json") else Path(folder, _DATABASE)
+        return candidate if candidate.is_file() else None
+    for above in Path(path).absolute().parents:
+        for candidate in (above / _DATABASE, above / "build" / _DATABASE):
+            if candidate.is_file():
+                return candidate
+    return None
+
+
+def _modified(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return -1
+
+
+@lru_cache(maxsize=64)
+def _commands(database: str, modified: int) -> dict[str, Options] | str:
+    """The options of every file of a compilation database, or why it could not be read."""
+    try:
+        entries: Any = json.loads(Path(database).read_text("utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        return f"{_DATABASE} could not be read: {error}"
+    if not isinstance(entries, list):
+        return f"{_DATABASE} is not a list of commands."
+    found: dict[str, Options] = {}
+    for entry in entries:
+        if isinstance(entry, dict) and isinstance(entry.get("file"), str):
+            directory = str(Path(database).parent / str(entry.get("directory", ".")))
+            found.setdefault(
+                _resolved(str(Path(directory, entry["file"]))), parse_arguments(_arguments(entry), directory)
+            )
+    return found
+
+
+def _arguments(entry: dict[str, Any]) -> tuple[str, ...]:
+    listed = entry.get("arguments")
+    if isinstance(listed, list):
+        return tuple(str(argument) for argument in listed)
+    try:
+        return tuple(shlex.split(str(entry.get("command", ""))))
+    except ValueError:
+        return tuple(str(entry.get("command", "")).split())
+
+
+def _neighbour(path: str, commands: dict[str, Options]) -> Options | None:
+    """The options of another file of the same folder: good for headers and new files."""
+    folder = str(Path(_resolved(path)).parent)
+    return next((known for file, known in commands.items() if str(Path(file).parent) == folder), None)
+
+
+def _resolved(path: str) -> str:
+    try:
+        return str(Path(path).resolve())
+    except (OSError, ValueError, RuntimeError):
+        return path

@@ -1,0 +1,134 @@
+"""What `polylsp check --format json` prints: plain dictionaries, positions in UTF-16 units from 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from polylsp.ide.diagnostics import Diagnostic, diagnostics
+from polylsp.ide.excerpt import excerpt
+from polylsp.model.facts import LoopFacts, NestFacts
+from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.verdict import AccessPoint, Parallel, Sequential, Unknown, Witness, word
+from polylsp.settings import Settings
+from polylsp.text import Source, Span
+
+JsonObject = dict[str, Any]
+
+VERSION = 1
+
+
+def document(files: Iterable[JsonObject]) -> JsonObject:
+    """The whole output for the objects of some files."""
+    return {"version": VERSION, "files": list(files)}
+
+
+def file_object(source: Source, report: FileReport, settings: Settings) -> JsonObject:
+    """Everything known of one file."""
+    return {
+        "path": report.path,
+        "language": report.language,
+        "loops": [
+            loop_object(source, placed, loop)
+            for placed in report.functions
+            for loop in placed.answer.facts.loops
+        ],
+        "nests": [
+            nest_object(source, placed, nest)
+            for placed in report.functions
+            for nest in placed.answer.facts.nests
+        ],
+        "diagnostics": [_diagnostic(source, each) for each in diagnostics(source, report, settings)],
+    }
+
+
+def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> JsonObject:
+    """One loop and its verdict; the keys that do not belong to the verdict are empty or null."""
+    verdict = loop.verdict
+    promise = verdict if isinstance(verdict, Parallel) else Parallel()
+    found: JsonObject = {
+        "function": placed.answer.facts.name,
+        "ordinal": loop.ordinal,
+        "kind": loop.kind,
+        "iterator": loop.iterator,
+        "depth": loop.depth,
+        "range": range_object(source, placed.span(loop.header)),
+        "verdict": word(verdict),
+        "assumptions": [assumption.sentence for assumption in promise.assumptions],
+        "private": list(promise.private),
+        "lastprivate": list(promise.lastprivate),
+        "reductions": [{"operator": r.operator, "variable": r.variable} for r in promise.reductions],
+        "witness": _witness(source, placed, verdict.witness) if isinstance(verdict, Sequential) else None,
+        "rejection": None,
+    }
+    if isinstance(verdict, Unknown):
+        rejection = verdict.rejection
+        found["rejection"] = {
+            "code": rejection.code,
+            "message": rejection.message,
+            "advice": rejection.advice,
+            "range": range_object(source, placed.span(rejection.site)),
+        }
+        found["wouldHelp"] = [assumption.sentence for assumption in verdict.would_help]
+    return found
+
+
+def nest_object(source: Source, placed: PlacedFunction, nest: NestFacts) -> JsonObject:
+    """One nest; `transform` is null where schedules were not asked for."""
+    transform = nest.transform
+    return {
+        "function": placed.answer.facts.name,
+        "range": range_object(source, placed.span(nest.site)),
+        "loops": list(nest.loops),
+        "transform": transform.kind if transform else None,
+        "schedule": transform.schedule if transform else "",
+        "band": {
+            "loops": list(nest.band.loops),
+            "permutable": nest.band.permutable,
+            "coincident": list(nest.band.coincident),
+        },
+        "targets": list(nest.targets),
+    }
+
+
+def range_object(source: Source, span: Span) -> JsonObject:
+    """A span as in LSP: lines and UTF-16 units from 0."""
+    start, end = source.position(span.start), source.position(span.end)
+    return {
+        "start": {"line": start.line, "character": start.character},
+        "end": {"line": end.line, "character": end.character},
+    }
+
+
+def _witness(source: Source, placed: PlacedFunction, witness: Witness) -> JsonObject:
+    dependence = witness.dependence
+    return {
+        "kind": dependence.kind,
+        "variable": dependence.sink.variable,
+        "source": _access(source, placed, dependence.source, witness.source_iteration),
+        "sink": _access(source, placed, dependence.sink, witness.sink_iteration),
+        "distance": dependence.distance,
+        "parameters": dict(witness.parameters),
+    }
+
+
+def _access(
+    source: Source, placed: PlacedFunction, access: AccessPoint, iteration: tuple[tuple[str, int], ...]
+) -> JsonObject:
+    span = placed.span(access.site)
+    return {
+        "text": excerpt(source, span),
+        "access": access.kind,
+        "range": range_object(source, span),
+        "iteration": dict(iteration),
+    }
+
+
+def _diagnostic(source: Source, finding: Diagnostic) -> JsonObject:
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "range": range_object(source, finding.span),
+        "message": finding.message,
+        "related": [{"range": range_object(source, r.span), "message": r.message} for r in finding.related],
+    }

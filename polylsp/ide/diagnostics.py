@@ -1,0 +1,195 @@
+"""The findings of a file: one for each loop, and one for each thing that was not understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from typing_extensions import assert_never
+
+from polylsp.ide import wording
+from polylsp.ide.excerpt import access_excerpt
+from polylsp.ide.nests import exposing_transform, parallel_band
+from polylsp.ide.pages import page_uri
+from polylsp.model.facts import LoopFacts
+from polylsp.model.rejection import Rejection
+from polylsp.model.report import FileProblem, FileReport, PlacedFunction
+from polylsp.model.verdict import AccessPoint, Parallel, Sequential, Unknown
+from polylsp.settings import Settings
+from polylsp.text import Source, Span
+
+Severity = Literal["error", "warning", "information", "hint"]
+
+LoopCode = Literal[
+    "parallel-loop",
+    "parallel-band",
+    "reduction-loop",
+    "needs-skewing",
+    "needs-interchange",
+    "needs-distribution",
+    "needs-privatization",
+    "needs-restrict",
+    "needs-assumption",
+    "sequential-loop",
+    "not-analyzable",
+]
+
+LOOP_CODES: tuple[LoopCode, ...] = get_args(LoopCode)
+
+SEVERITIES: dict[str, Severity] = {
+    "parallel-loop": "hint",
+    "parallel-band": "hint",
+    "reduction-loop": "hint",
+    "needs-skewing": "information",
+    "needs-interchange": "information",
+    "needs-distribution": "information",
+    "needs-privatization": "information",
+    "needs-restrict": "information",
+    "needs-assumption": "information",
+    "sequential-loop": "hint",
+    "not-analyzable": "hint",
+    "syntax-error": "warning",
+    "missing-header": "warning",
+    "budget": "information",
+}
+"""A rejection that belongs to no loop is reported under its own code; `hint` unless named here."""
+
+_TRANSFORM_CODES: dict[str, LoopCode] = {
+    "interchange": "needs-interchange",
+    "distribute": "needs-distribution",
+    "skew": "needs-skewing",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Related:
+    """Another place that a finding is about; `label` says it where the text of the place is shown."""
+
+    span: Span
+    message: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding. `span` covers the header of a loop, not its body; `href` is a `file:` URI of
+    the page about it; `function` and `ordinal` name the loop, if it is about one."""
+
+    code: str
+    severity: Severity
+    span: Span
+    message: str
+    related: tuple[Related, ...]
+    href: str
+    function: str = ""
+    ordinal: int = 0
+
+
+def diagnostics(source: Source, report: FileReport, settings: Settings) -> tuple[Diagnostic, ...]:
+    """All findings of a file, in source order."""
+    found = [_file_problem(p) for p in report.problems if p.code not in settings.disabled_diagnostics]
+    for placed in report.functions:
+        found.extend(function_diagnostics(source, placed, settings))
+    return tuple(sorted(found, key=lambda finding: (finding.span.start, finding.span.end)))
+
+
+def function_diagnostics(
+    source: Source, placed: PlacedFunction, settings: Settings
+) -> tuple[Diagnostic, ...]:
+    """The findings of one function: its problems, then one for each loop."""
+    facts = placed.answer.facts
+    found = [_problem(placed, rejection) for rejection in facts.problems]
+    found.extend(_loop(source, placed, loop) for loop in facts.loops)
+    return tuple(finding for finding in found if finding.code not in settings.disabled_diagnostics)
+
+
+def _loop(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Diagnostic:
+    code, message, page = _finding(source, placed, loop)
+    return Diagnostic(
+        code,
+        SEVERITIES[code],
+        placed.span(loop.header),
+        message,
+        tuple(_related(source, placed, loop)),
+        page_uri(page),
+        placed.answer.facts.name,
+        loop.ordinal,
+    )
+
+
+def _finding(source: Source, placed: PlacedFunction, loop: LoopFacts) -> tuple[LoopCode, str, str]:
+    """The code, the message and the page about one loop."""
+    sentence = wording.verdict_sentence(source, placed, loop)
+    match loop.verdict:
+        case Parallel() as verdict:
+            if band := parallel_band(placed, loop):
+                return "parallel-band", wording.band_sentence(band), "parallel-band"
+            code = _parallel_code(verdict)
+            return code, sentence, code
+        case Sequential():
+            transform = exposing_transform(placed, loop)
+            if transform is None:
+                return "sequential-loop", sentence, "sequential-loop"
+            code = _TRANSFORM_CODES[transform.kind]
+            return code, wording.transform_sentence(loop, transform), code
+        case Unknown(would_help=would_help, rejection=rejection):
+            if would_help:
+                return "needs-assumption", sentence, "needs-assumption"
+            return "not-analyzable", sentence, rejection.code
+        case _:
+            assert_never(loop.verdict)
+
+
+def _parallel_code(verdict: Parallel) -> LoopCode:
+    if verdict.assumptions:
+        promised = all(wording.restrict_promises(assumption) for assumption in verdict.assumptions)
+        return "needs-restrict" if promised else "needs-assumption"
+    if verdict.reductions:
+        return "reduction-loop"
+    if verdict.private or verdict.lastprivate:
+        return "needs-privatization"
+    return "parallel-loop"
+
+
+def _related(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Related]:
+    """The other places a verdict is about: the two accesses, or what was not understood."""
+    match loop.verdict:
+        case Sequential(witness=witness):
+            dependence = witness.dependence
+            yield _access(source, placed, dependence.source, "first")
+            if dependence.sink.site != dependence.source.site:
+                yield _access(source, placed, dependence.sink, "then")
+        case Unknown(rejection=rejection):
+            span = placed.span(rejection.site)
+            yield Related(span, wording.capital(rejection.message), "this stands in the way")
+        case Parallel():
+            return
+        case _:
+            assert_never(loop.verdict)
+
+
+def _access(source: Source, placed: PlacedFunction, access: AccessPoint, order: str) -> Related:
+    text = access_excerpt(source, placed, access)
+    done = "read" if access.kind == "read" else "written"
+    label = f"`{access.variable}` is {order} {done} here"
+    return Related(placed.span(access.site), f"{label}: `{text}`", label)
+
+
+def _problem(placed: PlacedFunction, rejection: Rejection) -> Diagnostic:
+    advice = f" {wording.capital(rejection.advice.rstrip('.'))}." if rejection.advice else ""
+    message = f"{wording.capital(rejection.message.rstrip('.'))}.{advice}"
+    return Diagnostic(
+        rejection.code,
+        SEVERITIES.get(rejection.code, "hint"),
+        placed.span(rejection.site),
+        message,
+        (),
+        page_uri(rejection.code),
+        placed.answer.facts.name,
+    )
+
+
+def _file_problem(problem: FileProblem) -> Diagnostic:
+    severity = SEVERITIES.get(problem.code, "hint")
+    return Diagnostic(problem.code, severity, problem.span, problem.message, (), page_uri(problem.code))

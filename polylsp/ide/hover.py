@@ -1,0 +1,201 @@
+"""What is known of the loop under the cursor: the verdict, then its evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+from polylsp.ide import wording
+from polylsp.ide.excerpt import access_excerpt
+from polylsp.ide.lookup import loop_at_header
+from polylsp.ide.nests import exposing_transform, nest_of
+from polylsp.model.facts import LoopFacts, NestFacts
+from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.verdict import AccessPoint, Assumption, Dependence, Parallel, Sequential, Unknown
+from polylsp.text import Source, Span
+
+_SHOWN_DEPENDENCES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table: the header row and the rows, all of one length."""
+
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bullets:
+    """A list under a heading."""
+
+    heading: str
+    items: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Text in isl's notation under a heading, kept as it is."""
+
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hover:
+    """What is shown for a loop, as Markdown and as plain text; `span` is the loop's header."""
+
+    span: Span
+    markdown: str
+    plain: str
+
+
+Part = Union[str, Table, Bullets, Code]
+
+
+def hover(source: Source, report: FileReport, offset: int) -> Hover | None:
+    """The hover for a cursor anywhere on a loop's header; the innermost loop's."""
+    found = loop_at_header(report, offset)
+    if found is None:
+        return None
+    placed, loop = found
+    parts = tuple(parts_of(source, placed, loop))
+    return Hover(placed.span(loop.header), markdown(parts), plain(parts))
+
+
+def parts_of(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Part]:
+    """The parts of the hover: sentence, dependences, assumptions, band, transform and schedule."""
+    yield wording.verdict_sentence(source, placed, loop)
+    yield from _evidence(source, placed, loop)
+    nest = nest_of(placed, loop)
+    if nest is not None:
+        yield from _nest(placed, loop, nest)
+
+
+def markdown(parts: Sequence[Part]) -> str:
+    """The parts as Markdown."""
+    return "\n\n".join(_markdown(part) for part in parts)
+
+
+def plain(parts: Sequence[Part]) -> str:
+    """The parts as plain text, columns aligned."""
+    return "\n\n".join(_plain(part) for part in parts)
+
+
+def aligned(table: Table) -> str:
+    """A table as plain text, its columns aligned."""
+    rows = [tuple(cell.replace("`", "") for cell in row) for row in (table.header, *table.rows)]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    padded = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
+    return "\n".join(line.rstrip() for line in padded)
+
+
+def _evidence(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Part]:
+    match loop.verdict:
+        case Parallel() as verdict:
+            yield from _assumptions("This assumes that", verdict.assumptions)
+        case Sequential(witness=witness, carried=carried):
+            yield from _dependences(source, placed, carried or (witness.dependence,))
+            yield from _example(witness.parameters, wording.example_words(witness))
+        case Unknown(rejection=rejection, would_help=would_help, carried=carried):
+            if rejection.advice and would_help:
+                yield f"{wording.capital(rejection.advice.rstrip('.'))}."
+            yield from _assumptions("It would be parallel if", would_help)
+            yield from _dependences(source, placed, carried)
+
+
+def _example(parameters: Sequence[tuple[str, int]], words: str) -> Iterator[str]:
+    if words:
+        sizes = ", ".join(f"{name} = {value}" for name, value in parameters)
+        yield f"Example{f' with {sizes}' if sizes else ''}: {words}."
+
+
+def _assumptions(heading: str, assumptions: Sequence[Assumption]) -> Iterator[Bullets]:
+    if assumptions:
+        yield Bullets(heading, tuple(a.sentence.rstrip(".") for a in assumptions))
+
+
+def dependence_table(
+    source: Source,
+    placed: PlacedFunction,
+    dependences: Sequence[Dependence],
+    carriers: Mapping[int, str] | None = None,
+) -> Table:
+    """Dependences as a table; `carriers` names the loops (by ordinal) for a column that tells
+    which loop carries each."""
+    header = ("dependence", "from", "to", "distance", "direction")
+    rows = [_row(source, placed, dependence) for dependence in dependences]
+    if carriers is None:
+        return Table(header, tuple(rows))
+    told = [carriers.get(dependence.carrier, "none") for dependence in dependences]
+    return Table((*header, "carried by"), tuple((*row, name) for row, name in zip(rows, told, strict=True)))
+
+
+def _dependences(source: Source, placed: PlacedFunction, carried: Sequence[Dependence]) -> Iterator[Part]:
+    if not carried:
+        return
+    yield dependence_table(source, placed, carried[:_SHOWN_DEPENDENCES])
+    if len(carried) > _SHOWN_DEPENDENCES:
+        yield f"… and {len(carried) - _SHOWN_DEPENDENCES} more."
+
+
+def _row(source: Source, placed: PlacedFunction, dependence: Dependence) -> tuple[str, ...]:
+    return (
+        dependence.kind if dependence.certain else f"{dependence.kind} (possible)",
+        _cell(source, placed, dependence.source),
+        _cell(source, placed, dependence.sink),
+        "varies" if dependence.distance is None else str(dependence.distance),
+        f"({', '.join(dependence.directions)})",
+    )
+
+
+def _cell(source: Source, placed: PlacedFunction, access: AccessPoint) -> str:
+    line = wording.site_line(source, placed, access.site)
+    return f"{access.kind} `{access_excerpt(source, placed, access)}`, line {line}"
+
+
+def _nest(placed: PlacedFunction, loop: LoopFacts, nest: NestFacts) -> Iterator[Part]:
+    names = {each.ordinal: each.iterator or each.kind for each in placed.answer.facts.loops}
+    if len(nest.band.loops) > 1 and nest.band.permutable:
+        band = wording.listing([f"`{names.get(ordinal, ordinal)}`" for ordinal in nest.band.loops])
+        free = [
+            f"`{names.get(ordinal, ordinal)}`"
+            for ordinal, coincident in zip(nest.band.loops, nest.band.coincident, strict=False)
+            if coincident
+        ]
+        carried = f"; no dependence is carried by {wording.listing(free)}" if free else ""
+        yield f"Band: {band} can be interchanged and tiled{carried}."
+    if (transform := exposing_transform(placed, loop)) is not None:
+        yield wording.transform_sentence(loop, transform)
+    elif nest.transform is not None and nest.transform.kind == "none-found":
+        yield "No reordering of this nest was found that exposes parallelism."
+    if nest.transform is not None and nest.transform.schedule:
+        yield Code("Schedule", nest.transform.schedule)
+
+
+def _markdown(part: Part) -> str:
+    match part:
+        case Table(header=header, rows=rows):
+            lines = [header, tuple("---" for _ in header), *rows]
+            return "\n".join(
+                f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+            )
+        case Bullets(heading=heading, items=items):
+            return "\n".join([f"{heading}:", "", *(f"- {item}" for item in items)])
+        case Code(heading=heading, text=text):
+            return f"{heading}:\n\n```text\n{text.strip()}\n```"
+        case str():
+            return part
+
+
+def _plain(part: Part) -> str:
+    match part:
+        case Table():
+            return aligned(part)
+        case Bullets(heading=heading, items=items):
+            return "\n".join([f"{heading}:", *(f"  - {item}" for item in items)]).replace("`", "")
+        case Code(heading=heading, text=text):
+            return "\n".join([f"{heading}:", *(f"  {line}" for line in text.strip().splitlines())])
+        case str():
+            return part.replace("`", "")

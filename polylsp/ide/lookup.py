@@ -1,0 +1,64 @@
+"""Which loop, nest or function an offset or a number means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.model.facts import LoopFacts
+from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.text import Source, Span
+
+
+def function_span(placed: PlacedFunction) -> Span:
+    """The text of a function, from its first token to its last."""
+    answer = placed.answer
+    end = answer.ends[-1] if answer.ends else 0
+    return Span(placed.start, placed.start + end)
+
+
+def loops(report: FileReport) -> Iterator[tuple[PlacedFunction, LoopFacts]]:
+    """Every loop of a file, in source order."""
+    for placed in report.functions:
+        for loop in placed.answer.facts.loops:
+            yield placed, loop
+
+
+def loop_at_header(report: FileReport, offset: int) -> tuple[PlacedFunction, LoopFacts] | None:
+    """The innermost loop whose header covers `offset` (the end of the header counts)."""
+    found: tuple[PlacedFunction, LoopFacts] | None = None
+    for placed in _functions_around(report, offset):
+        for loop in placed.answer.facts.loops:
+            span = placed.span(loop.header)
+            if span.start <= offset <= span.end and (found is None or loop.depth >= found[1].depth):
+                found = placed, loop
+    return found
+
+
+def loop_on_line(source: Source, report: FileReport, line: int) -> tuple[PlacedFunction, LoopFacts] | None:
+    """The loop that a 0-based line is about: the outermost of those whose header starts on it,
+    else the innermost of those around it."""
+    around: tuple[PlacedFunction, LoopFacts] | None = None
+    for placed, loop in loops(report):
+        if source.line_of(placed.span(loop.header).start) == line:
+            return placed, loop
+        span = placed.span(loop.site)
+        if source.line_of(span.start) <= line <= source.line_of(max(span.start, span.end - 1)):
+            around = placed, loop
+    return around
+
+
+def loop_by_number(
+    report: FileReport, function: str, ordinal: int
+) -> tuple[PlacedFunction, LoopFacts] | None:
+    """Loop `ordinal` of the function of that name."""
+    for placed, loop in loops(report):
+        if loop.ordinal == ordinal and placed.answer.facts.name == function:
+            return placed, loop
+    return None
+
+
+def _functions_around(report: FileReport, offset: int) -> Iterator[PlacedFunction]:
+    for placed in report.functions:
+        span = function_span(placed)
+        if span.start <= offset <= span.end:
+            yield placed

@@ -1,0 +1,249 @@
+"""Verdicts, dependences, assumptions and transforms as sentences that a C programmer reads.
+
+One place for all wording: the diagnostics, the hover and the terminal say the same words.
+Lines in sentences are 1-based; accesses are spelled as in the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from typing_extensions import assert_never
+
+from polylsp.ide.excerpt import access_excerpt, element, line_number
+from polylsp.model.facts import LoopFacts, Transform
+from polylsp.model.program import Site
+from polylsp.model.report import PlacedFunction
+from polylsp.model.verdict import (
+    AccessPoint,
+    Assumption,
+    Dependence,
+    Parallel,
+    Reduction,
+    Sequential,
+    Unknown,
+    Witness,
+)
+from polylsp.text import Source
+
+_SHOWN_ASSUMPTIONS = 3
+
+
+def subject(loop: LoopFacts) -> str:
+    """What a sentence calls the loop: its iterator, or "this `while` loop"."""
+    return f"`{loop.iterator}`" if loop.iterator else f"this `{loop.kind}` loop"
+
+
+def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:
+    """The verdict of one loop in one sentence."""
+    match loop.verdict:
+        case Parallel() as verdict:
+            return capital(f"{subject(loop)} can run in parallel{_terms(verdict)}.")
+        case Sequential(witness=witness):
+            obstacle = dependence_clause(source, placed, witness.dependence)
+            return capital(f"{subject(loop)} cannot run in parallel: {obstacle}{_example(witness)}.")
+        case Unknown() as verdict:
+            return capital(_unknown_sentence(loop, verdict))
+        case _:
+            assert_never(loop.verdict)
+
+
+def band_sentence(loops: Sequence[LoopFacts]) -> str:
+    """Several loops that can all run in parallel together."""
+    both = "both" if len(loops) == 2 else "all"
+    return capital(f"{listing([subject(loop) for loop in loops])} can {both} run in parallel.")
+
+
+def transform_sentence(loop: LoopFacts, transform: Transform) -> str:
+    """What would expose the parallelism that the loop as written does not have."""
+    name = subject(loop)
+    detail = f": {_open(transform.sentence)}" if transform.sentence else ""
+    match transform.kind:
+        case "interchange":
+            way = f"it can after its loops are interchanged{detail}"
+        case "distribute":
+            way = f"its statements can once they stand in loops of their own{detail}"
+        case "skew":
+            way = f"the nest can after skewing{detail}"
+        case "fuse":
+            way = f"it can after the loops are fused{detail}"
+        case "none" | "none-found":
+            return capital(f"no reordering of the loops around {name} was found that runs in parallel.")
+        case _:
+            assert_never(transform.kind)
+    return capital(f"{name} cannot run in parallel as written, but {way}.")
+
+
+def dependence_clause(source: Source, placed: PlacedFunction, dependence: Dependence) -> str:
+    """A dependence in a clause: which access does what to what another one did before."""
+    sink, before = dependence.sink, dependence.source
+    verb = _verb(dependence, sink)
+    past = "read" if before.kind == "read" else "wrote"
+    when = distance_words(dependence.distance)
+    if before.site == sink.site and before.kind == sink.kind:
+        return f"{place(source, placed, sink)} {verb} what it {past} {when}"
+    return f"{place(source, placed, sink)} {verb} what {place(source, placed, before)} {past} {when}"
+
+
+def place(source: Source, placed: PlacedFunction, access: AccessPoint) -> str:
+    """An access and its line: "`a[i - 1]` on line 12"."""
+    text = access_excerpt(source, placed, access)
+    return f"`{text}` on line {site_line(source, placed, access.site)}"
+
+
+def site_line(source: Source, placed: PlacedFunction, site: Site) -> int:
+    """The 1-based line of a site."""
+    return line_number(source, placed.span(site))
+
+
+def distance_words(distance: int | None) -> str:
+    """How long ago the other iteration was."""
+    if distance is None:
+        return "in an earlier iteration"
+    return "one iteration earlier" if distance == 1 else f"{distance} iterations earlier"
+
+
+def example_words(witness: Witness) -> str:
+    """Two concrete iterations that conflict: "i = 1 writes a[1], i = 2 reads it"."""
+    first, second = _iterations(witness.source_iteration, witness.sink_iteration)
+    dependence = witness.dependence
+    values = dict(witness.parameters) | dict(witness.source_iteration)
+    what = element(dependence.source.text, values) or dependence.source.text
+    if not first:
+        return ""
+    verb = "reads" if dependence.source.kind == "read" else "writes"
+    return f"{first} {verb} {what}, {second} {_verb(dependence, dependence.sink)} it"
+
+
+def assumption_words(assumptions: Sequence[Assumption]) -> str:
+    """Assumptions as one condition, without "if"."""
+    overlaps = [a for a in assumptions if a.kind == "no-overlap"]
+    others = [a for a in assumptions if a.kind != "no-overlap"]
+    parts = _overlap_words(overlaps) + [_open(a.sentence) for a in others]
+    if len(parts) > _SHOWN_ASSUMPTIONS:
+        left = len(parts) - _SHOWN_ASSUMPTIONS
+        parts = [
+            *parts[:_SHOWN_ASSUMPTIONS],
+            f"{left} more {'condition holds' if left == 1 else 'conditions hold'}",
+        ]
+    return listing(parts)
+
+
+def reduction_words(reductions: Sequence[Reduction]) -> str:
+    """Reductions as a phrase: "a `+` reduction of `s`"."""
+    return listing(
+        [
+            f"a `{r.operator}` reduction of {'the elements of ' if r.is_array else ''}`{r.variable}`"
+            for r in reductions
+        ]
+    )
+
+
+def private_words(verdict: Parallel) -> str:
+    """Which variables need a copy per iteration, as a clause, or nothing."""
+    if not verdict.private and not verdict.lastprivate:
+        return ""
+    names = listing([f"`{name}`" for name in (*verdict.private, *verdict.lastprivate)])
+    own = f"each iteration has its own {names}"
+    if not verdict.lastprivate:
+        return own
+    last = listing([f"`{name}`" for name in verdict.lastprivate])
+    needed = "values of {} are" if len(verdict.lastprivate) > 1 else "value of {} is"
+    return f"{own} (the last {needed.format(last)} needed after the loop)"
+
+
+def restrict_promises(assumption: Assumption) -> bool:
+    """Whether `restrict` can make the promise: it is about what named pointers point at."""
+    return assumption.kind == "no-overlap" and all(name.isidentifier() for name in assumption.subjects)
+
+
+def promise_words(assumptions: Sequence[Assumption]) -> str:
+    """How the user can promise the assumptions, or nothing."""
+    if not assumptions or not all(restrict_promises(assumption) for assumption in assumptions):
+        return ""
+    names = sorted({name for a in assumptions for name in a.subjects})
+    return f"declare {'them' if len(names) > 1 else 'it'} `restrict` to promise it"
+
+
+def listing(parts: Sequence[str]) -> str:
+    """Words in a row: "a, b and c"."""
+    if len(parts) <= 1:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"
+
+
+def capital(sentence: str) -> str:
+    """The sentence with a capital letter first; code in backticks is left alone."""
+    return sentence[:1].upper() + sentence[1:]
+
+
+def _terms(verdict: Parallel) -> str:
+    """On what terms a loop is parallel: reductions, private copies, assumptions."""
+    words = f" as {reduction_words(verdict.reductions)}" if verdict.reductions else ""
+    if private := private_words(verdict):
+        words += f"{',' if verdict.reductions else ''} once {private}"
+    if verdict.assumptions:
+        words += f"{',' if words else ''} if {assumption_words(verdict.assumptions)}"
+    if promise := promise_words(verdict.assumptions):
+        words += f"; {promise}"
+    return words
+
+
+def _unknown_sentence(loop: LoopFacts, verdict: Unknown) -> str:
+    rejection = verdict.rejection
+    reason = _open(rejection.message)
+    if verdict.would_help:
+        return f"{subject(loop)} could run in parallel if {assumption_words(verdict.would_help)}: {reason}."
+    advice = f"; {_open(rejection.advice)}" if rejection.advice else ""
+    return f"{subject(loop)} is not decided: {reason}{advice}."
+
+
+def _example(witness: Witness) -> str:
+    words = example_words(witness)
+    return f" (for example {words})" if words else ""
+
+
+def _verb(dependence: Dependence, sink: AccessPoint) -> str:
+    verb = "reads" if sink.kind == "read" else "overwrites"
+    return verb if dependence.certain else f"may {verb.removesuffix('s')}"
+
+
+def _iterations(first: Sequence[tuple[str, int]], second: Sequence[tuple[str, int]]) -> tuple[str, str]:
+    """Two iterations in words, the second without the names where they are those of the first."""
+    if len(first) <= 1 or [n for n, _ in first] != [n for n, _ in second]:
+        return ", ".join(f"{n} = {v}" for n, v in first), ", ".join(f"{n} = {v}" for n, v in second)
+    names = ", ".join(name for name, _ in first)
+    return f"({names}) = ({_values(first)})", f"({_values(second)})"
+
+
+def _values(iteration: Sequence[tuple[str, int]]) -> str:
+    return ", ".join(str(value) for _, value in iteration)
+
+
+def _overlap_words(assumptions: Sequence[Assumption]) -> list[str]:
+    """Pairs that must not overlap, told together where that is shorter."""
+    pairs = {frozenset(a.subjects) for a in assumptions}
+    names = list(dict.fromkeys(name for a in assumptions for name in a.subjects))
+    if len(pairs) <= 1 or any(len(pair) != 2 for pair in pairs):
+        return list(dict.fromkeys(_open(a.sentence) for a in assumptions))
+    if all(frozenset(pair) in pairs for pair in combinations(names, 2)):
+        return [f"{_few(names)} do not overlap"]
+    common = [name for name in names if all(name in pair for pair in pairs)]
+    if common:
+        others = _few([name for name in names if name != common[0]])
+        return [f"`{common[0]}` does not overlap {others.replace(' and ', ' or ')}"]
+    return list(dict.fromkeys(_open(a.sentence) for a in assumptions))
+
+
+def _few(names: Sequence[str]) -> str:
+    """Names in a row, the first ones of many."""
+    quoted = [f"`{name}`" for name in names]
+    return listing(quoted if len(quoted) <= 8 else [*quoted[:6], f"{len(quoted) - 6} more"])
+
+
+def _open(sentence: str) -> str:
+    """A sentence to be put into another one: no full stop, no capital of a plain word."""
+    text = sentence.strip().rstrip(".")
+    first = text.split(" ", 1)[0]
+    return text[:1].lower() + text[1:] if first.istitle() and first != "I" else text

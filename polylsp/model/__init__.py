@@ -1,0 +1,1 @@
+"""What a loop nest means, free of language and of LSP."""

@@ -1,0 +1,94 @@
+"""What the analysis says of a function: plain values that cross processes, no isl objects.
+
+Places are `Site`s (token intervals); the tokens' spans in the source are looked up apart, so
+these values stay equal when white space, comments or the text above a function change.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from polylsp.model.program import Site
+from polylsp.model.rejection import Rejection
+from polylsp.model.verdict import Dependence, Verdict
+
+TransformKind = Literal["none", "interchange", "distribute", "fuse", "skew", "none-found"]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFacts:
+    """One loop. `depth` counts from 1; `parent` is the ordinal of the loop around it, or 0.
+    `iterator` is a source name or `None`."""
+
+    ordinal: int
+    kind: Literal["for", "while", "do"]
+    iterator: str | None
+    depth: int
+    parent: int
+    header: Site
+    site: Site
+    verdict: Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Loops (ordinals) that are permutable together, and which of them are coincident."""
+
+    loops: tuple[int, ...]
+    permutable: bool
+    coincident: tuple[bool, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """What exposes parallelism: `kind`, the new schedule in isl's notation, and for a person a
+    sentence (`the wavefront t + i`); `parallel` names the loops that become parallel."""
+
+    kind: TransformKind
+    schedule: str = ""
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NestModel:
+    """The polyhedral model of a nest as isl text (contract.md, `polylsp model`)."""
+
+    context: str
+    domain: str
+    schedule: str
+    reads: str
+    may_writes: str
+    must_writes: str
+    flow: str
+    false: str
+
+
+@dataclass(frozen=True, slots=True)
+class NestFacts:
+    """A maximal piece of static control: its loops (ordinals), band and transform.
+
+    `transform` and `model` are `None` while schedules have not been asked for (they are computed
+    on save).
+    `dependences` are all of the nest, carried or not.
+    """
+
+    site: Site
+    loops: tuple[int, ...]
+    band: Band
+    transform: Transform | None
+    model: NestModel | None
+    dependences: tuple[Dependence, ...]
+    targets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionFacts:
+    """Everything known of one function. `problems` are rejections that belong to no loop."""
+
+    name: str
+    name_site: Site
+    loops: tuple[LoopFacts, ...]
+    nests: tuple[NestFacts, ...]
+    problems: tuple[Rejection, ...] = ()
+    seconds: tuple[tuple[str, float], ...] = ()

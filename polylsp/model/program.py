@@ -1,0 +1,355 @@
+"""What a function does, free of its language: typed expressions, places, statements, loops.
+
+A front end lowers source text to this; the analysis knows nothing else. Side effects are
+made explicit: an expression never writes (`a[k++] = x` arrives as two assignments), so the
+order of statements is the order of effects.
+
+Places in the source are `Site`s: intervals of the function's own token list after macro
+expansion. They survive edits of white space and comments, and say nothing absolute.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Union
+
+if TYPE_CHECKING:
+    from polylsp.model.rejection import Rejection
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Site:
+    """The tokens `first` to `last`, both included, of the function's token list."""
+
+    first: int
+    last: int
+
+
+# --- Types -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Integer:
+    """An integer type (enumerations, `char` and `_Bool` too); unsigned arithmetic wraps."""
+
+    bits: int
+    signed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Floating:
+    """A floating-point type of 16, 32, 64 or 80 bits and more."""
+
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class Pointer:
+    """A pointer. `restrict` is the promise that what is reached through it is reached through
+    nothing else that is written."""
+
+    to: Type
+    restrict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An array of `extent` elements; `None` where the extent is not known.
+
+    A parameter declared with brackets keeps its array type, though it is a pointer; then
+    `restrict` says that the word stands inside its outermost brackets.
+    """
+
+    element: Type
+    extent: Expr | None
+    restrict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Struct:
+    """A structure, or (`union`) a union, by its tag or a name made up for an untagged one."""
+
+    name: str
+    union: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OtherType:
+    """Any other type (`void`, complex, a function), by its spelling."""
+
+    name: str
+
+
+Type = Union[Integer, Floating, Pointer, Array, Struct, OtherType]
+
+
+# --- Variables and places ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable of the function or of the file.
+
+    `name` is unique in the function (`i`, then `i@2` for a second `i` of another scope);
+    `source_name` is what the user wrote. `escapes` says that its address is taken in a way
+    that lets an unknown pointer reach it.
+    """
+
+    name: str
+    source_name: str
+    type: Type
+    storage: Literal["parameter", "local", "static", "global"]
+    escapes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """One step of a place: element `subscript` of an array, or of what a pointer points at.
+
+    `p[e]`, `*(p + e)` and `*p` (with 0) are all this step; `p->f` is `Index(0)` then `Field`.
+    """
+
+    subscript: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One step of a place: a member of a structure, and the member's type where it is known."""
+
+    name: str
+    type: Type | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Something that can be read or written: a variable, then steps into it.
+
+    `type` is the type of the whole place; `site` covers all of its spelling.
+    """
+
+    variable: Variable
+    steps: tuple[Index | Field, ...]
+    type: Type
+    site: Site
+
+
+# --- Expressions (no side effects) -------------------------------------------------------
+
+UnaryOperator = Literal["-", "~", "!"]
+BinaryOperator = Literal[
+    "+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^",
+    "<", "<=", ">", ">=", "==", "!=", "&&", "||", "min", "max",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant: a literal, an enumerator, a folded `sizeof`, a `const` of known value."""
+
+    value: int | float
+    type: Type
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Invariant:
+    """A value that no statement can change and that only its spelling names (`sizeof(x)`)."""
+
+    text: str
+    type: Type
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """The value of a place of scalar or pointer type."""
+
+    place: Place
+
+    @property
+    def type(self) -> Type:
+        """The type of the value."""
+        return self.place.type
+
+    @property
+    def site(self) -> Site:
+        """Where it is spelled."""
+        return self.place.site
+
+
+@dataclass(frozen=True, slots=True)
+class AddressOf:
+    """A pointer to a place: `&x`, or an array that decays (`a` becomes `&a[0]`)."""
+
+    place: Place
+    type: Pointer
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """An operator applied to one value."""
+
+    operator: UnaryOperator
+    operand: Expr
+    type: Type
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An operator applied to two values; the operands have been converted to a common type.
+
+    Integer `/` and `%` truncate towards zero as in C unless `floors` (Python).
+    `pointer + integer` counts elements.
+    """
+
+    operator: BinaryOperator
+    left: Expr
+    right: Expr
+    type: Type
+    site: Site
+    floors: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Select:
+    """`condition ? then : otherwise`."""
+
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+    type: Type
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """A conversion, written or implied, that changes the type."""
+
+    operand: Expr
+    type: Type
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The value of a call. `pure`: it reads nothing but its arguments and writes nothing;
+    otherwise the analysis wants a summary of the function of that name. `reads_memory`: it
+    writes nothing, but may read any memory that its arguments or globals reach."""
+
+    function: str
+    arguments: tuple[Expr, ...]
+    pure: bool
+    type: Type
+    site: Site
+    reads_memory: bool = False
+
+
+Expr = Union[Constant, Invariant, Read, AddressOf, Unary, Binary, Select, Cast, Call]
+
+
+# --- Statements --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """A local variable comes into scope, without a value; an initialiser follows as `Assign`."""
+
+    variable: Variable
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`target = value`, or `target operator= value` when `operator` is given (the target is
+    then read first, and its subscripts are evaluated once)."""
+
+    target: Place
+    operator: BinaryOperator | None
+    value: Expr
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    """An expression evaluated for its effects: a call."""
+
+    value: Expr
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """A condition and its two branches."""
+
+    condition: Expr
+    then: Block
+    otherwise: Block
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A loop of any spelling. What a `for` does first stands before it, in the same block.
+
+    Each round: test `condition` (before the body, or after body and `step` when `post_test`;
+    `None` is true), run `body`, run `step` (`continue` goes there). Assignments inside a
+    condition (`while (i-- > 0)`) are in `prologue`, which runs before each test.
+    `ordinal` counts the loops of the function from 1 in source order; `iterator` is the
+    source name of the variable that counts, if one can be told from the header;
+    `header` covers `for (...)` or `while (...)`; `site` the whole loop.
+    `directives` are the pragmas that stand directly before it, as token intervals.
+    """
+
+    ordinal: int
+    kind: Literal["for", "while", "do"]
+    iterator: str | None
+    prologue: Block
+    condition: Expr | None
+    body: Block
+    step: Block
+    post_test: bool
+    header: Site
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """`break`, `continue` or `return` (of `value`)."""
+
+    kind: Literal["break", "continue", "return"]
+    site: Site
+    value: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Unsupported:
+    """A statement that is not modelled, and why. `loops` are the loops inside it, if any, so
+    that they can still be reported (and tried alone)."""
+
+    rejection: Rejection
+    site: Site
+    loops: tuple[Loop, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Statements in order; a `Declare` in it ends its scope with the block."""
+
+    statements: tuple[Statement, ...] = ()
+
+
+Statement = Union[Declare, Assign, Evaluate, If, Loop, Jump, Unsupported, Block]
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """One function, lowered. `loops` lists the headers of every loop in source order, also of
+    those that stand in code that was not modelled; `name_site` covers the name."""
+
+    name: str
+    parameters: tuple[Variable, ...]
+    body: Block
+    name_site: Site
+    problems: tuple[Rejection, ...] = ()

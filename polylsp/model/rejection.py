@@ -1,0 +1,42 @@
+"""Why something could not be decided, as a value: a code, a place and a sentence for the user."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from polylsp.model.program import Site
+
+RejectionCode = Literal[
+    "non-affine-subscript",
+    "non-affine-bound",
+    "non-affine-condition",
+    "data-dependent-exit",
+    "data-dependent-value",
+    "unknown-call",
+    "may-alias",
+    "pointer-arithmetic",
+    "unknown-shape",
+    "unsupported-type",
+    "unsupported-statement",
+    "volatile",
+    "irreducible-control",
+    "infinite-loop",
+    "syntax-error",
+    "missing-header",
+    "budget",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejection:
+    """What stands in the way of a verdict.
+
+    `message` is one sentence without compiler jargon that names the variable at fault;
+    `advice` says what would remove the obstacle, or is empty.
+    """
+
+    code: RejectionCode
+    site: Site
+    message: str
+    advice: str = ""

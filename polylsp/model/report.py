@@ -1,0 +1,64 @@
+"""What is known of a file, placed in its text. Every renderer (diagnostics, hover, hints, JSON,
+terminal) takes a `FileReport` and the `Source` it was made for.
+
+A `FunctionAnswer` holds positions relative to the start of its function only, so the worker
+sends it once and an edit elsewhere moves it by changing one number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polylsp.model.facts import FunctionFacts
+from polylsp.model.program import Site
+from polylsp.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionAnswer:
+    """The facts of one function and where its tokens stand, relative to the function's start.
+
+    `starts[k]`, `ends[k]` are the offsets of token `k`; all tokens that come out of one macro
+    use have the span of that use. `key` names the answer: equal keys, equal answers.
+    """
+
+    key: str
+    facts: FunctionFacts
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+
+    def span(self, site: Site) -> Span:
+        """Where `site` stands, relative to the start of the function."""
+        return Span(self.starts[site.first], self.ends[site.last])
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedFunction:
+    """An answer and the offset in the file at which its function starts."""
+
+    start: int
+    answer: FunctionAnswer
+
+    def span(self, site: Site) -> Span:
+        """Where `site` stands in the file."""
+        return self.answer.span(site).shift(self.start)
+
+
+@dataclass(frozen=True, slots=True)
+class FileProblem:
+    """A finding outside functions: a header that was not found, text that could not be cut
+    into functions. `code` is a rejection code; `span` is in the file."""
+
+    code: str
+    span: Span
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileReport:
+    """All answers of one version of a file, in source order."""
+
+    path: str
+    language: str
+    functions: tuple[PlacedFunction, ...]
+    problems: tuple[FileProblem, ...] = ()

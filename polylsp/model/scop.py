@@ -1,0 +1,127 @@
+"""A nest in the polyhedral model: statements with iteration domains, access relations, loops.
+
+isl objects live inside one analysis process: they are never pickled and never cache keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal
+
+import islpy as isl
+
+from polylsp.model.program import Site, Type, Variable
+from polylsp.model.rejection import Rejection
+from polylsp.model.verdict import Assumption, ReductionOperator
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition that is only known when the program runs. `depth` loops stand around it; one
+    evaluation of it is one iteration of these. `kind` is `loop` where the condition keeps a loop
+    going: then an iteration runs only if all earlier ones did."""
+
+    identity: int
+    depth: int
+    kind: Literal["if", "loop"]
+
+
+@dataclass(frozen=True, slots=True)
+class ScopLoop:
+    """A loop of a nest. `dimension` is its name in isl, `iterator` its name for the user,
+    `step` what is added to it each round; `domain`
+    its iterations and those of the loops around it; `obstacles` are reasons why it cannot be decided."""
+
+    ordinal: int
+    dimension: str
+    iterator: str
+    step: int
+    domain: isl.Set
+    obstacles: tuple[Rejection, ...]
+    assumptions: tuple[Assumption, ...]
+
+    @property
+    def direction(self) -> int:
+        """The sign of the step."""
+        return 1 if self.step > 0 else -1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory:
+    """What a nest accesses: a scalar (no dimensions) or an array, by its isl name.
+
+    `source_name` is the variable's; `path` names the object (`p.x`); `pointer` is the variable
+    whose pointer value leads there, if one does; `element` the type of an element;
+    `scoped` counts the leading dimensions that stand
+    for the iteration in which a variable of an inner scope lives; `follows_pointers`: pointers
+    found in memory lead to it, different ones in different iterations if `varying_rows`; `fresh`: it
+    was allocated in the function; `from_entry`: the pointer has the value that it had when the function
+    began; `shape`: its subscripts (`[]`) and fields (`.x`) as the source has them.
+    """
+
+    name: str
+    variable: Variable
+    path: str
+    element: Type
+    dimensions: int
+    scoped: int
+    pointer: Variable | None
+    follows_pointers: bool = False
+    varying_rows: bool = False
+    fresh: bool = False
+    shape: tuple[str, ...] = ()
+    from_entry: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """An access relation `S[i] -> A[x]`. `exact`: it accesses exactly these elements whenever its
+    statement runs; otherwise these at most. `update` marks both halves of a
+    reduction; `indirect`: which elements depends on data; `outside` gives the parameter values at
+    which it leaves the array's declared dimensions (the outermost one of a parameter, which
+    is only a hint, counted if asked for); `row` tells apart the
+    pointers found in memory that lead there, `row_dimensions` the iterators that choose among them."""
+
+    statement: int
+    memory: Memory
+    kind: Literal["read", "write"]
+    relation: isl.Map
+    exact: bool
+    site: Site
+    text: str
+    update: ReductionOperator | None = None
+    indirect: bool = False
+    outside: Callable[[bool], isl.Set] | None = None
+    row: tuple[object, ...] = ()
+    row_dimensions: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScopStatement:
+    """A statement: its iteration domain over the loops around it (`loops`, ordinals) and its place
+    among its siblings at each depth (`position`, one number more than loops)."""
+
+    name: str
+    domain: isl.Set
+    loops: tuple[int, ...]
+    position: tuple[int, ...]
+    guards: tuple[Guard, ...]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scop:
+    """A nest. `loops` by ordinal, in source order; `parameters` maps isl names to spellings; of these
+    `derived` stand for values that the function computed before, and `products` for products of others.
+    `inherited` are assumptions of loops around the nest."""
+
+    context: isl.Set
+    loops: dict[int, ScopLoop]
+    statements: tuple[ScopStatement, ...]
+    accesses: tuple[Access, ...]
+    parameters: dict[str, str]
+    site: Site
+    derived: frozenset[str] = frozenset()
+    products: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    inherited: tuple[Assumption, ...] = ()

@@ -1,0 +1,67 @@
+"""Queries: functions of values whose answers are remembered.
+
+`@query` keeps the answers of the last `size` distinct arguments and records what really ran,
+so that a test can say what an edit re-asked.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import update_wrapper
+from typing import Any, Generic, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_recorders: list[list[tuple[str, tuple[Any, ...]]]] = []
+
+
+class Query(Generic[P, R]):
+    """A function whose answers are remembered, least recently used forgotten first."""
+
+    def __init__(self, function: Callable[P, R], size: int) -> None:
+        self._function = function
+        self._size = size
+        self._answers: OrderedDict[Any, R] = OrderedDict()
+        update_wrapper(self, function)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
+        """The answer, asked for now or remembered. Exceptions are not remembered."""
+        key = _key(args, kwargs)
+        answers = self._answers
+        if key in answers:
+            answers.move_to_end(key)
+            return answers[key]
+        for recorder in _recorders:
+            recorder.append((self._function.__name__, args))
+        answer = self._function(*args, **kwargs)
+        answers[key] = answer
+        if len(answers) > self._size:
+            answers.popitem(last=False)
+        return answer
+
+    def remembers(self, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Whether the answer is at hand."""
+        return _key(args, kwargs) in self._answers
+
+
+def query(size: int = 4096) -> Callable[[Callable[P, R]], Query[P, R]]:
+    """Remember the answers of a pure function by its (hashable) arguments."""
+    return lambda function: Query(function, size)
+
+
+def _key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return (args, tuple(sorted(kwargs.items()))) if kwargs else args
+
+
+@contextmanager
+def recording() -> Generator[list[tuple[str, tuple[Any, ...]]]]:
+    """The (name, arguments) of each query that runs, rather than being remembered, inside."""
+    ran: list[tuple[str, tuple[Any, ...]]] = []
+    _recorders.append(ran)
+    try:
+        yield ran
+    finally:
+        _recorders.remove(ran)

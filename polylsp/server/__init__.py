@@ -1,0 +1,1 @@
+"""The language server: the only part of the program that knows LSP."""

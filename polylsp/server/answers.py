@@ -1,0 +1,78 @@
+"""The answers that the server has received, by key, and the reports made of them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
+
+Layout = tuple[tuple[int, str], ...]
+"""Where each function of a file starts, and the key of its answer."""
+
+
+class Answers:
+    """The last answers received, least recently used forgotten first.
+
+    A quick analysis (without schedules) and the full one that follows have different keys for the
+    same function. Once both have been seen for one text, a later quick answer of an
+    unchanged function is replaced by the full one, so that an edit elsewhere loses nothing.
+    """
+
+    def __init__(self, capacity: int = 8192) -> None:
+        self._capacity = capacity
+        self._answers: OrderedDict[str, FunctionAnswer] = OrderedDict()
+        self._fuller: OrderedDict[str, str] = OrderedDict()
+        self._forgotten: list[str] = []
+
+    def add(self, answers: Iterable[FunctionAnswer]) -> None:
+        """Remember some answers. One that is known stays the object it was, which tells what was
+        derived from it that it is still good."""
+        for answer in answers:
+            if self._answers.get(answer.key) != answer:
+                self._answers[answer.key] = answer
+            self._answers.move_to_end(answer.key)
+        while len(self._answers) > self._capacity:
+            self._forgotten.append(self._answers.popitem(last=False)[0])
+
+    def pair(self, quick: Layout, full: Layout) -> None:
+        """Learn which full answer goes with which quick one: both layouts are of one text."""
+        starts = dict(full)
+        for start, key in quick:
+            if start in starts and starts[start] != key:
+                self._fuller[key] = starts[start]
+                self._fuller.move_to_end(key)
+        while len(self._fuller) > self._capacity:
+            self._fuller.popitem(last=False)
+
+    def take_forgotten(self) -> tuple[str, ...]:
+        """The keys forgotten since the last call: the worker must send their answers again."""
+        forgotten = tuple(self._forgotten)
+        self._forgotten.clear()
+        return forgotten
+
+    def report(
+        self, path: str, language: str, layout: Layout, problems: tuple[FileProblem, ...]
+    ) -> FileReport | None:
+        """The report that a layout stands for; `None` if one of its answers is missing."""
+        # Imported here: the model need not be loaded before the editor has its `initialize` answered.
+        from polylsp.model.report import FileReport, PlacedFunction
+
+        placed: list[PlacedFunction] = []
+        for start, key in layout:
+            answer = self._find(key)
+            if answer is None:
+                return None
+            placed.append(PlacedFunction(start, answer))
+        return FileReport(path, language, tuple(placed), problems)
+
+    def _find(self, key: str) -> FunctionAnswer | None:
+        if key in self._answers:
+            self._answers.move_to_end(key)
+        fuller = self._fuller.get(key)
+        if fuller is not None and fuller in self._answers:
+            self._answers.move_to_end(fuller)
+            return self._answers[fuller]
+        return self._answers.get(key)

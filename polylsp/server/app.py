@@ -1,0 +1,86 @@
+"""The server: its capabilities, and the ways to run it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lsprotocol import types
+
+from polylsp.server.features import (
+    commands,
+    configuration,
+    lifecycle,
+    trace,
+    watched_files,
+    workspace_folders,
+)
+from polylsp.server.features.on_demand import answer, note
+from polylsp.server.log import log_to_client
+from polylsp.server.parent import leave
+from polylsp.server.session import PolylspServer
+from polylsp.server.stdio import take_standard_output
+from polylsp.server.tcp import serve_one
+from polylsp.server.worker import WORKER_COMMAND
+
+_FEATURES: dict[str, Callable[..., Any]] = {
+    types.INITIALIZE: lifecycle.initialize,
+    types.INITIALIZED: lifecycle.initialized,
+    types.SHUTDOWN: lifecycle.shutdown,
+    types.SET_TRACE: trace.set_trace,
+    types.WINDOW_WORK_DONE_PROGRESS_CANCEL: trace.cancel_progress,
+    types.TEXT_DOCUMENT_DID_OPEN: note("text_sync", "did_open"),
+    types.TEXT_DOCUMENT_DID_CHANGE: note("text_sync", "did_change"),
+    types.TEXT_DOCUMENT_DID_SAVE: note("text_sync", "did_save"),
+    types.TEXT_DOCUMENT_DID_CLOSE: note("text_sync", "did_close"),
+    types.TEXT_DOCUMENT_HOVER: answer("hover", "hover"),
+    types.TEXT_DOCUMENT_INLAY_HINT: answer("inlay_hint", "inlay_hint"),
+    types.INLAY_HINT_RESOLVE: note("inlay_hint", "resolve"),
+    types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answer("document_symbol", "document_symbol"),
+    types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
+    types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.did_change_watched_files,
+    types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: workspace_folders.did_change_workspace_folders,
+}
+
+_COMMANDS: dict[str, Callable[..., Any]] = {
+    commands.RESTART_WORKER: commands.restart_worker,
+    commands.STATUS: commands.status,
+}
+
+
+def create_server(worker_command: Sequence[str] = WORKER_COMMAND) -> PolylspServer:
+    """A server with all its handlers, not yet running."""
+    server = PolylspServer(worker_command)
+    for method, handler in _FEATURES.items():
+        server.feature(method)(handler)
+    for command, handler in _COMMANDS.items():
+        server.command(command)(handler)
+    return server
+
+
+def serve_stdio(worker_command: Sequence[str] = WORKER_COMMAND) -> int:
+    """Serve one client on standard input and output; returns the exit status that LSP asks for:
+    0 if the client said `shutdown` before it left, else 1."""
+    server = create_server(worker_command)
+    log_to_client(server)
+    server.protocol.client_lost = lambda: leave("The client does not read any more.", server.jobs.close)
+    try:
+        server.start_io(sys.stdin.buffer, take_standard_output())
+    finally:
+        server.jobs.close()
+    return 0 if server.protocol.is_shut_down else 1
+
+
+def serve_tcp(host: str, port: int, worker_command: Sequence[str] = WORKER_COMMAND) -> int:
+    """Serve one client on a TCP port; returns as `serve_stdio`."""
+    server = create_server(worker_command)
+    log_to_client(server)
+    try:
+        asyncio.run(serve_one(server, host, port))
+    except SystemExit:  # how pygls ends on `exit`
+        pass
+    finally:
+        server.jobs.close()
+    return 0 if server.protocol.is_shut_down else 1

@@ -1,0 +1,79 @@
+"""What the client can do, read once from its `initialize` request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lsprotocol import types
+from pygls.capabilities import ServerCapabilitiesBuilder, get_capability
+
+from polylsp.text import Encoding
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client's abilities. `pulls`: it asks for diagnostics and can be told to ask again;
+    a client that could not be told is sent them instead."""
+
+    encoding: Encoding = "utf-16"
+    markdown: bool = False
+    pulls: bool = False
+    related_information: bool = False
+    code_description: bool = False
+    symbol_tree: bool = False
+    refreshes_hints: bool = False
+    progress: bool = False
+    configuration: bool = False
+    registers_configuration: bool = False
+    registers_watched_files: bool = False
+    wants_status: bool = False
+
+
+def client_of(params: types.InitializeParams) -> Client:
+    """The abilities that an `initialize` request tells of."""
+    capabilities = params.capabilities
+
+    def has(path: str) -> bool:
+        return bool(get_capability(capabilities, path, False))
+
+    pulls = capabilities.text_document is not None and capabilities.text_document.diagnostic is not None
+    pulls = pulls and has("workspace.diagnostics.refresh_support")
+    diagnostics = "text_document.diagnostic" if pulls else "text_document.publish_diagnostics"
+    formats = get_capability(capabilities, "text_document.hover.content_format", ()) or ()
+    return Client(
+        encoding=_encoding(capabilities),
+        markdown=types.MarkupKind.Markdown in formats,
+        pulls=pulls,
+        related_information=has(f"{diagnostics}.related_information")
+        or has("text_document.publish_diagnostics.related_information"),
+        code_description=has(f"{diagnostics}.code_description_support")
+        or has("text_document.publish_diagnostics.code_description_support"),
+        symbol_tree=has("text_document.document_symbol.hierarchical_document_symbol_support"),
+        refreshes_hints=has("workspace.inlay_hint.refresh_support"),
+        progress=has("window.work_done_progress"),
+        configuration=has("workspace.configuration"),
+        registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
+        registers_watched_files=has("workspace.did_change_watched_files.dynamic_registration"),
+        wants_status=_wants_status(params),
+    )
+
+
+def _encoding(capabilities: types.ClientCapabilities) -> Encoding:
+    match ServerCapabilitiesBuilder.choose_position_encoding(capabilities):
+        case types.PositionEncodingKind.Utf8:
+            return "utf-8"
+        case types.PositionEncodingKind.Utf32:
+            return "utf-32"
+        case _:
+            return "utf-16"
+
+
+def _wants_status(params: types.InitializeParams) -> bool:
+    def asks(options: Any, key: str) -> bool:
+        return isinstance(options, Mapping) and options.get(key) is True
+
+    return asks(params.initialization_options, "status") or asks(
+        params.capabilities.experimental, "serverStatusNotification"
+    )

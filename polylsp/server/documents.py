@@ -1,0 +1,147 @@
+"""The open documents: their text, and what is known of it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Literal
+
+from polylsp.ide.lookup import function_span
+from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.text import Encoding, Position, Source
+
+logger = logging.getLogger(__name__)
+
+_SUFFIXES = (".c", ".h")
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A replacement of the text between two positions; of all the text where they are `None`."""
+
+    start: Position | None
+    end: Position | None
+    text: str
+
+
+@dataclass(eq=False, slots=True)
+class Document:
+    """An open document. `report` is the last report, made for `reported` (a source, not always the
+    present one); `since` has what was replaced since then, as (offset, length before, length after), or is
+    `None` when everything was. `needs_quick` and `needs_full` say which analyses are due;
+    `touched` grows with each edit of any document; `revision` with each reason to analyse again."""
+
+    uri: str
+    path: str
+    language: str
+    version: int
+    source: Source
+    report: FileReport | None = None
+    reported: Source | None = None
+    since: list[tuple[int, int, int]] | None = None
+    needs_quick: bool = False
+    needs_full: bool = False
+    touched: int = 0
+    revision: int = 0
+    layout: tuple[tuple[int, str], ...] = ()
+    waiting: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether the document is in a language that is analysed."""
+        return self.language == "c" or PurePath(self.path).suffix.lower() in _SUFFIXES
+
+    @property
+    def is_reported(self) -> bool:
+        """Whether `report` is about the present text."""
+        return self.reported is self.source
+
+    def edit(self, edits: Iterable[Edit], version: int, encoding: Encoding) -> bool:
+        """Apply the edits of one change; a change for an old version is refused."""
+        if version <= self.version:
+            logger.warning("%s: a change for version %d after version %d", self.uri, version, self.version)
+            return False
+        for each in edits:
+            self._replace(each, encoding)
+        self.version = version
+        self._wake()
+        return True
+
+    def set_report(self, report: FileReport) -> None:
+        """Take the report of the present text."""
+        self.report = report
+        self.reported = self.source
+        self.since = []
+        self._wake()
+
+    def close(self) -> None:
+        """Nobody waits for this document any more."""
+        self.version += 1
+        self.source = Source("")
+        self._wake()
+
+    async def settle(self, seconds: float | None) -> Literal["reported", "changed", "late", "stopped"]:
+        """Wait until the present text has been analysed, has changed, `seconds` are over, or the
+        analysis was stopped."""
+        source = self.source
+        if self.is_reported:
+            return "reported"
+        woken = asyncio.get_running_loop().create_future()
+        self.waiting.append(woken)
+        try:
+            await asyncio.wait_for(woken, seconds)
+        except asyncio.TimeoutError:
+            return "late"
+        finally:
+            if woken in self.waiting:
+                self.waiting.remove(woken)
+        if self.source is not source:
+            return "changed"
+        return "reported" if self.is_reported else "stopped"
+
+    def known(self) -> FileReport | None:
+        """What is known of the present text: its report, or else that part of the last report
+        whose functions no edit has touched since, moved to where they stand now."""
+        if self.report is None or self.is_reported:
+            return self.report
+        if self.since is None:
+            return None
+        moved = [self._moved(placed, self.since) for placed in self.report.functions]
+        kept = tuple(placed for placed in moved if placed is not None)
+        return FileReport(self.report.path, self.report.language, kept)
+
+    def stop(self) -> None:
+        """No analysis of the present text will come."""
+        self.needs_quick = self.needs_full = False
+        self._wake()
+
+    def _replace(self, edit: Edit, encoding: Encoding) -> None:
+        old = self.source
+        if edit.start is None or edit.end is None:
+            self.since = None
+            self.source = Source(edit.text)
+            return
+        start, end = sorted((old.offset(edit.start, encoding), old.offset(edit.end, encoding)))
+        if self.since is not None:
+            self.since.append((start, end - start, len(edit.text)))
+        self.source = Source(old.text[:start] + edit.text + old.text[end:])
+
+    @staticmethod
+    def _moved(placed: PlacedFunction, edits: list[tuple[int, int, int]]) -> PlacedFunction | None:
+        """Where a function stands after some edits; `None` if one of them touched it."""
+        span = function_span(placed)
+        for offset, before, after in edits:
+            if offset + before <= span.start:
+                span = span.shift(after - before)
+            elif offset < span.end:
+                return None
+        return PlacedFunction(span.start, placed.answer)
+
+    def _wake(self) -> None:
+        waiting, self.waiting = self.waiting, []
+        for future in waiting:
+            if not future.done():
+                future.set_result(None)

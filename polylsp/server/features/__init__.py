@@ -1,0 +1,1 @@
+"""The request handlers: each converts, asks, converts back."""

@@ -1,0 +1,42 @@
+"""textDocument/diagnostic, for clients that pull."""
+
+from __future__ import annotations
+
+import json
+
+from lsprotocol import types
+
+from polylsp.server.protocol import JsonText
+from polylsp.server.session import PolylspServer
+
+_NOTHING = JsonText('{"kind":"full","items":[]}')
+
+
+def register(ls: PolylspServer) -> None:
+    """Offer to be asked; not done for clients that are sent diagnostics."""
+    if types.TEXT_DOCUMENT_DIAGNOSTIC not in ls.protocol.fm.features:
+        options = types.DiagnosticOptions(
+            identifier="polylsp",
+            inter_file_dependencies=True,
+            workspace_diagnostics=False,
+            work_done_progress=True,
+        )
+        ls.feature(types.TEXT_DOCUMENT_DIAGNOSTIC, options)(diagnostic)
+
+
+async def diagnostic(ls: PolylspServer, params: types.DocumentDiagnosticParams) -> JsonText:
+    """The diagnostics of the present text, once it has been analysed."""
+    document = ls.documents.get(params.text_document.uri)
+    if document is None or not document.is_ours:
+        return _NOTHING
+    ls.job_progress.attach(params.work_done_token, document.uri)
+    try:
+        outcome = await document.settle(None)
+    finally:
+        ls.job_progress.end(params.work_done_token)
+    if outcome != "reported":
+        raise ls.server_cancelled(retry=outcome == "changed" and document.uri in ls.documents)
+    items, name = ls.findings(document)
+    if name == params.previous_result_id:
+        return JsonText(f'{{"kind":"unchanged","resultId":{json.dumps(name)}}}')
+    return JsonText(f'{{"kind":"full","resultId":{json.dumps(name)},"items":{items}}}')

@@ -1,0 +1,38 @@
+"""textDocument/inlayHint and inlayHint/resolve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from lsprotocol import types
+
+from polylsp.ide.hints import hint_tooltip, hints
+from polylsp.server import convert
+from polylsp.server.features.freshness import fresh
+from polylsp.server.session import PolylspServer
+
+
+async def inlay_hint(ls: PolylspServer, params: types.InlayHintParams) -> list[convert.Json] | None:
+    """The verdicts beside the loops of a range."""
+    document = ls.documents.get(params.text_document.uri)
+    report = await fresh(document)
+    if document is not None and not document.is_reported:
+        ls.owe_hints(document)
+    if document is None or report is None:
+        return None
+    source, encoding = document.source, ls.client.encoding
+    span = convert.span_of(source, params.range, encoding)
+    found = hints(source, report, span, ls.settings_of(document))
+    return [convert.inlay_hint(source, hint, document.uri, encoding) for hint in found]
+
+
+def resolve(ls: PolylspServer, hint: types.InlayHint) -> types.InlayHint:
+    """The hint with its tooltip."""
+    data = hint.data if isinstance(hint.data, Mapping) else {}
+    document = ls.documents.get(data.get("uri", ""))
+    report = document.known() if document else None
+    if document is not None and report is not None:
+        text = hint_tooltip(document.source, report, data.get("function", ""), data.get("ordinal", 0))
+        kind = types.MarkupKind.Markdown if ls.client.markdown else types.MarkupKind.PlainText
+        hint.tooltip = types.MarkupContent(kind=kind, value=text)
+    return hint

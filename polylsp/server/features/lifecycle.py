@@ -1,0 +1,56 @@
+"""initialize, initialized, shutdown, and what is asked of the client in between."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types
+
+from polylsp.server.client import client_of
+from polylsp.server.features import configuration, diagnostic, on_demand, watched_files
+from polylsp.server.parent import end_with
+from polylsp.server.session import PolylspServer, path_of
+
+_SECONDS_FOR_CONFIGURATION = 1.0
+
+
+def initialize(ls: PolylspServer, params: types.InitializeParams) -> None:
+    """Learn what the client can do, and where it works."""
+    ls.client = client_of(params)
+    ls.job_progress.supported = ls.client.progress
+    ls.trace = params.trace or types.TraceValue.Off
+    ls.folders.update(_folders(params))
+    options = params.initialization_options
+    ls.configure(options.get("settings") if isinstance(options, Mapping) else None)
+    if ls.client.pulls:
+        diagnostic.register(ls)
+    end_with(params.process_id, ls.jobs.close)
+
+
+def initialized(ls: PolylspServer, _: types.InitializedParams) -> None:
+    """Start the worker, and ask the client for its settings and to watch files."""
+    ls.jobs.start()
+    asyncio.get_running_loop().call_soon(on_demand.load_all)
+    watched_files.register(ls)
+    configuration.register(ls)
+    if ls.client.configuration:
+        ls.jobs.held = True
+        asyncio.get_running_loop().call_later(_SECONDS_FOR_CONFIGURATION, ls.jobs.resume)
+        ls.in_background(configuration.pull(ls))
+    ls.state_changed()
+
+
+def shutdown(ls: PolylspServer, *_: Any) -> None:
+    """End the worker."""
+    ls.jobs.close()
+
+
+def _folders(params: types.InitializeParams) -> dict[str, Path]:
+    if params.workspace_folders:
+        return {folder.uri: Path(path_of(folder.uri)) for folder in params.workspace_folders}
+    if params.root_uri:
+        return {params.root_uri: Path(path_of(params.root_uri))}
+    return {}

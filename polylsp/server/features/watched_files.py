@@ -1,0 +1,27 @@
+"""workspace/didChangeWatchedFiles: headers, and how the project is compiled."""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from polylsp.server.session import PolylspServer, path_of
+
+_PATTERNS = ("**/compile_commands.json", "**/*.{h,c}")
+
+
+def did_change_watched_files(ls: PolylspServer, params: types.DidChangeWatchedFilesParams) -> None:
+    """Files changed on disk: analyse again what they may matter to."""
+    changed = {path_of(change.uri) for change in params.changes}
+    others = changed - {document.path for document in ls.documents.values() if document.path.endswith(".c")}
+    if others:
+        ls.reanalyse()
+
+
+def register(ls: PolylspServer) -> None:
+    """Ask to be told of changes."""
+    if ls.client.registers_watched_files:
+        watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in _PATTERNS]
+        ls.register(
+            types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+            types.DidChangeWatchedFilesRegistrationOptions(watchers=watchers),
+        )

@@ -1,0 +1,88 @@
+"""The diagnostics of a document as JSON text, written anew only for functions that changed.
+
+A file of 10,000 lines has thousands of findings; turning them into objects and those into JSON
+at every keystroke would cost more than the analysis. What was written for a function
+is kept with the text it was written for, and moved by whole lines by filling in other numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from polylsp.ide.diagnostics import diagnostics, function_diagnostics
+from polylsp.ide.lookup import function_span
+from polylsp.model.report import FileReport, FunctionAnswer, PlacedFunction
+from polylsp.server.client import Client
+from polylsp.server.convert import DiagnosticWriter, Template, relative
+from polylsp.settings import Settings
+from polylsp.text import Source
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What was written of a function: valid while its text and its first column are the same."""
+
+    answer: FunctionAnswer
+    length: int
+    text: str
+    character: int
+    template: Template
+    line: int
+    json: str
+
+
+@dataclass(slots=True)
+class Findings:
+    """The findings of one document, as last written."""
+
+    uri: str
+    client: Client
+    rewritten: int = 0
+    _settings: Settings = field(default_factory=Settings)
+    _written: dict[str, _Written] = field(default_factory=dict[str, _Written])
+
+    def json(self, source: Source, report: FileReport, settings: Settings) -> str:
+        """The JSON array of all diagnostics of a report; `rewritten` counts the functions whose
+        findings had to be written for it."""
+        if settings != self._settings:
+            self._written.clear()
+            self._settings = settings
+        self.rewritten = 0
+        old, self._written = self._written, {}
+        parts = [self._problems(source, report)]
+        for placed in report.functions:
+            key = placed.answer.key
+            written = self._written[key] = self._function(source, placed, old.get(key))
+            parts.append(written.json)
+        return f"[{','.join(part for part in parts if part)}]"
+
+    def _function(self, source: Source, placed: PlacedFunction, old: _Written | None) -> _Written:
+        if old is not None and old.answer is not placed.answer:
+            old = None
+        length = old.length if old else _length(placed)
+        text = source.text[placed.start : placed.start + length]
+        start = source.position(placed.start, self.client.encoding)
+        if old is None or old.text != text or old.character != start.character:
+            self.rewritten += 1
+            template = self._template(placed.answer, text, start.character)
+            json = template.at(start.line)
+            return _Written(placed.answer, length, text, start.character, template, start.line, json)
+        if old.line == start.line:
+            return old
+        return replace(old, line=start.line, json=old.template.at(start.line))
+
+    def _template(self, answer: FunctionAnswer, text: str, character: int) -> Template:
+        source = relative(text)
+        found = function_diagnostics(source, PlacedFunction(0, answer), self._settings)
+        return DiagnosticWriter(source, character, self.uri, self.client).template(found)
+
+    def _problems(self, source: Source, report: FileReport) -> str:
+        if not report.problems:
+            return ""
+        found = diagnostics(source, replace(report, functions=()), self._settings)
+        return DiagnosticWriter(source, 0, self.uri, self.client).template(found).at(0)
+
+
+def _length(placed: PlacedFunction) -> int:
+    span = function_span(placed)
+    return span.end - span.start

@@ -1,0 +1,121 @@
+"""What the server and its analysis worker say to each other: pickled values, each after its length.
+
+Both ends are processes of ours on one machine; nothing else is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Union
+
+from polylsp.settings import Settings
+
+if TYPE_CHECKING:
+    from polylsp.model.report import FileProblem, FunctionAnswer
+
+HEADER = struct.Struct(">Q")
+"""The length of a message, before the message."""
+
+EXIT_OUT_OF_MEMORY = 77
+"""The exit status of a worker that reached its memory limit."""
+
+# --- Server to worker ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Analyse:
+    """Analyse a text. Functions whose keys are in `given_up` are not tried again; the worker
+    must send the answers in `forgotten` again when they are part of the result, and every
+    answer if `resend`."""
+
+    job: int
+    path: str
+    text: str
+    settings: Settings
+    schedules: bool
+    given_up: frozenset[str] = frozenset()
+    forgotten: tuple[str, ...] = ()
+    resend: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """Stop that job before its next function; sent while it waits or runs."""
+
+    job: int
+
+
+Request = Union[Analyse, Cancel]
+
+# --- Worker to server ----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The worker has loaded and waits for requests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The analysis of a function begins; `done` of `total` functions came before it."""
+
+    job: int
+    key: str
+    name: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """Some of the answers that the server does not have yet."""
+
+    job: int
+    answers: tuple[FunctionAnswer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The result: where each function starts and the key of its answer, in source order."""
+
+    job: int
+    language: str
+    layout: tuple[tuple[int, str], ...]
+    problems: tuple[FileProblem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cancelled:
+    """The job was stopped."""
+
+    job: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """The analysis raised an exception: a bug of ours."""
+
+    job: int
+    traceback: str
+
+
+Reply = Union[Ready, Began, Answers, Finished, Cancelled, Failed]
+
+
+def frame(message: Request | Reply) -> bytes:
+    """The bytes that carry a message."""
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return HEADER.pack(len(body)) + body
+
+
+def read(read_exactly: Callable[[int], bytes]) -> Any | None:
+    """The next message of a blocking stream, or `None` at its end."""
+    header = read_exactly(HEADER.size)
+    if len(header) < HEADER.size:
+        return None
+    (size,) = HEADER.unpack(header)
+    body = read_exactly(size)
+    return pickle.loads(body) if len(body) == size else None

@@ -1,0 +1,254 @@
+"""The state of one conversation with a client, and what the request handlers ask of it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from collections.abc import Coroutine, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lsprotocol import types
+from pygls.exceptions import FeatureRequestError
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+from pygls.uris import to_fs_path
+
+from polylsp import __version__
+from polylsp.server import configuration
+from polylsp.server.client import Client
+from polylsp.server.jobs import Job, Jobs
+from polylsp.server.progress import Progress
+from polylsp.server.protocol import Protocol, ServerCancelled
+from polylsp.server.worker import WORKER_COMMAND
+from polylsp.settings import Settings
+
+if TYPE_CHECKING:
+    from polylsp.server.documents import Document
+    from polylsp.server.findings import Findings
+
+logger = logging.getLogger(__name__)
+
+_TRACES = ("off", "messages", "verbose")
+
+
+class PolylspServer(LanguageServer):
+    """The language server of one client. It is the `Observer` of its jobs."""
+
+    protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def __init__(self, worker_command: Sequence[str] = WORKER_COMMAND) -> None:
+        super().__init__(
+            "polylsp", __version__, protocol_cls=Protocol, converter_factory=default_converter, max_workers=1
+        )
+        self.client = Client()
+        self.documents: dict[str, Document] = {}
+        self.folders: dict[str, Path] = {}
+        self.settings = Settings()
+        self.folder_settings: dict[str, Settings] = {}
+        self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
+        self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
+        self.trace = types.TraceValue.Off
+        self._findings: dict[str, Findings] = {}
+        self._json: dict[str, str] = {}
+        self._delays: dict[str, asyncio.TimerHandle] = {}
+        self._status: dict[str, Any] = {}
+        self._owed_diagnostics: set[str] = set()
+        self._owed_hints: set[str] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    # --- documents ---------------------------------------------------------------------------
+
+    def open(self, document: Document, findings: Findings) -> None:
+        """Keep a document that the client opened, and analyse it."""
+        self.documents[document.uri] = document
+        self._findings[document.uri] = findings
+        if document.is_ours:
+            self.jobs.want(document, full=True)
+
+    def changed(self, document: Document) -> None:
+        """Analyse a document that was edited, after the delay that the user set."""
+        if not document.is_ours:
+            return
+        self._cancel_delay(document.uri)
+        delay = self.settings_of(document).delay_ms
+        if delay:
+            loop = asyncio.get_running_loop()
+            self._delays[document.uri] = loop.call_later(delay / 1000, self._changed_now, document)
+        else:
+            self._changed_now(document)
+
+    def close(self, uri: str) -> None:
+        """Forget a document, and clear its diagnostics at the client."""
+        document = self.documents.pop(uri, None)
+        if document is None:
+            return
+        self._cancel_delay(uri)
+        document.close()
+        self.jobs.drop(document)
+        del self._findings[uri]
+        self._json.pop(uri, None)
+        self._owed_diagnostics.discard(uri)
+        self._owed_hints.discard(uri)
+        if not self.client.pulls:
+            self._publish(uri, None, "[]")
+
+    def reanalyse(self) -> None:
+        """Analyse every open document again: something beside their texts has changed."""
+        for document in self.documents.values():
+            if document.is_ours:
+                self._owed_diagnostics.add(document.uri)
+                self._owed_hints.add(document.uri)
+                self.jobs.want(document, full=True)
+
+    def settings_of(self, document: Document) -> Settings:
+        """The settings of the innermost workspace folder that holds a document."""
+        path = Path(document.path)
+        holding = [(uri, folder) for uri, folder in self.folders.items() if path.is_relative_to(folder)]
+        if not holding:
+            return self.settings
+        uri, folder = max(holding, key=lambda each: len(each[1].parts))
+        return configuration.rooted(self.folder_settings.get(uri, self.settings), folder)
+
+    def configure(self, values: Any, folder: str | None = None) -> None:
+        """Take settings from the client, for all documents or those of one folder."""
+        reading = configuration.read(values)
+        for key in reading.ignored:
+            logger.info("Unknown setting polylsp.%s is ignored.", key)
+        for sentence in reading.wrong:
+            self.tell_user(sentence, types.MessageType.Warning)
+        if folder is None:
+            self.settings = reading.settings
+        else:
+            self.folder_settings[folder] = reading.settings
+
+    # --- diagnostics ---------------------------------------------------------------------------
+
+    def findings(self, document: Document) -> tuple[str, str]:
+        """The diagnostics of a document as JSON text, and a name for them: another name, others."""
+        text = self._json.get(document.uri, "[]")
+        return text, f"{hash(text):x}"
+
+    def owe_hints(self, document: Document) -> None:
+        """The client has got hints that will be other ones once the present text is analysed."""
+        self._owed_hints.add(document.uri)
+
+    def server_cancelled(self, *, retry: bool) -> ServerCancelled:
+        """The error for diagnostics that will not be ready."""
+        return ServerCancelled(data={"retriggerRequest": retry})
+
+    # --- the jobs' observer ----------------------------------------------------------------------
+
+    def job_progressed(self, job: Job) -> None:
+        """Show how far it is."""
+        self.job_progress.job_progressed(job)
+
+    def job_ended(self, job: Job) -> None:
+        """Show that it is over."""
+        self.job_progress.job_ended(job)
+
+    def report_ready(self, job: Job) -> None:
+        """Tell the client what was found."""
+        document = job.document
+        assert document.report is not None
+        text = self._findings[document.uri].json(document.source, document.report, job.settings)
+        news = self._json.get(document.uri) != text
+        self._json[document.uri] = text
+        if not self.client.pulls:
+            self._publish(document.uri, document.version, text)
+        elif news and (job.full or document.uri in self._owed_diagnostics):
+            # After an edit the client asks by itself.
+            self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+        if document.uri in self._owed_hints and self.client.refreshes_hints:
+            self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        self._owed_diagnostics.discard(document.uri)
+        self._owed_hints.discard(document.uri)
+        self._trace_job(job)
+
+    def state_changed(self) -> None:
+        """Send the status, if the client wants it and it is another."""
+        status = self.status()
+        if self.client.wants_status and status != self._status:
+            self._status = status
+            self.protocol.notify_json("polylsp/status", json.dumps(status))
+
+    def tell_user(self, message: str, kind: types.MessageType = types.MessageType.Error) -> None:
+        """Show a message."""
+        self.window_show_message(types.ShowMessageParams(type=kind, message=message))
+
+    def status(self) -> dict[str, Any]:
+        """How the server is: `health` (ok, warning, error), `quiescent`, and a `message`."""
+        health = "error" if self.jobs.trouble else "ok"
+        return {"health": health, "quiescent": self.jobs.is_idle, "message": self.jobs.trouble}
+
+    # --- talking to the client -------------------------------------------------------------------
+
+    def in_background(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run a conversation with the client beside everything else; its failure is logged."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._finish_task)
+
+    def register(self, method: str, options: Any) -> None:
+        """Ask the client to send what it sends only to servers that ask."""
+        registration = types.Registration(id=method, method=method, register_options=options)
+        params = types.RegistrationParams([registration])
+
+        async def ask() -> None:
+            await self.client_register_capability_async(params)
+
+        self.in_background(ask())
+
+    def trace_line(self, message: str, verbose: str | None = None) -> None:
+        """Send a line of trace, as far as the client or the user asked for it."""
+        level = max(_TRACES.index(self.trace.value), _TRACES.index(self.settings.trace))
+        if level:
+            details = verbose if level == _TRACES.index("verbose") else None
+            self.protocol.notify(types.LOG_TRACE, types.LogTraceParams(message=message, verbose=details))
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """A message could not be handled: answer it, and log why."""
+        if source is not FeatureRequestError:
+            logger.warning("A message was refused: %s", error)
+            self.protocol.reject(error)
+
+    def _changed_now(self, document: Document) -> None:
+        self._delays.pop(document.uri, None)
+        self.jobs.want(document)
+
+    def _cancel_delay(self, uri: str) -> None:
+        if (delay := self._delays.pop(uri, None)) is not None:
+            delay.cancel()
+
+    def _publish(self, uri: str, version: int | None, diagnostics: str) -> None:
+        number = "" if version is None else f'"version":{version},'
+        self.protocol.notify_json(
+            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
+            f'{{"uri":{json.dumps(uri)},{number}"diagnostics":{diagnostics}}}',
+        )
+
+    def _ask_client(self, method: str) -> None:
+        async def ask() -> None:
+            await self.protocol.send_request_async(method)
+
+        self.in_background(ask())
+
+    def _finish_task(self, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.warning("The client refused a request: %s", error)
+
+    def _trace_job(self, job: Job) -> None:
+        document = job.document
+        seconds = asyncio.get_running_loop().time() - job.started
+        kind = "with schedules" if job.full else "without schedules"
+        self.trace_line(
+            f"{document.path}: version {document.version} analysed {kind} in {1000 * seconds:.0f} ms",
+            f"{self._findings[document.uri].rewritten} functions have new findings",
+        )
+
+
+def path_of(uri: str) -> str:
+    """The path of a document; of one that is no file, what stands in its place."""
+    return to_fs_path(uri) or uri.partition(":")[2] or uri

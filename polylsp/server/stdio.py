@@ -1,0 +1,16 @@
+"""Standard output that carries messages and nothing else."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import BinaryIO
+
+
+def take_standard_output() -> BinaryIO:
+    """Standard output for messages alone: from here on, whatever prints to it goes to standard error."""
+    sys.stdout.flush()
+    messages = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return messages

@@ -1,0 +1,193 @@
+"""The worker process, which owns isl: `python -m polylsp.server.worker_main`.
+
+The main thread analyses, since an isl context belongs to one thread; another thread reads
+requests, so that a running job can be cancelled between two functions. Standard output
+carries the replies; whatever the process prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections import deque
+from collections.abc import Callable
+from typing import BinaryIO, Protocol
+
+from polylsp.model.report import FileReport, FunctionAnswer
+from polylsp.server import messages
+from polylsp.server.messages import (
+    EXIT_OUT_OF_MEMORY,
+    Analyse,
+    Answers,
+    Began,
+    Cancel,
+    Cancelled,
+    Failed,
+    Finished,
+    Ready,
+    Reply,
+)
+from polylsp.server.stdio import take_standard_output
+from polylsp.settings import Settings
+
+_CHUNK = 64
+"""Answers per message: small enough for the server to breathe between two of them."""
+
+
+class Analysis(Protocol):
+    """The signature of `polylsp.pipeline.analyse`."""
+
+    def __call__(
+        self,
+        path: str,
+        text: str,
+        settings: Settings,
+        *,
+        schedules: bool = True,
+        given_up: frozenset[str] = frozenset(),
+        observe: Callable[[str, str, int, int], None] | None = None,
+    ) -> FileReport:
+        """Analyse a text; `observe` is called before each function that is really analysed."""
+        ...
+
+
+def main(analyse: Analysis | None = None) -> None:
+    """Serve requests from standard input until it ends."""
+    _end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    replies = take_standard_output()
+    analyse = analyse or _pipeline()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+    _serve(analyse, _Inbox(sys.stdin.buffer), replies)
+
+
+def _pipeline() -> Analysis:
+    # Imported here, not above: a test's worker brings another analysis and needs no isl.
+    from polylsp.pipeline import analyse
+
+    return analyse
+
+
+class _Stop(BaseException):
+    """Raised out of an analysis that is no longer wanted; no handler of errors catches it."""
+
+
+class _Inbox:
+    """Requests as they arrive; ends the process when the server is gone."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self._arrived = threading.Condition()
+        self._waiting: deque[Analyse] = deque()
+        self._cancelled: set[int] = set()
+        threading.Thread(target=self._receive, daemon=True).start()
+
+    def next(self) -> Analyse:
+        """The next request, when there is one."""
+        with self._arrived:
+            self._arrived.wait_for(lambda: self._waiting)
+            return self._waiting.popleft()
+
+    def is_cancelled(self, job: int) -> bool:
+        """Whether the server no longer wants that job."""
+        return job in self._cancelled
+
+    def _receive(self) -> None:
+        while (message := messages.read(self._stream.read)) is not None:
+            with self._arrived:
+                if isinstance(message, Cancel):
+                    self._cancelled.add(message.job)
+                else:
+                    self._waiting.append(message)
+                    self._arrived.notify()
+        os._exit(0)
+
+
+def _serve(analyse: Analysis, inbox: _Inbox, replies: BinaryIO) -> None:
+    def send(reply: Reply) -> None:
+        replies.write(messages.frame(reply))
+        replies.flush()
+
+    sent: set[str] = set()
+    send(Ready())
+    while True:
+        request = inbox.next()
+        _limit_memory(request.settings.max_memory_mb)
+        try:
+            report = _run(analyse, request, inbox, send)
+        except _Stop:
+            send(Cancelled(request.job))
+        except MemoryError:
+            os._exit(EXIT_OUT_OF_MEMORY)
+        except Exception:
+            send(Failed(request.job, traceback.format_exc()))
+        else:
+            _send_report(request, report, sent, send)
+
+
+def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Reply], None]) -> FileReport:
+    def observe(key: str, name: str, done: int, total: int) -> None:
+        if inbox.is_cancelled(request.job):
+            raise _Stop
+        send(Began(request.job, key, name, done, total))
+
+    if inbox.is_cancelled(request.job):
+        raise _Stop
+    return analyse(
+        request.path,
+        request.text,
+        request.settings,
+        schedules=request.schedules,
+        given_up=request.given_up,
+        observe=observe,
+    )
+
+
+def _send_report(request: Analyse, report: FileReport, sent: set[str], send: Callable[[Reply], None]) -> None:
+    if request.resend:
+        sent.clear()
+    sent.difference_update(request.forgotten)
+    fresh: dict[str, FunctionAnswer] = {
+        placed.answer.key: placed.answer for placed in report.functions if placed.answer.key not in sent
+    }
+    answers = tuple(fresh.values())
+    for start in range(0, len(answers), _CHUNK):
+        send(Answers(request.job, answers[start : start + _CHUNK]))
+    sent.update(fresh)
+    layout = tuple((placed.start, placed.answer.key) for placed in report.functions)
+    send(Finished(request.job, report.language, layout, report.problems))
+
+
+def _limit_memory(mebibytes: int) -> None:
+    """Limit the address space, where the system can."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    soft = mebibytes * 2**20 if mebibytes else hard
+    if hard != resource.RLIM_INFINITY:
+        soft = min(soft, hard)
+    with contextlib.suppress(ValueError, OSError):
+        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def _end_with_parent() -> None:
+    """Ask Linux to end this process with the thread that started it, however that dies."""
+    if not sys.platform.startswith("linux"):
+        return
+    import ctypes
+
+    set_parent_death_signal = 1
+    with contextlib.suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Every setting, once: the editor's schema and the table in the README come from here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a user can set, under `polylsp` in the editor's settings."""
+
+    include_paths: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Folders searched for `#include` files, before the bundled headers."}
+    )
+    defines: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Macros defined for every file, as `NAME` or `NAME=VALUE`."}
+    )
+    compile_commands: str = field(
+        default="",
+        metadata={"doc": "Folder that holds `compile_commands.json`; empty: looked for above the file."},
+    )
+    max_operations: int = field(
+        default=2_000_000, metadata={"doc": "isl operations that one nest may use before it is given up."}
+    )
+    max_seconds: float = field(
+        default=10.0, metadata={"doc": "Seconds after which the analysis of one function is stopped."}
+    )
+    max_memory_mb: int = field(
+        default=2048, metadata={"doc": "Address space of the analysis process, in MiB (0: no limit)."}
+    )
+    delay_ms: int = field(
+        default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed."}
+    )
+    inlay_hints: bool = field(
+        default=True, metadata={"doc": "Show the verdict of each loop beside its header."}
+    )
+    hint_unknown: bool = field(
+        default=False, metadata={"doc": "Show a hint also beside loops that could not be decided."}
+    )
+    disabled_diagnostics: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Codes of diagnostics that are not shown, such as `sequential-loop`."}
+    )
+    trace: str = field(
+        default="off", metadata={"doc": "What the server logs: `off`, `messages` or `verbose`."}
+    )

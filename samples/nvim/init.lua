@@ -1,0 +1,55 @@
+-- polylsp in Neovim 0.7 or newer, without plugins.
+--
+-- To try it:        nvim -u samples/nvim/init.lua samples/polybench/c/jacobi-1d.c
+-- To keep it:       copy this file into your own init.lua.
+-- What you get:     a finding beside every loop as you type; K on a loop's header tells all that is
+--                   known of it; from Neovim 0.10 on also the verdicts as inlay hints.
+-- What it needs:    the command `polylsp` on your PATH (`pip install polylsp`).
+
+local settings = {
+  polylsp = {
+    -- include_paths = { 'include' },                     -- folders searched for #include files
+    -- disabled_diagnostics = { 'sequential-loop' },      -- findings you do not want to see
+  },
+}
+
+local function root_of(file)
+  local folder = vim.fn.fnamemodify(file, ':p:h')
+  local found = vim.fn.findfile('compile_commands.json', folder .. ';')
+  return found ~= '' and vim.fn.fnamemodify(found, ':p:h') or folder
+end
+
+local function on_attach(_, buffer)
+  vim.keymap.set('n', 'K', vim.lsp.buf.hover, { buffer = buffer })
+  if vim.lsp.inlay_hint and vim.fn.has('nvim-0.10') == 1 then
+    vim.lsp.inlay_hint.enable(true, { bufnr = buffer })
+  end
+end
+
+local clients = {} -- the client of each root, for Neovim 0.7, which does not keep them itself
+
+local function start(buffer)
+  local root = root_of(vim.api.nvim_buf_get_name(buffer))
+  local config = {
+    name = 'polylsp',
+    cmd = { 'polylsp', 'serve' },
+    root_dir = root,
+    settings = settings,
+    init_options = { settings = settings.polylsp },
+    on_attach = on_attach,
+  }
+  if vim.lsp.start then -- 0.8 and newer
+    vim.lsp.start(config)
+  else
+    clients[root] = clients[root] or vim.lsp.start_client(config)
+    vim.lsp.buf_attach_client(buffer, clients[root])
+  end
+end
+
+vim.api.nvim_create_autocmd('FileType', {
+  pattern = 'c',
+  callback = function(event)
+    start(event.buf)
+  end,
+})
+vim.cmd('filetype on')

@@ -1,0 +1,81 @@
+"""Brackets, quotes, comments and conditionals without their partners."""
+
+from __future__ import annotations
+
+import pytest
+from hostile import FIRST, LAST, between, function
+
+LOOP = "for (int i = 0; i < n; i++)"
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (f"{LOOP} {{ a[i] = 0.0;", "7: This `{` is never closed."),
+        (f"{LOOP}\n    a[i = 0.0;", "9: This `[` is never closed."),
+        (f"{LOOP}\n    a[(i] = 0.0;", "9: This `(` is never closed."),
+        (f"{LOOP}\n    a[i)] = 0.0;", "9: This `)` closes nothing."),
+        (f"{LOOP}\n    a[i] = 'x;", "9: This string or character is never closed."),
+        (f'{LOOP}\n    a[i] = "x;', "9: This string or character is never closed."),
+        (f"{LOOP}\n    a[i] = ;", "9: Syntax error at `"),
+        (f"{LOOP}\n    a[i] = 0.0", "9: Expected `;` after `0.0`."),
+    ],
+)
+def test_in_a_function_it_costs_that_function(check, body: str, message: str) -> None:
+    found = check(function(body))
+    assert found.keeps_the_good_ones()
+    assert found.verdicts("odd") == ["syntax-error"]
+    (said,) = found.messages("syntax-error")
+    assert said.startswith(message)
+
+
+def test_five_thousand_opening_braces(check) -> None:
+    found = check(function("{" * 5000 + LOOP + " a[i] = 0.0;"))
+    assert found.keeps_the_good_ones()
+    (said,) = found.messages("budget", "syntax-error")
+    assert "deeply" in said or "never closed" in said
+
+
+@pytest.mark.parametrize(
+    ("trouble", "named"),
+    [
+        ("}", "`}`"),
+        (")", "`)`"),
+        ("}" * 5000, "`}`"),
+        ("{ int x; }", "`{`"),
+        ("int y = 1; )", "`)`"),
+        ('const char *s = "open;', "never closed"),
+        ("int isn't = 0;", "never closed"),
+    ],
+)
+def test_between_functions_it_is_pointed_out(check, trouble: str, named: str) -> None:
+    found = check(between(trouble))
+    assert found.keeps_the_good_ones()
+    said = found.messages("syntax-error")
+    assert len(said) == 1, "one thing is wrong, and it is said once"
+    assert said[0].startswith("6: ")
+    assert named in said[0]
+
+
+def test_a_comment_that_is_never_closed_is_pointed_out(check) -> None:
+    found = check(f"{FIRST}{LAST}/* {FIRST.replace('first', 'lost')}")
+    assert found.keeps_the_good_ones()
+    assert found.messages("syntax-error") == ["11: This comment is never closed."]
+
+
+@pytest.mark.parametrize(
+    ("trouble", "message"),
+    [
+        ("#endif", "This conditional has no `#if`."),
+        ("#else", "This conditional has no `#if`."),
+        ("#elif 1", "This conditional has no `#if`."),
+        ("#if 1", "This conditional has no `#endif`."),
+        ("#if\n#endif", "This `#if` has no condition."),
+        ("#error not today", "`#error`: not today"),
+        ("#include", "This `#include` names no file."),
+    ],
+)
+def test_a_directive_that_makes_no_sense_is_pointed_out(check, trouble: str, message: str) -> None:
+    found = check(FIRST + LAST + trouble + "\n")
+    assert found.keeps_the_good_ones()
+    assert found.messages("syntax-error") == [f"11: {message}"]

@@ -1,0 +1,363 @@
+"""How long an editor waits: `python tests/bench/latency.py [--edits N] [--quick]`.
+
+Starts the real server over stdio, opens a file of 100 functions (1,000 lines) and one of 1,000
+functions (10,000 lines), edits inside functions, hovers, and prints each figure beside its goal.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+HERE = Path(__file__).parent
+
+BARE_SERVER = """
+from pygls.lsp.server import LanguageServer
+LanguageServer("bare", "1").start_io()
+"""
+
+SERVER = "import sys; from polylsp.server.app import serve_stdio; sys.exit(serve_stdio())"
+
+# Ten lines each, so that a hundred functions are a thousand lines; `@` is the function's number.
+KERNELS = (
+    """\
+void scale_@(int n, double *restrict x, const double *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        x[i] = @.5 * y[i];
+    }
+    for (int i = 1; i < n; i++) {
+        x[i] += x[i - 1];
+    }
+}
+
+""",
+    """\
+double dot_@(int n, const double *x, const double *y)
+{
+    double sum = 0.0;
+    for (int i = 0; i < n; i++) {
+        double t = x[i] * y[i];
+        sum += t + @;
+    }
+    return sum;
+}
+
+""",
+    """\
+void matmul_@(int n, double a[n][n], double b[n][n], double c[n][n])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++) {
+            c[i][j] = @;
+            for (int k = 0; k < n; k++)
+                c[i][j] += a[i][k] * b[k][j];
+        }
+}
+
+""",
+    """\
+void seidel_@(int steps, int n, double a[n][n])
+{
+    for (int t = 0; t < steps; t++)
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < n - 1; j++)
+                a[i][j] = (a[i - 1][j] + a[i][j - 1] + a[i][j]
+                           + a[i][j + 1] + a[i + 1][j]) / (5.0 + @);
+}
+
+""",
+    """\
+void blur_@(int w, int h, unsigned char *restrict out, const unsigned char *in)
+{
+    for (int y = 1; y < h - 1; y++)
+        for (int x = 1; x < w - 1; x++) {
+            int s = in[y * w + x - 1] + in[y * w + x] + in[y * w + x + 1];
+            out[y * w + x] = (s + @) / 3;
+        }
+}
+
+
+""",
+    """\
+void histogram_@(int n, const int *key, int *count)
+{
+    for (int i = 0; i < n; i++) {
+        count[key[i]] += @;
+    }
+    for (int i = 0; i < n && count[i] != 0; i++)
+        count[i] = 0;
+}
+
+
+""",
+    """\
+int scan_@(int n, const double *x)
+{
+    int best = 0, k = 0;
+    for (int i = 1; i < n; i++) {
+        if (x[i] > x[best]) best = i;
+        k += 2;
+    }
+    return best + k + @;
+}
+
+""",
+    """\
+void triangle_@(int n, double l[n][n], double *x, const double *b)
+{
+    for (int i = 0; i < n; i++) {
+        x[i] = b[i] + @;
+        for (int j = 0; j < i; j++)
+            x[i] -= l[i][j] * x[j];
+    }
+}
+
+
+""",
+)
+
+
+def program(functions: int) -> str:
+    return "".join(KERNELS[number % len(KERNELS)].replace("@", str(number)) for number in range(functions))
+
+
+class Client:
+    """The least client that can be timed: raw messages, blocking reads."""
+
+    def __init__(self, *command: str) -> None:
+        self.started = time.perf_counter()
+        self.process = subprocess.Popen(
+            [sys.executable, *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+        )
+        self._number = 0
+
+    def notify(self, method: str, params: Any) -> None:
+        self._send({"jsonrpc": "2.0", "method": method, "params": params})
+
+    def request(self, method: str, params: Any) -> Any:
+        self._number += 1
+        number = self._number
+        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
+        return json.loads(self.receive(lambda body: body.startswith(b'{"') and _id(body) == number))
+
+    def receive(self, accept: Callable[[bytes], bool]) -> bytes:
+        while True:
+            body = self._read()
+            if accept(body):
+                return body
+
+    def ready(self) -> float:
+        """Seconds from the start of the process to its answer to `initialize`."""
+        self.request("initialize", {"processId": None, "rootUri": None, "capabilities": CAPABILITIES})
+        seconds = time.perf_counter() - self.started
+        self.notify("initialized", {})
+        return seconds
+
+    def end(self) -> None:
+        self.request("shutdown", None)
+        self.notify("exit", None)
+        self.process.wait(10)
+
+    def _send(self, message: dict[str, Any]) -> None:
+        body = json.dumps(message).encode()
+        stdin = self.process.stdin
+        assert stdin is not None
+        stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        stdin.flush()
+
+    def _read(self) -> bytes:
+        stdout = self.process.stdout
+        assert stdout is not None
+        length = 0
+        while (line := stdout.readline().strip()) or not length:
+            if not line and self.process.poll() is not None:
+                raise SystemExit("the server has ended")
+            name, _, value = line.partition(b":")
+            if name.lower() == b"content-length":
+                length = int(value)
+        return stdout.read(length)
+
+
+CAPABILITIES = {
+    "textDocument": {
+        "publishDiagnostics": {"relatedInformation": True, "codeDescriptionSupport": True},
+        "hover": {"contentFormat": ["markdown"]},
+    }
+}
+
+
+def _id(body: bytes) -> int | None:
+    if b'"result"' not in body[:4000] and b'"error"' not in body[:4000]:
+        return None
+    return json.loads(body).get("id")
+
+
+@dataclass
+class Session:
+    """What was measured on one file, in seconds and MiB."""
+
+    opened: float
+    full: float
+    edits: list[float]
+    hovers: list[float]
+    memory: tuple[float, float]
+    findings: int
+
+
+def measure(functions: int, edits: int) -> Session:
+    client = Client("-c", SERVER)
+    client.ready()
+    uri, text = "file:///bench/bench.c", program(functions)
+    start = time.perf_counter()
+    document = {"uri": uri, "languageId": "c", "version": 1, "text": text}
+    client.notify("textDocument/didOpen", {"textDocument": document})
+    body = client.receive(lambda body: published(body, 1))
+    opened = time.perf_counter() - start
+    body = client.receive(lambda body: published(body, 1))
+    full = time.perf_counter() - start
+    findings = len(json.loads(body)["params"]["diagnostics"])
+    lines = text.split("\n")
+    loops = [number for number, line in enumerate(lines) if "for (" in line]
+    times: list[float] = []
+    for count in range(edits):
+        line = loops[(count * 7919) % len(loops)]
+        column = lines[line].index("; ") + 2
+        at = {"line": line, "character": column}
+        change = {"range": {"start": at, "end": at}, "text": "1 + "}
+        lines[line] = lines[line][:column] + "1 + " + lines[line][column:]
+        version = count + 2
+        start = time.perf_counter()
+        client.notify(
+            "textDocument/didChange",
+            {"textDocument": {"uri": uri, "version": version}, "contentChanges": [change]},
+        )
+        client.receive(lambda body, version=version: published(body, version))
+        times.append(time.perf_counter() - start)
+    hovers: list[float] = []
+    for line in loops[:: max(1, len(loops) // 50)]:
+        position = {"line": line, "character": lines[line].index("for") + 1}
+        start = time.perf_counter()
+        answer = client.request("textDocument/hover", {"textDocument": {"uri": uri}, "position": position})
+        hovers.append(time.perf_counter() - start)
+        assert answer["result"] is not None
+    status = client.request("workspace/executeCommand", {"command": "polylsp.status", "arguments": []})
+    worker = status["result"]["workerPid"]
+    memory = resident(client.process.pid), resident(worker)
+    client.end()
+    return Session(opened, full, times, hovers, memory, findings)
+
+
+def published(body: bytes, version: int) -> bool:
+    return b"publishDiagnostics" in body[:120] and b'"version":%d,' % version in body[:300]
+
+
+def resident(pid: int) -> float:
+    """MiB of memory that a process has resident."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def ready_times(repeat: int) -> tuple[float, float]:
+    """Seconds until a bare pygls server, and ours, answer `initialize`: the best of some starts."""
+    bare: list[float] = []
+    ours: list[float] = []
+    for _ in range(repeat):
+        for times, code in ((bare, BARE_SERVER), (ours, SERVER)):
+            client = Client("-c", code)
+            times.append(client.ready())
+            client.end()
+    return min(bare), min(ours)
+
+
+def split(functions: int) -> dict[str, float]:
+    """Seconds spent in each part when a file is analysed for the first time."""
+    code = (
+        "import json, sys, time\n"
+        "from polylsp.frontends.c.outline import outline\n"
+        "from polylsp.pipeline import analyse\n"
+        "from polylsp.settings import Settings\n"
+        "text = sys.stdin.read()\n"
+        "start = time.perf_counter()\n"
+        "outline(text)\n"
+        "outlined = time.perf_counter() - start\n"
+        "start = time.perf_counter()\n"
+        "report = analyse('bench.c', text, Settings())\n"
+        "parts = {'all': time.perf_counter() - start, 'outline': outlined}\n"
+        "for placed in report.functions:\n"
+        "    for part, seconds in placed.answer.facts.seconds:\n"
+        "        parts[part] = parts.get(part, 0.0) + seconds\n"
+        "print(json.dumps(parts))\n"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], input=program(functions), capture_output=True, text=True, check=True
+    )
+    return json.loads(result.stdout.splitlines()[-1])
+
+
+def percentile(values: list[float], percent: float) -> float:
+    ordered = sorted(values)
+    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--edits", type=int, default=200)
+    parser.add_argument("--quick", action="store_true", help="only the file of 1,000 lines")
+    arguments = parser.parse_args()
+    bare, ours = ready_times(5)
+    small = measure(100, arguments.edits)
+    table = Table("figure", "measured", "goal", title="How long an editor waits")
+    table.add_row(
+        "server ready / bare pygls server", f"{ours / bare:.2f} ({ours:.3f} s / {bare:.3f} s)", "≤ 1.3"
+    )
+    report(table, "1,000 lines", small, "≤ 1.5 s", "≤ 40 ms", "≤ 120 ms")
+    if not arguments.quick:
+        large = measure(1000, arguments.edits)
+        limit = 1.5 * statistics.median(small.edits)
+        report(table, "10,000 lines", large, "", f"≤ 60 ms (1.5 × measured: {limit * 1000:.1f} ms)", "")
+    Console(width=110).print(table)
+    parts = Table(
+        "part", "seconds", title="Where the time goes: 100 functions, first analysis with schedules"
+    )
+    for part, seconds in split(100).items():
+        parts.add_row(part, f"{seconds:.3f}")
+    Console(width=110).print(parts)
+
+
+def report(
+    table: Table, name: str, session: Session, open_goal: str, median_goal: str, p99_goal: str
+) -> None:
+    def milliseconds(seconds: float) -> str:
+        return f"{1000 * seconds:.1f} ms"
+
+    server, worker = session.memory
+    table.add_section()
+    table.add_row(f"{name}: open → findings ({session.findings})", f"{session.opened:.2f} s", open_goal)
+    table.add_row(f"{name}: open → findings with transforms", f"{session.full:.2f} s", "")
+    table.add_row(
+        f"{name}: edit → findings, median", milliseconds(statistics.median(session.edits)), median_goal
+    )
+    table.add_row(f"{name}: edit → findings, 99 %", milliseconds(percentile(session.edits, 99)), p99_goal)
+    table.add_row(f"{name}: hover, median", milliseconds(statistics.median(session.hovers)), "≤ 10 ms")
+    table.add_row(
+        f"{name}: memory", f"{server + worker:.0f} MiB ({server:.0f} + {worker:.0f})", "≤ 250 MB together"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""The hand-made facts of tests/ide serve here too; `polylsp` runs in this process."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "ide"))
+
+import facts
+
+from polylsp import pipeline
+from polylsp.cli import main
+from polylsp.model.report import FileReport
+from polylsp.settings import Settings
+
+
+@dataclass(frozen=True)
+class Ran:
+    status: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ran]
+
+
+@pytest.fixture
+def polylsp(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Runs a command line in an empty folder, without colour."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run(*arguments: str) -> Ran:
+        try:
+            status = main(arguments)
+        except SystemExit as leaving:
+            status = int(leaving.code or 0)
+        captured = capsys.readouterr()
+        return Ran(status, captured.out, captured.err)
+
+    return run
+
+
+@pytest.fixture
+def known(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Settings]]:
+    """Puts hand-made facts in the place of the analysis: the text of a file chooses them. The
+    result lists what was asked."""
+    asked: list[tuple[str, Settings]] = []
+
+    def analyse(path: str, text: str, settings: Settings, **_: object) -> FileReport:
+        asked.append((path, settings))
+        if "boom" in text:
+            raise RuntimeError("a bug")
+        for source, report in (facts.recurrence(), facts.many()):
+            if source.text == text:
+                return FileReport(path, "c", report.functions, report.problems)
+        return FileReport(path, "c", ())
+
+    monkeypatch.setattr(pipeline, "analyse", analyse, raising=False)
+    return asked

@@ -1,0 +1,172 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import facts
+import pytest
+
+from polylsp.cli import check
+from polylsp.ide.diagnostics import SEVERITIES
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        path = folder / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.with_suffix(".c").write_text(text, encoding="utf-8")
+
+
+@pytest.mark.usefixtures("known")
+def test_text_names_the_place_and_sums_up(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, a=facts.RECURRENCE)
+    ran = polylsp("check", "a.c")
+    assert ran.status == 0 and ran.err == ""
+    assert ran.out.startswith("a.c:4:5: sequential-loop\n    `i` cannot run in parallel")
+    assert ran.out.endswith("a.c: 1 loop: 1 sequential\n\n")
+    assert "\x1b" not in ran.out
+
+
+@pytest.mark.usefixtures("known")
+def test_a_folder_is_searched_in_order_and_each_file_is_checked_once(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, src__b=facts.RECURRENCE, src__a=facts.MANY, src__sub__c="", src__d="")
+    (tmp_path / "src" / ".hidden").mkdir()
+    (tmp_path / "src" / ".hidden" / "x.c").write_text("")
+    (tmp_path / "src" / "h.h").write_text("")
+    (tmp_path / "src" / "d.c").rename(tmp_path / "src" / "d.txt")
+    ran = polylsp("check", "--format", "json", "src", "src/a.c", "./src/../src/b.c", "src/h.h")
+    paths = [each["path"] for each in json.loads(ran.out)["files"]]
+    assert paths == ["src/a.c", "src/b.c", "src/sub/c.c", "src/h.h"]
+
+
+@pytest.mark.usefixtures("known")
+def test_several_files_end_in_a_total(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, a=facts.RECURRENCE, b=facts.MANY)
+    ran = polylsp("check", ".")
+    assert ran.out.endswith("2 files: 10 loops: 5 parallel, 1 reduction, 2 sequential, 2 unknown\n")
+
+
+def test_options_become_settings(polylsp, tmp_path: Path, known) -> None:
+    write(tmp_path, a="")
+    polylsp("check", "-I", "inc", "-Iother", "-D", "N=100", "-DFAST", "--compile-commands", "build", "a.c")
+    ((path, settings),) = known
+    assert path == "a.c"
+    assert settings.include_paths == ("inc", "other")
+    assert settings.defines == ("N=100", "FAST")
+    assert settings.compile_commands == "build"
+
+
+@pytest.mark.usefixtures("known")
+def test_what_cannot_be_read_is_reported_and_the_rest_goes_on(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, a=facts.RECURRENCE, broken="boom")
+    (tmp_path / "x.py").write_text("")
+    ran = polylsp("check", "lost.c", "a.c", "x.py", "broken.c")
+    assert ran.status == 3
+    assert "polylsp: lost.c: No such file or directory\n" in ran.err
+    assert "polylsp: x.py: not a C file" in ran.err
+    assert "broken.c: internal error" in ran.err and "RuntimeError: a bug" in ran.err
+    assert "a.c:4:5: sequential-loop" in ran.out
+    assert ran.out.endswith("1 file: 1 loop: 1 sequential\n")
+
+
+@pytest.mark.usefixtures("known")
+def test_json_and_sarif_stay_whole_when_a_file_fails(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, a=facts.RECURRENCE)
+    ran = polylsp("check", "--format", "json", "a.c", "lost.c")
+    assert ran.status == 3
+    assert [each["path"] for each in json.loads(ran.out)["files"]] == ["a.c"]
+    ran = polylsp("check", "--format", "sarif", "a.c", "lost.c")
+    assert ran.status == 3
+    (run,) = json.loads(ran.out)["runs"]
+    assert [each["ruleId"] for each in run["results"]] == ["sequential-loop"]
+    (told,) = run["invocations"][0]["toolExecutionNotifications"]
+    assert "lost.c" in told["message"]["text"]
+
+
+@pytest.mark.usefixtures("known")
+def test_findings_of_severity_error_give_status_1(polylsp, tmp_path: Path, monkeypatch) -> None:
+    write(tmp_path, a=facts.RECURRENCE)
+    monkeypatch.setitem(SEVERITIES, "sequential-loop", "error")
+    ran = polylsp("check", "a.c")
+    assert ran.status == 1 and ran.out.startswith("a.c:4:5: error: sequential-loop")
+
+
+@pytest.mark.usefixtures("known")
+def test_latin_1_is_ordinary_input(polylsp, tmp_path: Path, known) -> None:
+    (tmp_path / "a.c").write_bytes("/* naïve */ void f(void) {}".encode("latin-1"))
+    assert polylsp("check", "a.c").status == 0
+
+
+@pytest.mark.usefixtures("known")
+def test_an_empty_folder_is_mentioned(polylsp, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = polylsp("check", "empty")
+    assert (ran.status, ran.out, ran.err) == (0, "", "polylsp: no C files in empty\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.usefixtures("known", "polylsp")
+@pytest.mark.parametrize(
+    ("environment", "coloured"),
+    [
+        ({}, True),
+        ({"NO_COLOR": "1"}, False),
+        ({"TERM": "dumb"}, False),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+    ],
+)
+def test_colour_on_a_terminal(
+    tmp_path: Path, monkeypatch, environment: dict[str, str], coloured: bool
+) -> None:
+    from polylsp.cli import main
+
+    write(tmp_path, a=facts.RECURRENCE)
+    out = Terminal()
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout", out)
+    assert main(["check", "a.c"]) == 0
+    assert ("\x1b[" in out.getvalue()) == coloured
+    assert "sequential-loop" in out.getvalue()
+
+
+@pytest.mark.usefixtures("known", "polylsp")
+def test_the_bar_is_drawn_only_on_a_terminal(tmp_path: Path, monkeypatch, capsys) -> None:
+    from polylsp.cli import main
+
+    write(tmp_path, a=facts.RECURRENCE, b=facts.RECURRENCE)
+    assert main(["check", "a.c", "b.c"]) == 0
+    assert capsys.readouterr().err == ""
+    err = Terminal()
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setattr("sys.stderr", err)
+    assert main(["check", "a.c", "b.c"]) == 0
+    assert "/2" in err.getvalue()
+    assert "files" not in capsys.readouterr().out.split("2 files")[0]
+
+
+def test_a_terminal_that_knows_few_characters_gets_question_marks(tmp_path: Path, monkeypatch, known) -> None:
+    from polylsp.cli import main
+
+    write(tmp_path, a=facts.RECURRENCE)
+    out = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr("sys.stdout", out)
+    assert main(["check", str(tmp_path / "a.c")]) == 0
+    assert b"`a[i] = ?`" in out.buffer.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_dead_process_costs_one_file(polylsp, tmp_path: Path, monkeypatch) -> None:
+    from polylsp.cli.pool import Crashed
+
+    write(tmp_path, a="", b="")
+    done = check.Checked("a.c")
+    monkeypatch.setattr(check, "results", lambda function, tasks, jobs: [done, Crashed()])
+    ran = polylsp("check", "--jobs", "2", "a.c", "b.c")
+    assert ran.status == 3
+    assert ran.err == "polylsp: b.c: the analysis process died\n"

@@ -1,0 +1,1 @@
+"""`make demo`: what an editor shows, in a terminal."""

@@ -1,0 +1,77 @@
+-- Run by test_neovim.py inside Neovim with samples/nvim/init.lua, on a copy of jacobi-1d.c.
+local function say(...)
+  io.stdout:write(table.concat(vim.tbl_map(tostring, { ... }), ' ') .. '\n')
+end
+
+local function wait(what, condition)
+  local ok = vim.wait(30000, condition, 20)
+  say(ok and 'ok' or 'FAIL', what)
+  if not ok then
+    say(vim.inspect(vim.diagnostic.get(0)))
+    error(what)
+  end
+end
+
+local function line_of(text)
+  for number, line in ipairs(vim.api.nvim_buf_get_lines(0, 0, -1, false)) do
+    if line:find(text, 1, true) then
+      return number - 1
+    end
+  end
+  error('no line has ' .. text)
+end
+
+local function code_at(line)
+  for _, found in ipairs(vim.diagnostic.get(0)) do
+    if found.lnum == line then
+      return found.code or (found.user_data and found.user_data.lsp and found.user_data.lsp.code)
+    end
+  end
+end
+
+local function main()
+  local stencil = line_of('B[i] = ')
+  local header = stencil - 1
+  wait('a parallel loop is found', function()
+    return code_at(header) == 'parallel-loop'
+  end)
+  say('found', #vim.diagnostic.get(0))
+
+  vim.api.nvim_win_set_cursor(0, { header + 1, vim.fn.getline(header + 1):find('for') - 1 })
+  vim.lsp.buf.hover()
+  local float
+  wait('hover opens', function()
+    for _, window in ipairs(vim.api.nvim_list_wins()) do
+      if vim.api.nvim_win_get_config(window).relative ~= '' then
+        float = window
+      end
+    end
+    return float ~= nil
+  end)
+  local shown = table.concat(vim.api.nvim_buf_get_lines(vim.api.nvim_win_get_buf(float), 0, -1, false), '\n')
+  wait('hover tells the verdict', function()
+    return shown:find('parallel') ~= nil
+  end)
+  vim.api.nvim_win_close(float, true)
+
+  local before = vim.fn.getline(stencil + 1)
+  vim.fn.setline(stencil + 1, (before:gsub('A%[i %- 1%]', 'B[i - 1]')))
+  wait('the edit makes it sequential', function()
+    return code_at(header) == 'sequential-loop'
+  end)
+  vim.fn.append(0, '/* one line more */')
+  wait('findings move with the text', function()
+    return code_at(header + 1) == 'sequential-loop'
+  end)
+  vim.fn.setline(stencil + 2, before)
+  wait('undone, it is parallel again', function()
+    return code_at(header + 1) == 'parallel-loop'
+  end)
+end
+
+local ok, message = xpcall(main, debug.traceback)
+if not ok then
+  io.stderr:write(message .. '\n')
+  vim.cmd('cquit 1')
+end
+vim.cmd('qall!')

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import facts
+import pytest
+
+from polylsp.ide.diagnostics import LOOP_CODES, diagnostics, function_diagnostics
+from polylsp.model.facts import Transform
+from polylsp.model.rejection import Rejection
+from polylsp.model.verdict import Assumption, Parallel, Reduction, Unknown
+from polylsp.settings import Settings
+from polylsp.text import Source
+
+DEFAULTS = Settings()
+
+
+def found(source, report, settings=DEFAULTS):
+    return [(d.code, d.message) for d in diagnostics(source, report, settings)]
+
+
+def one(verdict, transform=None):
+    """The only finding for a loop over `i` with this verdict."""
+    text = "void f(int n, double *x, double *y) { for (int i = 0; i < n; i++) x[i] = y[i]; }"
+    f = facts.function(text)
+    f.loop("for (int i = 0; i < n; i++)", verdict(f) if callable(verdict) else verdict, body="y[i];")
+    f.nest([1], transform=transform)
+    (finding,) = diagnostics(Source(text), facts.report(f), Settings())
+    return finding
+
+
+def test_a_recurrence_names_both_accesses_and_an_example() -> None:
+    source, report = facts.recurrence()
+    (finding,) = diagnostics(source, report, Settings())
+    assert finding.code == "sequential-loop"
+    assert finding.severity == "hint"
+    assert finding.message == (
+        "`i` cannot run in parallel: `a[i - 1]` on line 5 reads what `a[i] = …` on line 5 wrote one "
+        "iteration earlier (for example i = 1 writes a[1], i = 2 reads it)."
+    )
+    assert source.text[finding.span.start : finding.span.end] == "for (int i = 1; i < n; i++)"
+    told = [(source.text[r.span.start : r.span.end], r.message) for r in finding.related]
+    assert told == [
+        ("a[i]", "`a` is first written here: `a[i] = …`"),
+        ("a[i - 1]", "`a` is then read here: `a[i - 1]`"),
+    ]
+
+
+def test_each_loop_has_one_finding_with_the_code_of_its_verdict() -> None:
+    assert found(*facts.many()) == [
+        (
+            "needs-restrict",
+            "`i` can run in parallel if `x` and `y` do not overlap; declare them `restrict` to promise it.",
+        ),
+        ("parallel-band", "`i` and `j` can both run in parallel."),
+        ("parallel-loop", "`j` can run in parallel."),
+        (
+            "reduction-loop",
+            "`i` can run in parallel as a `+` reduction of `s`, once each iteration has its own `t`.",
+        ),
+        ("needs-privatization", "`k` can run in parallel once each iteration has its own `t`."),
+        (
+            "not-analyzable",
+            "This `while` loop is not decided: `next` may change anything; declare it `pure`.",
+        ),
+        (
+            "needs-interchange",
+            "`i` cannot run in parallel as written, but it can after its loops are interchanged: "
+            "`j` outside, `i` inside.",
+        ),
+        ("parallel-loop", "`j` can run in parallel."),
+        (
+            "needs-assumption",
+            "`k` could run in parallel if `idx` has no repeated value: "
+            "the subscript `idx[k]` is read from memory.",
+        ),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [("skew", "needs-skewing"), ("distribute", "needs-distribution"), ("none", "sequential-loop")],
+)
+def test_a_transform_that_exposes_parallelism_has_its_code(kind: str, code: str) -> None:
+    def verdict(f):
+        return facts.sequential(
+            facts.flow(f.access("y[i]", "read"), f.access("x[i]", "write")), {"i": 0}, {"i": 1}
+        )
+
+    assert one(verdict, Transform(kind, "", "the wavefront i + j")).code == code  # type: ignore[arg-type]
+
+
+def test_only_the_outermost_sequential_loop_carries_the_transform() -> None:
+    source, report = facts.many()
+    column = report.functions[3]
+    loops = column.answer.facts.loops
+    inner = replace(loops[1], verdict=loops[0].verdict)
+    changed = replace(column.answer.facts, loops=(loops[0], inner, loops[2]))
+    placed = replace(column, answer=replace(column.answer, facts=changed))
+    codes = [d.code for d in function_diagnostics(source, placed, Settings())]
+    assert codes == ["needs-interchange", "sequential-loop", "needs-assumption"]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "sentence"),
+    [
+        (
+            [("x", "y"), ("x", "z"), ("y", "z")],
+            "`x`, `y` and `z` do not overlap; declare them `restrict` to promise it",
+        ),
+        ([("x", "y"), ("x", "z")], "`x` does not overlap `y` or `z`; declare them `restrict` to promise it"),
+        (
+            [("a", "b"), ("c", "d")],
+            "`a` and `b` do not overlap and `c` and `d` do not overlap; "
+            "declare them `restrict` to promise it",
+        ),
+    ],
+)
+def test_overlaps_are_told_together(pairs: list[tuple[str, str]], sentence: str) -> None:
+    finding = one(Parallel(tuple(facts.no_overlap(*pair) for pair in pairs)))
+    assert finding.code == "needs-restrict"
+    assert finding.message == f"`i` can run in parallel if {sentence}."
+
+
+def test_an_assumption_of_another_kind_wins_over_restrict() -> None:
+    distinct = Assumption("distinct-values", ("idx",), "`idx` has no repeated value")
+    finding = one(Parallel((facts.no_overlap("x", "y"), distinct), ("t",), (), (Reduction("max", "m"),)))
+    assert finding.code == "needs-assumption"
+    assert finding.message == (
+        "`i` can run in parallel as a `max` reduction of `m`, once each iteration has its own `t`, "
+        "if `x` and `y` do not overlap and `idx` has no repeated value."
+    )
+
+
+def test_restrict_is_not_advised_for_what_has_no_name() -> None:
+    finding = one(Parallel((facts.no_overlap("p->x", "y"),)))
+    assert finding.code == "needs-assumption"
+    assert finding.message == "`i` can run in parallel if `p->x` and `y` do not overlap."
+
+
+def test_one_condition_left_is_singular() -> None:
+    assumptions = tuple(Assumption("other", (name,), f"`{name}` is fine") for name in "abcd")
+    assert one(Parallel(assumptions)).message.endswith("`c` is fine and 1 more condition holds.")
+
+
+def test_many_assumptions_are_cut() -> None:
+    assumptions = tuple(Assumption("other", (name,), f"`{name}` is fine") for name in "abcde")
+    assert one(Parallel(assumptions)).message == (
+        "`i` can run in parallel if `a` is fine, `b` is fine, `c` is fine and 2 more conditions hold."
+    )
+
+
+def test_lastprivate_says_that_the_value_is_needed() -> None:
+    finding = one(Parallel((), ("t",), ("u",)))
+    assert finding.code == "needs-privatization"
+    assert finding.message == (
+        "`i` can run in parallel once each iteration has its own `t` and `u` "
+        "(the last value of `u` is needed after the loop)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "clause"),
+    [
+        ("anti", "`x[i] = …` on line 1 overwrites what `y[i]` on line 1 read 3 iterations earlier"),
+        ("output", "`x[i] = …` on line 1 overwrites what it wrote in an earlier iteration"),
+    ],
+)
+def test_anti_and_output_dependences_in_words(kind: str, clause: str) -> None:
+    def verdict(f):
+        write = f.access("x[i]", "write")
+        first = f.access("y[i]", "read") if kind == "anti" else write
+        distance = 3 if kind == "anti" else None
+        return facts.sequential(facts.flow(write, first, kind=kind, distance=distance), {"i": 0}, {"i": 3})
+
+    message = one(verdict).message
+    verb = "reads" if kind == "anti" else "writes"
+    what = "y[0]" if kind == "anti" else "x[0]"
+    assert message == (
+        f"`i` cannot run in parallel: {clause} (for example i = 0 {verb} {what}, i = 3 overwrites it)."
+    )
+
+
+def test_a_possible_dependence_is_said_with_may() -> None:
+    def verdict(f):
+        return facts.sequential(
+            facts.flow(f.access("y[i]", "read"), f.access("x[i]", "write"), certain=False), {"i": 0}, {"i": 1}
+        )
+
+    assert "may read what" in one(verdict).message
+
+
+def test_an_unknown_loop_points_at_the_obstacle() -> None:
+    finding = one(lambda f: Unknown(Rejection("unknown-call", f.site("y[i]"), "`y` is a mystery.")))
+    assert finding.message == "`i` is not decided: `y` is a mystery."
+    assert finding.href.endswith("/ide/docs/unknown-call.md")
+    assert [r.message for r in finding.related] == ["`y` is a mystery."]
+
+
+def test_disabled_codes_are_not_shown() -> None:
+    source, report = facts.many()
+    settings = Settings(disabled_diagnostics=("parallel-loop", "needs-restrict"))
+    codes = {code for code, _ in found(source, report, settings)}
+    assert codes == {
+        "parallel-band", "reduction-loop", "needs-privatization",
+        "not-analyzable", "needs-interchange", "needs-assumption",
+    }  # fmt: skip
+
+
+def test_problems_have_their_own_code_and_severity() -> None:
+    text = '#include "lost.h"\nvoid f(int n) { n = ; }\n'
+    f = facts.function(text)
+    f.problems.append(
+        Rejection("syntax-error", f.site("n = ;"), "an expression is missing after `=`", "complete it")
+    )
+    header = facts.file_problem('"lost.h"', "missing-header", "`lost.h` was not found.", text)
+    report = facts.report(f, problems=[header])
+    missing, broken = diagnostics(Source(text), report, Settings())
+    assert (missing.code, missing.severity, missing.message) == (
+        "missing-header", "warning", "`lost.h` was not found.",
+    )  # fmt: skip
+    assert (broken.code, broken.severity) == ("syntax-error", "warning")
+    assert broken.message == "An expression is missing after `=`. Complete it."
+    assert text[broken.span.start : broken.span.end] == "n = ;"
+    assert not diagnostics(
+        Source(text), report, Settings(disabled_diagnostics=("missing-header", "syntax-error"))
+    )
+
+
+def test_every_code_of_the_table_is_of_a_known_severity() -> None:
+    from polylsp.ide.diagnostics import SEVERITIES
+
+    assert set(LOOP_CODES) <= set(SEVERITIES)

@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+import facts
+
+from polylsp.ide.hints import hint_tooltip, hints
+from polylsp.ide.hover import hover
+from polylsp.ide.symbols import Symbol, symbols
+from polylsp.settings import Settings
+from polylsp.text import Source, Span
+
+
+def at(source: Source, report, text: str, within: int = 3):
+    return hover(source, report, source.text.index(text) + within)
+
+
+def test_hover_tells_the_verdict_then_the_dependences_as_a_table() -> None:
+    source, report = facts.recurrence()
+    shown = at(source, report, "for (int i")
+    assert shown is not None
+    assert source.text[shown.span.start : shown.span.end] == "for (int i = 1; i < n; i++)"
+    assert shown.markdown.splitlines()[2:5] == [
+        "| dependence | from | to | distance | direction |",
+        "| --- | --- | --- | --- | --- |",
+        "| flow | write `a[i] = …`, line 5 | read `a[i - 1]`, line 5 | 1 | (<) |",
+    ]
+    assert "Example with n = 4: i = 1 writes a[1], i = 2 reads it." in shown.markdown
+    assert "No reordering of this nest was found that exposes parallelism." in shown.plain
+    assert "`" not in shown.plain
+
+
+def test_hover_covers_the_whole_header_and_nothing_else() -> None:
+    source, report = facts.recurrence()
+    start = source.text.index("for (int i")
+    end = start + len("for (int i = 1; i < n; i++)")
+    assert hover(source, report, start) and hover(source, report, end)
+    assert hover(source, report, start - 1) is None
+    assert hover(source, report, end + 1) is None
+    assert hover(source, report, 10**6) is None
+
+
+def test_hover_gives_band_transform_schedule_and_assumptions() -> None:
+    source, report = facts.many()
+    column = at(source, report, "for (int i = 1")
+    assert column is not None
+    assert (
+        "Band: `i` and `j` can be interchanged and tiled; no dependence is carried by `j`." in column.markdown
+    )
+    assert "interchanged: `j` outside, `i` inside." in column.markdown
+    assert "Schedule:\n\n```text\n[j, i]\n```" in column.markdown
+    assert column.plain.endswith("Schedule:\n  [j, i]")
+    copy = at(source, report, "for (int i = 0")
+    assert copy is not None and copy.markdown.endswith("This assumes that:\n\n- `x` and `y` do not overlap")
+
+
+def test_a_bar_in_code_does_not_break_the_table() -> None:
+    text = "void f(int *a) { for (int i = 0; i < 9; i++) a[i | 1] = a[i]; }"
+    f = facts.function(text)
+    dependence = facts.flow(f.access("a[i]", "read"), f.access("a[i | 1]", "write"))
+    f.loop("for (int i = 0; i < 9; i++)", facts.sequential(dependence, {"i": 0}, {"i": 1}))
+    shown = at(Source(text), facts.report(f), "for")
+    assert shown is not None and "`a[i \\| 1] = …`" in shown.markdown
+
+
+def test_hints_are_short_and_at_the_end_of_the_header() -> None:
+    source, report = facts.many()
+    everything = Span(0, len(source.text))
+    shown = [
+        (source.text[: h.offset].rsplit("\n", 1)[-1].strip(), h.label)
+        for h in hints(source, report, everything, Settings())
+    ]
+    assert shown == [
+        ("for (int i = 0; i < n; i++)", "parallel if no overlap"),
+        ("for (int i = 0; i < n; i++)", "parallel"),
+        ("for (int j = 0; j < n; j++)", "parallel"),
+        ("for (int i = 0; i < n; i++)", "reduction(+: s)"),
+        ("for (int k = 0; k < n; k++)", "parallel, private(t)"),
+        ("for (int i = 1; i < n; i++)", "sequential: a[i - 1][j]"),
+        ("for (int j = 0; j < n; j++)", "parallel"),
+    ]
+
+
+def test_hints_honour_range_and_settings() -> None:
+    source, report = facts.many()
+    everything = Span(0, len(source.text))
+    column = source.text.index("void column")
+    assert len(hints(source, report, Span(column, everything.end), Settings())) == 2
+    assert hints(source, report, everything, Settings(inlay_hints=False)) == ()
+    unknown = [h.label for h in hints(source, report, everything, Settings(hint_unknown=True))]
+    assert [label for label in unknown if "undecided" in label] == [
+        "undecided",
+        "undecided: values distinct?",
+    ]
+
+
+def test_the_tooltip_is_the_hover() -> None:
+    source, report = facts.many()
+    shown = at(source, report, "for (int i = 1")
+    assert shown is not None
+    assert hint_tooltip(source, report, "column", 1) == shown.markdown
+    assert hint_tooltip(source, report, "gone", 1) == ""
+
+
+def test_symbols_nest_as_the_loops_do() -> None:
+    def told(symbol: Symbol):
+        return (symbol.kind, symbol.name, symbol.detail, [told(child) for child in symbol.children])
+
+    source, report = facts.many()
+    assert [told(symbol) for symbol in symbols(source, report)][1:] == [
+        ("function", "add", "2 loops", [("nest", "for i", "parallel", [("loop", "for j", "parallel", [])])]),
+        (
+            "function",
+            "dot",
+            "3 loops",
+            [
+                (
+                    "nest",
+                    "nest i, k",
+                    "",
+                    [("loop", "for i", "reduction(+: s)", []), ("loop", "for k", "parallel, private(t)", [])],
+                ),
+                ("loop", "while", "undecided", []),
+            ],
+        ),
+        (
+            "function",
+            "column",
+            "3 loops",
+            [
+                ("nest", "for i", "sequential", [("loop", "for j", "parallel", [])]),
+                ("nest", "for k", "undecided: values distinct?", []),
+            ],
+        ),
+    ]
+
+
+def test_a_symbol_holds_its_selection_and_its_children() -> None:
+    def inside(outer: Span, inner: Span) -> bool:
+        return outer.start <= inner.start and inner.end <= outer.end
+
+    def check(symbol: Symbol) -> None:
+        assert inside(symbol.span, symbol.selection)
+        for child in symbol.children:
+            assert inside(symbol.span, child.span)
+            check(child)
+
+    for source, report in (facts.recurrence(), facts.many()):
+        for symbol in symbols(source, report):
+            check(symbol)

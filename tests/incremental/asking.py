@@ -1,0 +1,61 @@
+"""A file that is edited and analysed again, with a record of the questions that were asked anew."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from polylsp.model.report import FileReport
+from polylsp.model.verdict import word
+from polylsp.pipeline import analyse
+from polylsp.query import recording
+from polylsp.settings import Settings
+
+
+@dataclass
+class Edited:
+    """A file in an editor. What was asked is told as `decided scale`: the query, the function."""
+
+    path: Path
+    text: str
+    settings: Settings = field(default_factory=Settings)
+    report: FileReport | None = None
+
+    def asked(self, *, schedules: bool = True) -> set[str]:
+        """Analyse the present text; answers which questions had no remembered answer."""
+        with recording() as ran:
+            self.report = analyse(str(self.path), self.text, self.settings, schedules=schedules)
+        return {_told(name, arguments) for name, arguments in ran}
+
+    def after(self, old: str, new: str) -> set[str]:
+        """What is asked once the only `old` in the text has become `new`."""
+        assert self.text.count(old) == 1, f"{old!r} stands {self.text.count(old)} times in the text"
+        self.text = self.text.replace(old, new)
+        return self.asked()
+
+    def verdicts(self, function: str) -> list[str]:
+        """The verdict words of a function's loops."""
+        assert self.report is not None
+        (placed,) = (each for each in self.report.functions if each.answer.facts.name == function)
+        return [word(loop.verdict) for loop in placed.answer.facts.loops]
+
+
+def _told(query: str, arguments: tuple[Any, ...]) -> str:
+    about = _FUNCTION_OF.get(query)
+    return f"{query} {about(arguments[0])}" if about else query
+
+
+def _before_parenthesis(text: str) -> str:
+    found = re.search(r"(\w+)\s*\(", text)
+    return found.group(1) if found else "?"
+
+
+_FUNCTION_OF: dict[str, Callable[[Any], str]] = {
+    "expand": _before_parenthesis,
+    "lowered": lambda tokens: _before_parenthesis(" ".join(tokens.texts)),
+    "summarised": lambda prepared: prepared.function.name,
+    "decided": lambda task: task.prepared.function.name,
+}

@@ -1,0 +1,45 @@
+"""The functions that drawn programs call, with simple effects on the arrays they are given."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .nests import Assign, Binary, Declare, Element, For, Function, Name, Number, Parameter, Type
+
+CALLS: list[tuple[str, tuple[Literal["array", "index", "value"], ...]]] = [
+    ("put", ("array", "index", "value")),
+    ("get", ("array", "index")),
+    ("bump", ("array",)),
+    ("fill", ("index", "array", "value")),
+    ("axpy", ("array", "array", "value")),
+]
+
+
+def gives_value(name: str) -> bool:
+    """Whether a call of the function is an expression."""
+    return name == "get"
+
+
+def functions(type: Type) -> list[Function]:
+    """All of them, for arrays of a type."""
+    number, index = Parameter(type, "v"), Parameter("int", "at")
+    x = Parameter(type, "x", (), restrict=False)
+    y = Parameter(type, "y", (), restrict=False, constant=True)
+    one, zero = Number(1), Number(0)
+    q = Name("q")
+
+    def loop(limit: Name | Number, *body: Assign) -> For:
+        step = Assign(q, one, "+", brief=True)
+        return For(Declare("int", "q", (), zero), Binary("<", q, limit), step, body)
+
+    def at(array: str, subscript: Name | Number) -> Element:
+        return Element(array, (subscript,))
+
+    update = Binary("+", at("x", q), Binary("*", Name("v"), at("y", q)))
+    return [
+        Function("put", (x, index, number), (Assign(at("x", Name("at")), Name("v")),)),
+        Function("get", (y, index), (), at("y", Name("at")), type),
+        Function("bump", (x,), (Assign(at("x", zero), Number(1, type), "+"),)),
+        Function("fill", (index, x, number), (loop(Name("at"), Assign(at("x", q), Name("v"))),)),
+        Function("axpy", (x, y, number), (loop(Number(2), Assign(at("x", q), update)),)),
+    ]

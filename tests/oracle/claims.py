@@ -1,0 +1,136 @@
+"""What the program under test claims of a C text, as plain values of the oracle's own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class AccessClaim:
+    """An access by its spelling's span in the text; `write` tells the two ends of `+=` apart."""
+
+    variable: str
+    text: str
+    write: bool
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class DependenceClaim:
+    """A dependence that the loop carries; `distance` in its iterations, where constant."""
+
+    kind: str
+    source: AccessClaim
+    sink: AccessClaim
+    distance: int | None
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WitnessClaim:
+    """Two iterations, as (iterator, value) from the outermost loop in, that conflict."""
+
+    dependence: DependenceClaim
+    source_iteration: tuple[tuple[str, int], ...]
+    sink_iteration: tuple[tuple[str, int], ...]
+    parameters: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AssumptionClaim:
+    kind: str
+    subjects: tuple[str, ...]
+    sentence: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """The verdict on one loop; `reductions` are (variable, operator), `inductions` (variable, step)."""
+
+    function: str
+    ordinal: int
+    verdict: str
+    private: tuple[str, ...] = ()
+    lastprivate: tuple[str, ...] = ()
+    reductions: tuple[tuple[str, str], ...] = ()
+    inductions: tuple[tuple[str, str], ...] = ()
+    assumptions: tuple[AssumptionClaim, ...] = ()
+    witness: WitnessClaim | None = None
+    carried: tuple[DependenceClaim, ...] = ()
+    rejection: tuple[str, str] = ("", "")
+
+
+@dataclass(frozen=True, slots=True)
+class ModelClaim:
+    """A nest's model: its loops (ordinals), and its relations as isl text."""
+
+    function: str
+    loops: tuple[int, ...]
+    reads: str
+    may_writes: str
+    must_writes: str
+    flow: str
+
+
+def claims(text: str) -> list[Claim]:
+    """The verdicts on all loops of a C text."""
+    return claims_and_models(text)[0]
+
+
+def claims_and_models(text: str, schedules: bool = False) -> tuple[list[Claim], list[ModelClaim]]:
+    """The verdicts on all loops of a C text, and the models of its nests."""
+    from polylsp.model.facts import LoopFacts
+    from polylsp.model.report import PlacedFunction
+    from polylsp.model.verdict import Assumption, Dependence, Parallel, Sequential, Unknown
+    from polylsp.pipeline import analyse
+    from polylsp.settings import Settings
+
+    report = analyse("drawn.c", text, Settings(), schedules=schedules)
+
+    def dependence(placed: PlacedFunction, d: Dependence) -> DependenceClaim:
+        ends: list[AccessClaim] = []
+        for point in (d.source, d.sink):
+            span = placed.span(point.site)
+            ends.append(AccessClaim(point.variable, point.text, point.kind == "write", span.start, span.end))
+        return DependenceClaim(d.kind, ends[0], ends[1], d.distance, d.certain)
+
+    def assumption(a: Assumption) -> AssumptionClaim:
+        return AssumptionClaim(a.kind, a.subjects, a.sentence)
+
+    def claim(placed: PlacedFunction, loop: LoopFacts) -> Claim:
+        function = placed.answer.facts.name
+        match loop.verdict:
+            case Parallel() as v:
+                return Claim(
+                    function,
+                    loop.ordinal,
+                    "reduction" if v.reductions else "parallel",
+                    private=v.private,
+                    lastprivate=v.lastprivate,
+                    reductions=tuple((r.variable, r.operator) for r in v.reductions),
+                    inductions=tuple((i.variable, i.step) for i in v.inductions),
+                    assumptions=tuple(assumption(a) for a in v.assumptions),
+                )
+            case Sequential(witness=w, carried=carried):
+                return Claim(
+                    function,
+                    loop.ordinal,
+                    "sequential",
+                    witness=WitnessClaim(
+                        dependence(placed, w.dependence), w.source_iteration, w.sink_iteration, w.parameters
+                    ),
+                    carried=tuple(dependence(placed, d) for d in carried),
+                )
+            case Unknown(rejection=r):
+                return Claim(function, loop.ordinal, "unknown", rejection=(r.code, r.message))
+
+    all_claims = [claim(placed, loop) for placed in report.functions for loop in placed.answer.facts.loops]
+    models: list[ModelClaim] = []
+    for placed in report.functions:
+        for nest in placed.answer.facts.nests:
+            if nest.model is not None:
+                m = nest.model
+                texts = (m.reads, m.may_writes, m.must_writes, m.flow)
+                models.append(ModelClaim(placed.answer.facts.name, nest.loops, *texts))
+    return all_claims, models

@@ -1,0 +1,416 @@
+"""Runs a program: turns it into Python closures once, then runs it on any inputs.
+
+A run goes in source order and records every access, or it runs one loop in another order
+(`Machine.reordering`), which is how claims of independence are put to the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .looping import Code, LoopCode, inductive, run_in_order, run_reordered
+from .machine import Machine, View
+from .nests import (
+    Assign,
+    Binary,
+    Call,
+    Choice,
+    Declare,
+    Element,
+    Evaluate,
+    Expr,
+    For,
+    Function,
+    If,
+    Inputs,
+    Jump,
+    Linear,
+    Loop,
+    Name,
+    Number,
+    Program,
+    Section,
+    Statement,
+    Step,
+    Target,
+    Type,
+    Unary,
+    While,
+    counter,
+)
+from .values import COMPARE, Value, common, integer, wrapped
+
+Typed = tuple[Code, Type]
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A name in scope: its place in the frame and what it is."""
+
+    index: int
+    type: Type
+    array: bool
+
+
+@dataclass(slots=True)
+class Runner:
+    """A program ready to run."""
+
+    program: Program
+    start: Code
+
+    def run(self, inputs: Inputs, **how: Any) -> Machine:
+        """Run once; the machine afterwards holds the trace and the final state."""
+        machine = Machine(inputs, **how)
+        self.start(machine)
+        return machine
+
+
+def runner(program: Program) -> Runner:
+    """Make a program ready to run."""
+    return Runner(program, _Compiler(program).program_code())
+
+
+@dataclass(slots=True)
+class _Frame:
+    """The names of the function that is being compiled, and the size of its frame."""
+
+    function: Function
+    scopes: list[dict[str, Symbol]]
+    size: int
+
+
+@dataclass(slots=True)
+class _Compiler:
+    program: Program
+    functions: dict[str, Callable[[Machine, list[Any]], Value]] = field(default_factory=dict)
+    signatures: dict[str, Function] = field(default_factory=dict)
+    frame: _Frame = field(init=False)
+
+    # --- Programs and functions
+
+    def program_code(self) -> Code:
+        for function in self.program.functions:
+            self.functions[function.name] = self.function(function)
+            self.signatures[function.name] = function
+        kernel, call = self.program.kernel, self.functions[self.program.kernel.name]
+        global_variables = self.program.globals
+
+        def start(m: Machine) -> None:
+            for variable in global_variables:
+                slot = m.slot(variable.name, variable.type, filled=True)
+                m.observable.append(slot)
+                m.env.append(View(slot) if variable.extents else slot)
+            m.result = call(m, _arguments(m, kernel))
+
+        return start
+
+    def function(self, function: Function) -> Callable[[Machine, list[Any]], Value]:
+        base = {v.name: Symbol(i, v.type, bool(v.extents)) for i, v in enumerate(self.program.globals)}
+        self.frame = _Frame(function, [base, {}], len(base))
+        for parameter in function.parameters:
+            self.declare(parameter.name, parameter.type, parameter.extents is not None)
+        self.frame.scopes.append({})
+        codes = [self.statement(statement) for statement in function.body]
+        result = None
+        if function.result is not None and function.type != "void":
+            result = self.converted(function.result, function.type)
+        size, shared = self.frame.size, len(base)
+
+        def call(m: Machine, arguments: list[Any]) -> Value:
+            outer = m.env
+            m.env = outer[:shared] + arguments + [None] * (size - shared - len(arguments))
+            for code in codes:
+                code(m)
+            value = result(m) if result else None
+            m.env = outer
+            return value
+
+        return call
+
+    def declare(self, name: str, type: Type, array: bool) -> int:
+        index = self.frame.size
+        self.frame.size += 1
+        self.frame.scopes[-1][name] = Symbol(index, type, array)
+        return index
+
+    def find(self, name: str) -> Symbol:
+        for scope in reversed(self.frame.scopes):
+            if name in scope:
+                return scope[name]
+        raise AssertionError(f"unknown name {name}")
+
+    # --- Statements
+
+    def block(self, body: tuple[Statement, ...]) -> Code:
+        self.frame.scopes.append({})
+        codes = [self.statement(statement) for statement in body]
+        self.frame.scopes.pop()
+
+        def run(m: Machine) -> str | None:
+            for code in codes:
+                jump = code(m)
+                if jump:
+                    return jump
+            return None
+
+        return run
+
+    def statement(self, statement: Statement) -> Code:
+        match statement:
+            case Declare():
+                return self.declaration(statement)
+            case Assign(target=target, value=value, operator=operator):
+                return self.assignment(target, operator, value)
+            case Evaluate(call=call):
+                code, _ = self.expression(call)
+                return lambda m: code(m) and None
+            case If(condition=condition, then=then, otherwise=otherwise):
+                test, yes, no = self.condition(condition), self.block(then), self.block(otherwise)
+                return lambda m: yes(m) if test(m) else no(m)
+            case Jump(kind=kind):
+                return lambda m: kind
+            case For() | While():
+                return self.loop(statement)
+
+    def declaration(self, d: Declare) -> Code:
+        value = None if d.value is None else self.converted(d.value, d.type)
+        index = self.declare(d.name, d.type, bool(d.extents))
+
+        def run(m: Machine) -> None:
+            slot = m.slot(d.name, d.type)
+            m.env[index] = View(slot) if d.extents else slot
+            if value is not None:
+                m.store(slot, (), value(m), d.uid)
+
+        return run
+
+    def assignment(self, target: Target, operator: str, value: Expr) -> Code:
+        place, type = self.place(target)
+        uid = target.uid
+        if not operator:
+            new = self.converted(value, type)
+
+            def assign(m: Machine) -> None:
+                result = new(m)
+                slot, key = place(m)
+                m.store(slot, key, result, uid)
+
+            return assign
+
+        right, right_type = self.expression(value)
+        shared = common(type, right_type)
+        compute = self.operation(operator, shared)
+
+        def update(m: Machine) -> None:
+            slot, key = place(m)
+            old = m.convert(m.load(slot, key, uid), type, shared)
+            result = compute(m, old, m.convert(right(m), right_type, shared))
+            m.store(slot, key, m.convert(result, shared, type), uid)
+
+        return update
+
+    # --- Loops
+
+    def loop(self, loop: Loop) -> Code:
+        self.frame.scopes.append({})
+        first = self.statement(loop.first) if isinstance(loop, For) and loop.first is not None else None
+        names = {name: symbol.index for scope in self.frame.scopes for name, symbol in scope.items()}
+        condition = self.condition(loop.condition)
+        body = self.block(loop.body)
+        step = self.statement(loop.step) if isinstance(loop, For) and loop.step is not None else None
+        counts = counter(loop)
+        counted = names.get(counts) if counts else None
+        post_test = isinstance(loop, While) and loop.post_test
+        code = LoopCode(
+            (self.frame.function.name, loop.ordinal),
+            condition, body, step, post_test, counted, names, inductive(loop, names),
+        )  # fmt: skip
+        self.frame.scopes.pop()
+
+        def run(m: Machine) -> None:
+            if first is not None:
+                first(m)
+            if m.reordering is not None and m.reordering.loop == code.key:
+                run_reordered(m, code)
+            else:
+                run_in_order(m, code)
+
+        return run
+
+    # --- Expressions
+
+    def converted(self, e: Expr, type: Type) -> Code:
+        code, own = self.expression(e)
+        return code if own == type else lambda m: m.convert(code(m), own, type)
+
+    def condition(self, e: Expr) -> Code:
+        code, _ = self.expression(e)
+        return lambda m: code(m) != 0
+
+    def place(self, target: Target) -> tuple[Callable[[Machine], Any], Type]:
+        match target:
+            case Name(name=name):
+                symbol = self.find(name)
+                index = symbol.index
+                return lambda m: (m.env[index], ()), symbol.type
+            case Element(array=array, subscripts=subscripts):
+                symbol = self.find(array)
+                return self.element(symbol.index, subscripts), symbol.type
+            case Linear(array=array, row=row, width=width, column=column):
+                symbol = self.find(array)
+                linear = self.element(symbol.index, (Binary("+", Binary("*", row, width), column),))
+                column_code, width_code = self.expression(column)[0], self.expression(width)[0]
+
+                def checked(m: Machine) -> Any:
+                    if not 0 <= column_code(m) < width_code(m):
+                        m.outside_rows.add(array)
+                    return linear(m)
+
+                return checked, symbol.type
+
+    def element(self, index: int, subscripts: tuple[Expr, ...]) -> Callable[[Machine], Any]:
+        codes = [self.expression(subscript)[0] for subscript in subscripts]
+
+        def locate(m: Machine) -> Any:
+            slot, prefix, offset = m.env[index]
+            key = tuple(code(m) for code in codes)
+            if offset:
+                key = (key[0] + offset, *key[1:])
+            return slot, prefix + key
+
+        return locate
+
+    def expression(self, e: Expr) -> Typed:
+        match e:
+            case Number(value=value, type=type):
+                if type == "double":
+                    return lambda m: m.arithmetic.convert(value), type
+                return lambda m: value, type
+            case Name() | Element() | Linear():
+                place, type = self.place(e)
+                uid = e.uid
+                return lambda m: m.load(*place(m), uid), type
+            case Step(name=name, operator=operator):
+                return self.step(name, operator, e.uid)
+            case Unary(operator="!", operand=operand):
+                test = self.condition(operand)
+                return lambda m: int(not test(m)), "int"
+            case Unary(operator="-", operand=operand):
+                return self.expression(Binary("-", Number(0), operand))
+            case Binary(operator="&&" | "||" as operator, left=left, right=right):
+                return self.logical(operator, self.condition(left), self.condition(right))
+            case Binary(operator="min" | "max" as operator, left=left, right=right):
+                return self.expression(
+                    Choice(Binary("<" if operator == "min" else ">", left, right), left, right)
+                )
+            case Binary():
+                return self.binary(e)
+            case Choice(condition=condition, then=then, otherwise=otherwise):
+                return self.choice(condition, then, otherwise)
+            case Call():
+                return self.call(e)
+            case _:
+                raise AssertionError(e)
+
+    def step(self, name: str, operator: str, uid: int) -> Typed:
+        symbol = self.find(name)
+        index, type = symbol.index, symbol.type
+
+        def run(m: Machine) -> Value:
+            slot = m.env[index]
+            value = m.load(slot, (), uid)
+            m.store(slot, (), m.fit(integer(operator, value, 1), type), uid)
+            return value
+
+        return run, type
+
+    def logical(self, operator: str, left: Code, right: Code) -> Typed:
+        if operator == "&&":
+            return lambda m: int(left(m) and right(m)), "int"
+        return lambda m: int(left(m) or right(m)), "int"
+
+    def choice(self, condition: Expr, then: Expr, otherwise: Expr) -> Typed:
+        type = common(self.expression(then)[1], self.expression(otherwise)[1])
+        test, yes, no = self.condition(condition), self.converted(then, type), self.converted(otherwise, type)
+        return lambda m: yes(m) if test(m) else no(m), type
+
+    def binary(self, e: Binary) -> Typed:
+        type = common(self.expression(e.left)[1], self.expression(e.right)[1])
+        left, right = self.converted(e.left, type), self.converted(e.right, type)
+        if e.operator in COMPARE:
+            compare = COMPARE[e.operator]
+            return lambda m: int(compare(left(m), right(m))), "int"
+        compute = self.operation(e.operator, type)
+        return lambda m: compute(m, left(m), right(m)), type
+
+    def operation(self, operator: str, type: Type) -> Callable[[Machine, Value, Value], Value]:
+        if type == "double":
+            return lambda m, a, b: m.arithmetic.compute(operator, a, b)
+        return lambda m, a, b: m.fit(integer(operator, a, b), type)
+
+    def call(self, e: Call) -> Typed:
+        if e.function not in self.functions:
+            arguments = [self.converted(a, "double") for a in e.arguments if not isinstance(a, Section)]
+            name = e.function
+            return lambda m: m.arithmetic.functions[name](*(a(m) for a in arguments)), "double"
+        callee, code = self.signatures[e.function], self.functions[e.function]
+        passed = [self.argument(a, p.type) for a, p in zip(e.arguments, callee.parameters, strict=True)]
+        names, uid = [(p.name, p.type) for p in callee.parameters], e.uid
+
+        def run(m: Machine) -> Value:
+            values = [a(m) for a in passed]
+            outer, m.calls = m.calls, (*m.calls, uid)
+            frame = [
+                v if isinstance(v, View) else _scalar(m, *n, v) for n, v in zip(names, values, strict=True)
+            ]
+            value = code(m, frame)
+            m.calls = outer
+            return value
+
+        return run, "int" if callee.type == "void" else callee.type
+
+    def argument(self, a: Expr | Section, type: Type) -> Code:
+        if not isinstance(a, Section):
+            return self.converted(a, type)
+        index = self.find(a.array).index
+        rows = [self.expression(s)[0] for s in a.subscripts]
+        offset = self.expression(a.offset)[0] if a.offset is not None else None
+
+        def view(m: Machine) -> View:
+            slot, prefix, shift = m.env[index]
+            key = tuple(row(m) for row in rows)
+            if key and shift:
+                key, shift = (key[0] + shift, *key[1:]), 0
+            return View(slot, prefix + key, shift + (offset(m) if offset else 0))
+
+        return view
+
+
+# --- Starting a run ----------------------------------------------------------------------
+
+
+def _scalar(m: Machine, name: str, type: Type, value: Value) -> Any:
+    slot = m.slot(name, type)
+    slot.values[()] = value
+    return slot
+
+
+def _arguments(m: Machine, kernel: Function) -> list[Any]:
+    given = dict(m.inputs.parameters)
+    aliases = {name: (of, offset) for name, of, offset in m.inputs.aliases}
+    made: dict[str, Any] = {}
+    for parameter in kernel.parameters:
+        name = parameter.name
+        if parameter.extents is None:
+            made[name] = _scalar(m, name, parameter.type, wrapped(given.get(name, 0), parameter.type))
+        elif name in aliases:
+            of, offset = aliases[name]
+            made[name] = View(made[of].slot, (), offset)
+        else:
+            slot = m.slot(name, parameter.type, filled=True)
+            m.observable.append(slot)
+            made[name] = View(slot)
+    return list(made.values())

@@ -1,0 +1,177 @@
+"""Puts claims about loops to the test: a claim is refuted by a run that contradicts it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from .claims import AssumptionClaim, Claim
+from .evidence import Evidence, Refutation, described, shown
+from .machine import POISON, Key, LoopKey, Machine, Mismatch
+from .nests import counter, loops
+from .privatisable import missed, steady
+from .reordering import Sharing, Shuffled
+from .values import Undefined
+from .witness import witness_refutations
+
+ORDERS = (0, 1, 2)
+
+
+def judge(found: Evidence, claims: list[Claim], exact: bool = False) -> list[Refutation]:
+    """Every way in which the claims are wrong. `exact`: the program is of the kind for which no
+    loop may be left undecided."""
+    refutations = list(_unclaimed(found, claims))
+    for claim in claims:
+        match claim.verdict:
+            case "parallel" | "reduction":
+                refutations += _parallel(found, claim)
+            case "sequential":
+                texts = witness_refutations(found.program, found.layout, found.runner, found.runs, claim)
+                refutations += [Refutation(claim.function, claim.ordinal, *text) for text in texts]
+                refutations += missed(found, claim) if exact and not texts else []
+            case _:
+                if exact:
+                    refutations += [_refutation(claim, "undecided", ": ".join(claim.rejection))]
+    return refutations
+
+
+def _refutation(claim: Claim, rule: str, text: str) -> Refutation:
+    return Refutation(claim.function, claim.ordinal, rule, text)
+
+
+def _unclaimed(found: Evidence, claims: list[Claim]) -> Iterator[Refutation]:
+    claimed = {(claim.function, claim.ordinal) for claim in claims}
+    there = {(f.name, loop.ordinal) for f in found.program.functions for loop in loops(f)}
+    for function, ordinal in sorted(claimed ^ there):
+        yield Refutation(function, ordinal, "loops", "a loop without a verdict, or a verdict without a loop")
+
+
+# --- parallel and reduction --------------------------------------------------------------
+
+
+def _parallel(found: Evidence, claim: Claim) -> Iterator[Refutation]:
+    key = (claim.function, claim.ordinal)
+    runs = [run for run in found.runs if all(holds(a, run, key) for a in claim.assumptions)]
+    counters = counters_of(found, claim, runs)
+    yield from _wrong_steps(runs, claim)
+    listed = {*claim.private, *claim.lastprivate, *(name for name, _ in claim.reductions), *counters}
+    for run in runs:
+        text = _unexplained(found, run, key, listed)
+        if text:
+            yield _refutation(claim, "unexplained conflict", f"{text}, with {shown(run.inputs)}")
+            break
+    reductions = tuple((name, operator) for name, operator in claim.reductions)
+    sharing = Sharing(claim.private, claim.lastprivate, reductions, counters)
+    for run in runs:
+        text = _reordered(found, run, key, sharing)
+        if text:
+            yield _refutation(claim, "order matters", f"{text}, with {shown(run.inputs)}")
+            break
+
+
+def holds(assumption: AssumptionClaim, run: Machine, key: LoopKey) -> bool:
+    """Whether a run keeps to an assumption about a loop (one that cannot be checked is kept)."""
+    match assumption.kind:
+        case "no-overlap":
+            return not any(_share(record.slots, assumption.subjects) for record in run.records[key])
+        case "in-bounds":
+            return not run.outside_rows
+        case "no-wrap":
+            return not run.wrapped_unsigned
+        case "distinct-values":
+            return all(_distinct(run, name) for name in assumption.subjects)
+        case _:
+            return True
+
+
+def _share(slots: dict[str, int], subjects: tuple[str, ...]) -> bool:
+    """Whether two of the names stand for the same storage."""
+    held = [slots[name] for name in subjects if name in slots]
+    return len(set(held)) < len(held)
+
+
+def _distinct(run: Machine, name: str) -> bool:
+    """Whether no two elements that the run touched of an array have the same value."""
+    for slot in run.slots:
+        if slot.name == name:
+            touched = {event.key for event in run.trace if event.slot == slot.serial}
+            if any(event.write for event in run.trace if event.slot == slot.serial):
+                return False
+            if len({slot.background(key) for key in touched}) < len(touched):
+                return False
+    return True
+
+
+def counters_of(found: Evidence, claim: Claim, runs: list[Machine]) -> tuple[str, ...]:
+    """The variables that have a closed form in the loop: its own counter and those that the claim
+    lists, as far as in all runs they start each iteration a constant further than the one before."""
+    key = (claim.function, claim.ordinal)
+    own = {
+        counter(loop) for f in found.program.functions for loop in loops(f) if (f.name, loop.ordinal) == key
+    }
+    names = {name for run in runs for record in run.records[key] for name in record.finals}
+    listed = own | {name for name, _ in claim.inductions}
+    return tuple(sorted(name for name in names & listed if steady(runs, key, name)))
+
+
+def _wrong_steps(runs: list[Machine], claim: Claim) -> Iterator[Refutation]:
+    for name, step in claim.inductions:
+        if step.lstrip("-").isdigit():
+            for values in (v for run in runs for v in _starts(run, (claim.function, claim.ordinal), name)):
+                if any(b - a != int(step) for a, b in pairwise(values)):
+                    yield _refutation(claim, "induction step", f"`{name}` starts iterations at {values}")
+                    return
+
+
+def _starts(run: Machine, key: LoopKey, name: str) -> list[list[int]]:
+    return [[start[name] for start in record.starts] for record in run.records[key] if name in record.finals]
+
+
+def _unexplained(found: Evidence, run: Machine, key: LoopKey, listed: set[str]) -> str | None:
+    slots = {serial: name for record in run.records[key] for name, serial in record.slots.items()}
+    for pair in found.conflicts(run).get(key, ()):
+        if slots.get(pair.source.slot) not in listed:
+            return described(found.layout, run, pair)
+    return None
+
+
+def _reordered(found: Evidence, run: Machine, key: LoopKey, sharing: Sharing) -> str | None:
+    elements = _shared_elements(found, run, key) if sharing.reductions else {}
+    for seed in ORDERS:
+        expected = {key: list(run.records[key])}
+        way = Shuffled(key, sharing, seed, elements)
+        try:
+            other = found.runner.run(run.inputs, tracing=False, wrap=True, reordering=way, expected=expected)
+        except (Mismatch, Undefined) as error:
+            return f"{error}, in order {seed}"
+        text = _difference(run, other)
+        if text:
+            return f"{text}, in order {seed}"
+    return None
+
+
+def _shared_elements(found: Evidence, run: Machine, key: LoopKey) -> dict[int, dict[str, set[Key]]]:
+    """The elements over which iterations of each occurrence of a loop conflict, by the variable's
+    name there: a reduction is about these."""
+    elements: dict[int, dict[int, set[Key]]] = {}
+    for pair in found.conflicts(run).get(key, ()):
+        occurrence = next(r.occurrence for r in pair.source.stack if r.loop == key)
+        elements.setdefault(occurrence, {}).setdefault(pair.source.slot, set()).add(pair.source.key)
+    shared: dict[int, dict[str, set[Key]]] = {}
+    for record in run.records[key]:
+        own = elements.get(record.serial, {})
+        shared[record.serial] = {name: own.get(slot, set()) for name, slot in record.slots.items()}
+    return shared
+
+
+def _difference(run: Machine, other: Machine) -> str | None:
+    if run.result != other.result:
+        return f"the result is `{other.result}`, not {run.result}"
+    for mine, its in zip(run.observable, other.observable, strict=True):
+        for key in sorted(mine.values.keys() | its.values.keys()):
+            a = mine.values[key] if key in mine.values else mine.background(key)
+            b = its.values[key] if key in its.values else its.background(key)
+            if a != b:
+                where = mine.name + "".join(f"[{k}]" for k in key)
+                return f"at the end `{where}` is {'undetermined' if b is POISON else b}, not {a}"
+    return None

@@ -1,0 +1,209 @@
+"""What a run is made of: storage, the trace of accesses, and what was seen of each loop."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from .nests import Inputs, Type
+from .values import BITS, PRIME, Arithmetic, Exact, Undefined, Value, fits, wrapped
+
+LoopKey = tuple[str, int]
+Key = tuple[int, ...]
+
+
+class Mismatch(Exception):
+    """A run in another order does something that the run in source order does not."""
+
+
+class Round(NamedTuple):
+    """One iteration: the loop, which time it was entered, the iteration's number from 0, and the
+    value that its counter has when the body starts."""
+
+    loop: LoopKey
+    occurrence: int
+    number: int
+    value: Value
+
+
+Stack = tuple[Round, ...]
+
+
+class Event(NamedTuple):
+    """One access. `calls` are the calls inside which it happened, outermost first."""
+
+    uid: int
+    slot: int
+    key: Key
+    write: bool
+    stack: Stack
+    calls: tuple[int, ...]
+
+
+class Poison:
+    """What a private copy holds before it is written."""
+
+
+POISON = Poison()
+
+
+class Slot:
+    """The storage of one variable: element values by subscripts (`()` for a scalar), and what an
+    element holds that was never written."""
+
+    __slots__ = ("background", "name", "serial", "type", "values")
+
+    def __init__(self, name: str, type: Type, serial: int, background: Callable[[Key], Value]):
+        self.name = name
+        self.type = type
+        self.serial = serial
+        self.values: dict[Key, Value] = {}
+        self.background = background
+
+
+class View(NamedTuple):
+    """An array as a name sees it: a slot, the subscripts already applied and an offset after them."""
+
+    slot: Slot
+    prefix: Key = ()
+    offset: int = 0
+
+
+@dataclass(slots=True)
+class Occurrence:
+    """One time that a loop was run: its counters' values at the start of each iteration and after
+    the last one, how each iteration ended, and the slot (serial) of every name in sight."""
+
+    serial: int = 0
+    starts: list[dict[str, Value]] = field(default_factory=list)
+    ends: list[str | None] = field(default_factory=list)
+    finals: dict[str, Value] = field(default_factory=dict)
+    slots: dict[str, int] = field(default_factory=dict)
+
+
+class Reordering(Protocol):
+    """Another way to run a loop (see `reordering`)."""
+
+    loop: LoopKey
+
+    def order(self, count: int) -> list[int]: ...
+    def enter(self, machine: Machine, names: dict[str, int], record: Occurrence) -> Any: ...
+
+
+@dataclass(slots=True)
+class Machine:
+    """The state of one run."""
+
+    inputs: Inputs
+    arithmetic: Arithmetic = Exact
+    limit: int = 2_500
+    tracing: bool = True
+    wrap: bool = False
+    reordering: Reordering | None = None
+    expected: dict[LoopKey, list[Occurrence]] = field(default_factory=dict)
+    env: list[Any] = field(default_factory=list)
+    stack: Stack = ()
+    calls: tuple[int, ...] = ()
+    trace: list[Event] = field(default_factory=list)
+    slots: list[Slot] = field(default_factory=list)
+    records: defaultdict[LoopKey, list[Occurrence]] = field(default_factory=lambda: defaultdict(list))
+    occurrences: int = 0
+    observable: list[Slot] = field(default_factory=list)
+    outside_rows: set[str] = field(default_factory=set)
+    wrapped_unsigned: bool = False
+    result: Value = None
+
+    def slot(self, name: str, type: Type, filled: bool = False) -> Slot:
+        """New storage; `filled` with contents that depend on the inputs' seed alone."""
+        serial = len(self.slots)
+        slot = Slot(name, type, serial, self._contents(name, type) if filled else _uninitialised(name))
+        self.slots.append(slot)
+        return slot
+
+    def load(self, slot: Slot, key: Key, uid: int) -> Value:
+        value = slot.values.get(key)
+        if value is None:
+            value = slot.values[key] = slot.background(key)
+        if value is POISON:
+            raise Mismatch(
+                f"`{slot.name}` is read in a private copy, or after the loop, before it is written"
+            )
+        if self.tracing:
+            self.trace.append(Event(uid, slot.serial, key, False, self.stack, self.calls))
+        return value
+
+    def store(self, slot: Slot, key: Key, value: Value, uid: int) -> None:
+        if self.tracing:
+            self.trace.append(Event(uid, slot.serial, key, True, self.stack, self.calls))
+        slot.values[key] = value
+
+    def tick(self) -> None:
+        """Count a step; a run that is too long is given up."""
+        self.limit -= 1
+        if self.limit < 0:
+            raise Undefined("too many steps")
+
+    def fit(self, value: int, type: Type) -> int:
+        """The result of an integer operator in its type."""
+        if type == "unsigned":
+            if not 0 <= value < 1 << 32:
+                self.wrapped_unsigned = True
+            return value & 0xFFFFFFFF
+        if fits(value, type):
+            return value
+        if self.wrap:
+            return wrapped(value, type)
+        raise Undefined("signed overflow")
+
+    def convert(self, value: Value, source: Type, target: Type) -> Value:
+        if source == target:
+            return value
+        if target == "double":
+            return self.arithmetic.convert(value)
+        if source == "double":
+            raise Undefined("a floating-point value becomes an integer")
+        if target == "unsigned" and not 0 <= value < 1 << 32:
+            self.wrapped_unsigned = True
+        return wrapped(value, target)
+
+    def _contents(self, name: str, type: Type) -> Callable[[Key], Value]:
+        inputs, arithmetic = self.inputs, self.arithmetic
+
+        def background(key: Key) -> Value:
+            draw = random.Random(f"{inputs.seed} {name} {key}").getrandbits(40)
+            if type == "double":
+                return arithmetic.initial(draw)
+            if name.startswith("idx"):
+                return _permuted(inputs.seed, key) if inputs.distinct else draw % 6
+            if type == "unsigned":
+                return draw & 0xFFFFFFFF if draw >> 39 else draw & 0xFF
+            return draw % 9 - 4
+
+        return background
+
+
+def identity(operator: str, type: Type) -> Value:
+    """The value that a reduction's private copies start from."""
+    largest = PRIME // 2 if type == "double" else (1 << (BITS[type] - (type != "unsigned"))) - 1
+    smallest = -largest - (type != "double") if type != "unsigned" else 0
+    ones = (1 << 32) - 1 if type == "unsigned" else -1
+    return {"+": 0, "*": 1, "min": largest, "max": smallest, "&": ones, "|": 0, "^": 0, "&&": 1, "||": 0}[
+        operator
+    ]
+
+
+def _uninitialised(name: str) -> Callable[[Key], Value]:
+    def background(key: Key) -> Value:
+        raise Undefined(f"`{name}` is read before it is written")
+
+    return background
+
+
+def _permuted(seed: int, key: Key) -> int:
+    order = list(range(16))
+    random.Random(seed).shuffle(order)
+    block, place = divmod(key[0], 16)
+    return 16 * block + order[place]

@@ -1,0 +1,298 @@
+"""A small abstract syntax of C loop nests: just what the oracle draws, prints and runs.
+
+Every access has a `uid`, unique in its program (`numbered` gives them out), so that a place in
+the printed text and an access of a run can be told to be the same. Loops have the ordinals of
+the contract: from 1 in each function, in source order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import count
+from typing import Any, Literal, Union
+
+Type = Literal["int", "unsigned", "long", "double"]
+
+
+# --- Expressions -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    value: int
+    type: Type = "int"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A scalar variable."""
+
+    name: str
+    uid: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """An element of an array, or of what a pointer points at."""
+
+    array: str
+    subscripts: tuple[Expr, ...]
+    uid: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Linear:
+    """`array[row * width + column]`: a matrix kept in one dimension."""
+
+    array: str
+    row: Expr
+    width: Expr
+    column: Expr
+    uid: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    operator: str
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """`name++` or `name--` as an expression: the value before."""
+
+    name: str
+    operator: Literal["+", "-"]
+    uid: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """A C operator, or `min` or `max` (printed as a macro)."""
+
+    operator: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    condition: Expr
+    then: Expr
+    otherwise: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """An array passed to a function: `a`, a row of it `a[i]`, or from an element on: `a + i`."""
+
+    array: str
+    subscripts: tuple[Expr, ...] = ()
+    offset: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of math.h or of a function of the program."""
+
+    function: str
+    arguments: tuple[Expr | Section, ...]
+    uid: int = -1
+
+
+Expr = Union[Number, Name, Element, Linear, Unary, Step, Binary, Choice, Call]
+Target = Union[Name, Element, Linear]
+
+
+# --- Statements --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Declare:
+    """A local variable; an array where it has extents."""
+
+    type: Type
+    name: str
+    extents: tuple[int, ...] = ()
+    value: Expr | None = None
+    uid: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`target = value`, or `target operator= value`; `++` and `--` are `+` and `-` with `brief`."""
+
+    target: Target
+    value: Expr
+    operator: str = ""
+    brief: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluate:
+    call: Call
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    condition: Expr
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class For:
+    """`first` is empty where the iterator was set before."""
+
+    first: Declare | Assign | None
+    condition: Expr
+    step: Assign | None
+    body: tuple[Statement, ...]
+    ordinal: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """`while`, or with `post_test` `do ... while`; `counter` names the variable that counts."""
+
+    condition: Expr
+    body: tuple[Statement, ...]
+    counter: str | None = None
+    post_test: bool = False
+    ordinal: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    kind: Literal["break", "continue"]
+
+
+Statement = Union[Declare, Assign, Evaluate, If, For, While, Jump]
+Loop = Union[For, While]
+
+
+# --- Programs ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A scalar (`extents` is `None`), a pointer (`()`) or an array with its extents."""
+
+    type: Type
+    name: str
+    extents: tuple[Expr, ...] | None = None
+    restrict: bool = True
+    constant: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`result` is returned at the end; its type is `type`, `void` without one."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    body: tuple[Statement, ...]
+    result: Expr | None = None
+    type: Type | Literal["void"] = "void"
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What one run starts from: the scalar parameters by name, and a seed for all contents.
+
+    `distinct` fills integer arrays with values that do not repeat; `aliases` makes a pointer
+    parameter (first) point into the array of another (second), some elements further (third).
+    """
+
+    parameters: tuple[tuple[str, int], ...]
+    seed: int = 0
+    distinct: bool = False
+    aliases: tuple[tuple[str, str, int], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Functions in source order, the last one is run. `features` name what was drawn."""
+
+    functions: tuple[Function, ...]
+    globals: tuple[Declare, ...] = ()
+    inputs: tuple[Inputs, ...] = ()
+    features: frozenset[str] = frozenset()
+
+    @property
+    def kernel(self) -> Function:
+        return self.functions[-1]
+
+
+Node = Any
+
+
+def children(node: Node) -> Iterator[Node]:
+    """The nodes directly inside a node, in source order."""
+    for field in fields(node):
+        value = getattr(node, field.name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if hasattr(item, "__dataclass_fields__"):
+                yield item
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """The node and everything inside it, in source order."""
+    yield node
+    for child in children(node):
+        yield from walk(child)
+
+
+def rebuild(node: Node, change: Any) -> Node:
+    """A copy in which `change` (node to node) was applied to every node, inner ones first."""
+    if isinstance(node, tuple):
+        return tuple(rebuild(item, change) for item in node)
+    if not hasattr(node, "__dataclass_fields__"):
+        return node
+    return change(replace(node, **{f.name: rebuild(getattr(node, f.name), change) for f in fields(node)}))
+
+
+def numbered(program: Program) -> Program:
+    """The same program with fresh uids and the ordinals of its loops."""
+    uids = count(1)
+
+    def give_uid(node: Node) -> Node:
+        return replace(node, uid=next(uids)) if hasattr(node, "uid") else node
+
+    program = rebuild(program, give_uid)
+    return replace(program, functions=tuple(_with_ordinals(f) for f in program.functions))
+
+
+def _with_ordinals(function: Function) -> Function:
+    ordinals = count(1)
+
+    def visit(node: Node) -> Node:
+        if isinstance(node, tuple):
+            return tuple(visit(item) for item in node)
+        if isinstance(node, If):
+            return replace(node, then=visit(node.then), otherwise=visit(node.otherwise))
+        if isinstance(node, For | While):
+            ordinal = next(ordinals)
+            return replace(node, ordinal=ordinal, body=visit(node.body))
+        return node
+
+    return replace(function, body=visit(function.body))
+
+
+def loops(function: Function) -> list[Loop]:
+    """The loops of a function in source order."""
+    return [node for node in walk(function) if isinstance(node, For | While)]
+
+
+def counter(loop: Loop) -> str | None:
+    """The variable that a loop counts with."""
+    match loop:
+        case While(counter=name):
+            return name
+        case For(step=Assign(target=Name(name=name))) | For(first=Declare(name=name)):
+            return name
+        case For(first=Assign(target=Name(name=name))):
+            return name
+        case _:
+            return None

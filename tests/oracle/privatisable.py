@@ -1,0 +1,68 @@
+"""Loops whose obstacle could have been removed by a private copy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from .claims import Claim
+from .evidence import Evidence, Refutation
+from .machine import LoopKey, Machine
+
+
+def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
+    """A loop whose only obstacle is a scalar that every iteration writes before it reads it, and
+    that nothing reads afterwards, is parallel with a private copy."""
+    key = (claim.function, claim.ordinal)
+    if claim.witness is None:
+        return
+    variable = claim.witness.dependence.source.variable
+    counters = closed_forms(found, claim)
+    seen = False
+    for run in found.runs:
+        names = {serial: name for record in run.records[key] for name, serial in record.slots.items()}
+        pairs = [p for p in found.conflicts(run).get(key, ()) if names.get(p.source.slot) not in counters]
+        seen = seen or any(names.get(p.source.slot) == variable for p in pairs)
+        flowing = {pair.source.slot for pair in found.flows(run).get(key, ())}
+        if any(p.source.key != () or p.source.slot in flowing for p in pairs):
+            return
+        if any(_needed_after(run, key, slot) for slot in {p.source.slot for p in pairs}):
+            return
+    witness = claim.witness
+    if seen and witness is not None and witness.dependence.kind != "flow":
+        yield Refutation(
+            claim.function,
+            claim.ordinal,
+            "missed privatisation",
+            f"`{variable}` can have a copy in every iteration",
+        )
+
+
+def _needed_after(run: Machine, key: LoopKey, slot: int) -> bool:
+    if any(held.serial == slot for held in run.observable):
+        return True
+    written_inside = False
+    for event in run.trace:
+        if event.slot == slot:
+            inside = any(round_.loop == key for round_ in event.stack)
+            if event.write:
+                written_inside = inside
+            elif written_inside and not inside:
+                return True
+    return False
+
+
+def closed_forms(found: Evidence, claim: Claim) -> set[str]:
+    """Every variable that has a closed form in the loop, claimed or not."""
+    key = (claim.function, claim.ordinal)
+    names = {name for run in found.runs for record in run.records[key] for name in record.finals}
+    return {name for name in names if steady(found.runs, key, name)}
+
+
+def steady(runs: list[Machine], key: LoopKey, name: str) -> bool:
+    for run in runs:
+        for record in run.records[key]:
+            values = [start.get(name) for start in record.starts]
+            if None in values or len({b - a for a, b in pairwise(values)}) > 1:
+                return False
+    return True

@@ -1,0 +1,267 @@
+"""Reads the C that `printing` writes (and a little more) back into the oracle's syntax, so that a
+counterexample can be kept, edited and judged again as text."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pycparser import c_ast, c_parser
+
+from .nests import (
+    Assign,
+    Binary,
+    Call,
+    Choice,
+    Declare,
+    Element,
+    Evaluate,
+    Expr,
+    For,
+    Function,
+    If,
+    Inputs,
+    Jump,
+    Linear,
+    Name,
+    Number,
+    Parameter,
+    Program,
+    Section,
+    Statement,
+    Step,
+    Target,
+    Unary,
+    While,
+    numbered,
+    walk,
+)
+
+SIZES = ((4, 3, 2), (2, 5, 3), (6, 6, 6), (1, 1, 1), (3, 4, 1), (5, 2, 4))
+
+
+def program(text: str) -> Program:
+    """The program of a C text; its last function is what is run."""
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    tree = c_parser.CParser().parse("\n".join(lines))
+    functions: list[Function] = []
+    variables: list[Declare] = []
+    arrays: dict[str, int] = {}
+    for item in tree.ext:
+        if isinstance(item, c_ast.FuncDef):
+            functions.append(_function(item, dict(arrays)))
+        elif isinstance(item, c_ast.Decl) and not isinstance(item.type, c_ast.FuncDecl):
+            declared = _declare(item, arrays)
+            variables.append(declared)
+            arrays[declared.name] = len(declared.extents)
+    scalars = [p.name for p in functions[-1].parameters if p.extents is None]
+    inputs = tuple(
+        Inputs(tuple(zip(scalars, sizes, strict=False)), seed, distinct=seed % 2 == 1)
+        for seed, sizes in enumerate(SIZES)
+    )
+    return numbered(Program(tuple(functions), tuple(variables), inputs))
+
+
+def expression(text: str) -> Expr:
+    """The expression that a text spells if it is one of scalars; else an unknown name."""
+    try:
+        parsed = program(f"int kernel(void)\n{{\n    return {text};\n}}\n").kernel.result
+    except (c_parser.ParseError, AssertionError, AttributeError, KeyError, ValueError):
+        parsed = None
+    return Name(text) if parsed is None else parsed
+
+
+def _function(node: Any, arrays: dict[str, int]) -> Function:
+    parameters: list[Parameter] = []
+    declaration = node.decl.type
+    for parameter in declaration.args.params if declaration.args else ():
+        if isinstance(parameter, c_ast.Decl):
+            parameters.append(_parameter(parameter))
+            arrays[parameters[-1].name] = _rank(parameters[-1])
+    body, result = list(node.body.block_items or ()), None
+    if body and isinstance(body[-1], c_ast.Return):
+        result = _expression(body.pop().expr, arrays)
+    for item in _declarations(node.body):
+        arrays[item.name] = len(_declare(item, {}).extents) if isinstance(item.type, c_ast.ArrayDecl) else 0
+    kind: Any = _type_name(declaration.type)
+    return Function(node.decl.name, tuple(parameters), _statements(body, arrays), result, kind)
+
+
+def _declarations(node: Any) -> list[Any]:
+    found = [node] if isinstance(node, c_ast.Decl) else []
+    for _, child in node.children():
+        found += _declarations(child)
+    return found
+
+
+def _rank(parameter: Parameter) -> int:
+    """How many subscripts an array takes: 0 for a scalar, -1 for a pointer."""
+    if parameter.extents is None:
+        return 0
+    return len(parameter.extents) or -1
+
+
+def _type_name(node: Any) -> Any:
+    while not isinstance(node, c_ast.IdentifierType):
+        node = node.type
+    return "unsigned" if "unsigned" in node.names else node.names[0]
+
+
+def _parameter(node: Any) -> Parameter:
+    extents: list[Expr] = []
+    at, restrict = node.type, False
+    constant = "const" in (node.quals or ())
+    pointer = isinstance(at, c_ast.PtrDecl)
+    if pointer:
+        restrict, at = "restrict" in at.quals, at.type
+    while isinstance(at, c_ast.ArrayDecl):
+        restrict = restrict or "restrict" in (at.dim_quals or ())
+        extents.append(_expression(at.dim, {}))
+        at = at.type
+    name, type = node.name, _type_name(at)
+    array = bool(extents) or pointer
+    return Parameter(type, name, tuple(extents) if array else None, restrict or not array, constant)
+
+
+def _declare(node: Any, arrays: dict[str, int]) -> Declare:
+    extents: list[int] = []
+    at = node.type
+    while isinstance(at, c_ast.ArrayDecl):
+        extents.append(int(at.dim.value))
+        at = at.type
+    value = _expression(node.init, arrays) if node.init is not None else None
+    return Declare(_type_name(at), node.name, tuple(extents), value)
+
+
+def _statements(items: Any, arrays: dict[str, int]) -> tuple[Statement, ...]:
+    return tuple(_statement(item, arrays) for item in items)
+
+
+def _body(node: Any, arrays: dict[str, int]) -> tuple[Statement, ...]:
+    if node is None:
+        return ()
+    if isinstance(node, c_ast.Compound):
+        return _statements(node.block_items or (), arrays)
+    return (_statement(node, arrays),)
+
+
+def _statement(node: Any, arrays: dict[str, int]) -> Statement:
+    match node:
+        case c_ast.Decl():
+            return _declare(node, arrays)
+        case c_ast.Assignment() | c_ast.UnaryOp():
+            return _assignment(node, arrays)
+        case c_ast.FuncCall():
+            call = _expression(node, arrays)
+            assert isinstance(call, Call)
+            return Evaluate(call)
+        case c_ast.If():
+            condition = _expression(node.cond, arrays)
+            return If(condition, _body(node.iftrue, arrays), _body(node.iffalse, arrays))
+        case c_ast.For():
+            return _for(node, arrays)
+        case c_ast.While() | c_ast.DoWhile():
+            body = _body(node.stmt, arrays)
+            condition = _expression(node.cond, arrays)
+            return While(condition, body, _counter(condition, body), isinstance(node, c_ast.DoWhile))
+        case c_ast.Continue():
+            return Jump("continue")
+        case c_ast.Break():
+            return Jump("break")
+        case _:
+            raise ValueError(f"not read: {type(node).__name__}")
+
+
+def _for(node: Any, arrays: dict[str, int]) -> For:
+    first: Any = None
+    if isinstance(node.init, c_ast.DeclList):
+        first = _declare(node.init.decls[0], arrays)
+    elif node.init is not None:
+        first = _assignment(node.init, arrays)
+    step = _assignment(node.next, arrays) if node.next is not None else None
+    condition = _expression(node.cond, arrays) if node.cond is not None else Number(1)
+    return For(first, condition, step, _body(node.stmt, arrays))
+
+
+def _assignment(node: Any, arrays: dict[str, int]) -> Assign:
+    if isinstance(node, c_ast.UnaryOp):
+        return Assign(_target(node.expr, arrays), Number(1), node.op[-1], brief=True)
+    return Assign(_target(node.lvalue, arrays), _expression(node.rvalue, arrays), node.op[:-1])
+
+
+def _target(node: Any, arrays: dict[str, int]) -> Target:
+    target = _expression(node, arrays)
+    assert isinstance(target, Name | Element | Linear)
+    return target
+
+
+def _counter(condition: Expr, body: tuple[Statement, ...]) -> str | None:
+    stepped = {node.name for node in walk(condition) if isinstance(node, Step)}
+    stepped |= {
+        a.target.name for s in body for a in walk(s) if isinstance(a, Assign) and isinstance(a.target, Name)
+    }
+    names = [node.name for node in walk(condition) if isinstance(node, Name | Step) and node.name in stepped]
+    return names[0] if names else None
+
+
+def _expression(node: Any, arrays: dict[str, int]) -> Any:
+    match node:
+        case c_ast.Constant():
+            text = node.value
+            if node.type in ("double", "float"):
+                return Number(int(float(text)), "double")
+            return Number(int(text.rstrip("uUlL"), 0), "unsigned" if "u" in text.lower() else "int")
+        case c_ast.ID():
+            return Section(node.name) if arrays.get(node.name) else Name(node.name)
+        case c_ast.UnaryOp():
+            operand = _expression(node.expr, arrays)
+            if node.op == "-" and isinstance(operand, Number):
+                return Number(-operand.value, operand.type)
+            if node.op in ("p++", "p--"):
+                return Step(node.expr.name, "+" if node.op == "p++" else "-")
+            return Unary(node.op, operand)
+        case c_ast.TernaryOp():
+            return Choice(*(_expression(part, arrays) for part in (node.cond, node.iftrue, node.iffalse)))
+        case c_ast.BinaryOp():
+            left, right = _expression(node.left, arrays), _expression(node.right, arrays)
+            if isinstance(left, Section):
+                return Section(left.array, left.subscripts, right)
+            return Binary(node.op, left, right)
+        case c_ast.FuncCall():
+            arguments = tuple(_expression(a, arrays) for a in (node.args.exprs if node.args else ()))
+            if node.name.name in ("MIN", "MAX"):
+                return Binary(node.name.name.lower(), *arguments)
+            return Call(node.name.name, tuple(_argument(a, arrays) for a in arguments))
+        case c_ast.ArrayRef():
+            inner = _expression(node.name, arrays)
+            subscript = _expression(node.subscript, arrays)
+            return _element(inner, subscript, arrays)
+        case _:
+            raise ValueError(f"not read: {type(node).__name__}")
+
+
+def _argument(argument: Any, arrays: dict[str, int]) -> Any:
+    """An element with too few subscripts is a row of its array."""
+    match argument:
+        case Element(array=array, subscripts=subscripts) if len(subscripts) < arrays[array]:
+            return Section(array, subscripts)
+        case Binary(operator="+", left=left, right=right):
+            left = _argument(left, arrays)
+            return Section(left.array, left.subscripts, right) if isinstance(left, Section) else argument
+        case _:
+            return argument
+
+
+def _element(inner: Any, subscript: Any, arrays: dict[str, int]) -> Any:
+    match inner:
+        case Section(array=array, subscripts=()):
+            match subscript:
+                case Binary(
+                    operator="+", left=Binary(operator="*", left=row, right=Name() as width), right=column
+                ) if arrays[array] < 0 and not isinstance(row, Number):
+                    return Linear(array, row, width, column)
+                case _:
+                    return Element(array, (subscript,))
+        case Element(array=array, subscripts=subscripts):
+            return Element(array, (*subscripts, subscript))
+        case _:
+            raise ValueError("not read: a subscript of something that is not an array")

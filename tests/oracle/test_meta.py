@@ -1,0 +1,191 @@
+"""The oracle can fail: claims that are wrong are refuted, each by the rule that it breaks, and the
+right claim about the same loop is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from .claims import AccessClaim, AssumptionClaim, Claim, DependenceClaim, WitnessClaim
+from .drawing import programs
+from .evidence import evidence
+from .judge import judge
+from .nests import Program, loops
+from .reading import program
+
+
+def rules(text: str, *claims: Claim, exact: bool = False) -> set[str]:
+    """The rules that claims about a C text break."""
+    found = evidence(program(text))
+    assert len(found.runs) >= 3
+    return {refutation.rule for refutation in judge(found, list(claims), exact)}
+
+
+def access(text: str, spelled: str, write: bool, occurrence: int = 1) -> AccessClaim:
+    start = -1
+    for _ in range(occurrence):
+        start = text.index(spelled, start + 1)
+    return AccessClaim(spelled.split("[")[0], spelled, write, start, start + len(spelled))
+
+
+def loop(
+    body: str, before: str = "", after: str = "", signature: str = "double a[n + 2], double b[n + 2]"
+) -> str:
+    """A function with one loop over `i`, printed as the oracle prints."""
+
+    def lines(statements: str, indent: str) -> str:
+        return "".join(f"{indent}{s.strip()};\n" for s in statements.split(";") if s.strip())
+
+    signature = signature.replace("[n", "[restrict n")
+    head = f"void kernel(int n, {signature})\n{{\n" + lines(before, "    ")
+    return (
+        f"{head}    for (int i = 1; i < n; i++) {{\n{lines(body, ' ' * 8)}    }}\n{lines(after, '    ')}}}\n"
+    )
+
+
+def parallel(**fields: Any) -> Claim:
+    return Claim("kernel", 1, "reduction" if fields.get("reductions") else "parallel", **fields)
+
+
+RECURRENCE = loop("a[i] = a[i - 1]")
+PRIVATE = loop("t = b[i]; a[i] = t * t", before="double t = 0.0")
+LIVE = loop("t = b[i]; a[i] = t * t", before="double t = 0.0", after="a[0] = t")
+SUM = loop("s += b[i]", before="double s = 0.0", after="a[0] = s")
+PREFIX = loop("s += b[i]; a[i] = s", before="double s = 0.0")
+ELEMENT = loop("a[0] += b[i]")
+WORK = loop("w[0] = b[i]; w[1] = b[i - 1]; a[i] = w[0] - w[1]", before="double w[2]")
+INDUCTION = loop("a[k] = b[i]; k += 1", before="int k = 0")
+SCATTER = loop("a[idx[i]] = b[i]", signature="double *restrict a, double b[n + 2], int *restrict idx")
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "rule"),
+    [
+        (loop("a[i] = b[i]"), parallel(), parallel(private=("a",)), "order matters"),
+        (RECURRENCE, None, parallel(), "order matters"),
+        (RECURRENCE, None, parallel(private=("a",)), "order matters"),
+        (PRIVATE, parallel(private=("t",)), parallel(), "unexplained conflict"),
+        (LIVE, parallel(lastprivate=("t",)), parallel(private=("t",)), "order matters"),
+        (SUM, parallel(reductions=(("s", "+"),)), parallel(), "unexplained conflict"),
+        (SUM, None, parallel(reductions=(("s", "*"),)), "order matters"),
+        (SUM, None, parallel(private=("s",)), "order matters"),
+        (PREFIX, None, parallel(reductions=(("s", "+"),)), "order matters"),
+        (ELEMENT, parallel(reductions=(("a", "+"),)), parallel(), "unexplained conflict"),
+        (WORK, parallel(private=("w",)), parallel(), "unexplained conflict"),
+        (INDUCTION, parallel(private=("k",), inductions=(("k", "1"),)), parallel(), "unexplained conflict"),
+        (INDUCTION, None, parallel(private=("k",)), "order matters"),
+        (INDUCTION, None, parallel(private=("k",), inductions=(("k", "2"),)), "induction step"),
+        (INDUCTION, None, parallel(reductions=(("k", "+"),)), "order matters"),
+        (
+            SCATTER,
+            parallel(assumptions=(AssumptionClaim("distinct-values", ("idx",)),)),
+            parallel(),
+            "unexplained conflict",
+        ),
+    ],
+)
+def test_wrong_parallel_claims_are_refuted(text: str, right: Claim | None, wrong: Claim, rule: str) -> None:
+    assert rule in rules(text, wrong)
+    if right is not None:
+        assert rules(text, right) == set()
+
+
+def test_a_maximum_that_is_also_read_is_no_reduction() -> None:
+    text = (
+        "void kernel(int n, double a[restrict n + 2], double b[restrict n + 2])\n{\n    double s = 0.0;\n"
+        "    for (int i = 1; i < n; i++) {\n        if (b[i] > s) {\n            s = b[i];\n"
+        "            a[0] = i;\n        }\n    }\n    a[1] = s;\n}\n"
+    )
+    assert "order matters" in rules(text, parallel(reductions=(("s", "max"),), lastprivate=("a",)))
+
+
+def test_a_loop_without_a_verdict_is_seen() -> None:
+    assert rules(RECURRENCE) == {"loops"}
+
+
+# --- witnesses ---------------------------------------------------------------------------
+
+
+def witness(
+    kind: str = "flow",
+    source: AccessClaim | None = None,
+    sink: AccessClaim | None = None,
+    at: tuple[int, int] = (1, 2),
+    n: int = 3,
+    distance: int | None = 1,
+) -> Claim:
+    source = source or access(RECURRENCE, "a[i]", True)
+    sink = sink or access(RECURRENCE, "a[i - 1]", False)
+    dependence = DependenceClaim(kind, source, sink, distance)
+    found = WitnessClaim(dependence, (("i", at[0]),), (("i", at[1]),), (("n", n),))
+    return Claim("kernel", 1, "sequential", witness=found, carried=(dependence,))
+
+
+def test_a_right_witness_stands() -> None:
+    assert rules(RECURRENCE, witness(), exact=True) == set()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        witness(at=(1, 3), n=4),
+        witness(at=(2, 1)),
+        witness(at=(1, 2), n=2),
+        witness(at=(1, 1)),
+        witness(kind="anti"),
+        witness("anti", access(RECURRENCE, "a[i - 1]", False), access(RECURRENCE, "a[i]", True)),
+        witness("output", sink=access(RECURRENCE, "a[i]", True)),
+    ],
+)
+def test_wrong_witnesses_are_refuted(wrong: Claim) -> None:
+    assert "witness" in rules(RECURRENCE, wrong)
+
+
+def test_a_wrong_distance_is_refuted() -> None:
+    assert rules(RECURRENCE, witness(distance=2)) == {"distance"}
+
+
+def test_a_value_that_is_overwritten_before_it_is_read_does_not_flow() -> None:
+    text = loop("a[i] = b[i]; b[0] = a[i]; a[i + 1] = b[i]")
+    claim = witness("flow", access(text, "a[i + 1]", True), access(text, "a[i]", False, 2))
+    assert "witness" in rules(text, claim)
+
+
+def test_a_witness_that_data_can_switch_off_proves_nothing() -> None:
+    text = (
+        "void kernel(int n, double a[restrict n + 2], double b[restrict n + 2])\n{\n"
+        "    for (int i = 1; i < n; i++) {\n        if (b[i] > 0.0) {\n            a[i] = a[i - 1];\n"
+        "        }\n    }\n}\n"
+    )
+    claim = witness("flow", access(text, "a[i]", True), access(text, "a[i - 1]", False))
+    assert "witness" in rules(text, claim)
+
+
+def test_a_scalar_that_every_iteration_writes_first_is_no_obstacle() -> None:
+    at = PRIVATE.index("t = b[i]")
+    written = AccessClaim("t", "t", True, at, at + 1)
+    assert rules(PRIVATE, witness("output", written, written, distance=None), exact=True) == {
+        "missed privatisation"
+    }
+
+
+def test_an_undecided_loop_is_refuted_only_where_all_can_be_decided() -> None:
+    claim = Claim("kernel", 1, "unknown", rejection=("budget", "no"))
+    assert rules(RECURRENCE, claim) == set()
+    assert rules(RECURRENCE, claim, exact=True) == {"undecided"}
+
+
+@settings(
+    max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
+)
+@given(drawn=programs())
+def test_loops_without_conflicts_run_in_any_order(drawn: Program) -> None:
+    found = evidence(drawn)
+    claims = [Claim(f.name, loop.ordinal, "parallel") for f in drawn.functions for loop in loops(f)]
+    broken: dict[tuple[str, int], set[str]] = {}
+    for refutation in judge(found, claims):
+        broken.setdefault((refutation.function, refutation.ordinal), set()).add(refutation.rule)
+    for key, rules_ in broken.items():
+        assert "unexplained conflict" in rules_, (key, found.layout.text)

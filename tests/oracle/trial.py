@@ -1,0 +1,83 @@
+"""One trial: a drawn program is analysed, and everything that is claimed of it is judged."""
+
+from __future__ import annotations
+
+import traceback
+from collections import Counter
+from dataclasses import dataclass, field
+
+from .claims import Claim, claims_and_models
+from .evidence import Refutation, evidence
+from .judge import judge
+from .modelled import model_refutations
+from .nests import Program
+
+INEXACT = (
+    frozenset({"conditional update"}),
+    frozenset({"guarded induction"}),
+    frozenset({"induction", "continue"}),
+)
+"""What an affine program may hold, or hold together, and still not be decided: a condition on data,
+or a counter that some iterations do not change."""
+
+
+@dataclass(slots=True)
+class Trial:
+    """A program's text, the claims about it and what is wrong with them; `inputs` is the number
+    of runs that they were put to; `compared`: its model was compared too."""
+
+    program: Program
+    exact: bool
+    text: str
+    claims: list[Claim]
+    refutations: list[Refutation]
+    inputs: int
+    verdicts: Counter[str] = field(default_factory=Counter)
+    compared: bool = False
+
+    def report(self) -> str:
+        """The program and what was found, for a person."""
+        return "\n".join([self.text, *map(shown, self.refutations), *map(claim_shown, self.claims)])
+
+
+def trial(program: Program, exact: bool) -> Trial:
+    """Analyse a program and judge the claims; `exact`: it was drawn from the affine ones."""
+    found = evidence(program)
+    text = found.layout.text
+    try:
+        claims, models = claims_and_models(text, schedules=exact)
+    except Exception:
+        last = traceback.format_exc().strip().splitlines()
+        crash = Refutation("", 0, "crash", " | ".join(line.strip() for line in last[-3:]))
+        return Trial(program, exact, text, [], [crash], len(found.runs))
+    decidable = exact and not any(together <= program.features for together in INEXACT)
+    refutations = judge(found, claims, decidable)
+    compared = model_refutations(found, models) if decidable else None
+    refutations += compared or []
+    verdicts = Counter(map(_reason, claims))
+    return Trial(program, exact, text, claims, refutations, len(found.runs), verdicts, compared is not None)
+
+
+def _reason(claim: Claim) -> str:
+    return f"unknown: {claim.rejection[0]}" if claim.verdict == "unknown" else claim.verdict
+
+
+def shown(refutation: Refutation) -> str:
+    """A refutation in a line."""
+    return f"// REFUTED {refutation.function} loop {refutation.ordinal} [{refutation.rule}] {refutation.text}"
+
+
+def claim_shown(claim: Claim) -> str:
+    """A claim in a line."""
+    parts = [f"// {claim.function} loop {claim.ordinal}: {claim.verdict}"]
+    for name in ("private", "lastprivate", "reductions", "inductions"):
+        if getattr(claim, name):
+            parts.append(f"{name} {getattr(claim, name)}")
+    parts += [f"assuming {a.sentence or a.kind}" for a in claim.assumptions]
+    if claim.witness:
+        w, d = claim.witness, claim.witness.dependence
+        ends = f"`{d.source.text}` {w.source_iteration} -> `{d.sink.text}` {w.sink_iteration}"
+        parts.append(f"{d.kind} {ends} with {w.parameters}, distance {d.distance}")
+    if claim.verdict == "unknown":
+        parts.append(": ".join(claim.rejection))
+    return "; ".join(parts)

@@ -1,0 +1,194 @@
+"""Checks the evidence of a `sequential` claim at exactly the parameter values that it states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+from .claims import AccessClaim, Claim, DependenceClaim, WitnessClaim
+from .dependences import carrier, flows, pairs
+from .extents import evaluated, extents, inside
+from .interpreter import Runner
+from .machine import Event, Key, LoopKey, Machine
+from .nests import For, Inputs, Loop, Name, Node, Program, While, children, walk
+from .printing import Layout
+from .reading import expression
+from .values import Undefined
+
+Text = tuple[str, str]
+SEEDS = range(8)
+OVERWRITTEN = "the value is overwritten before the sink reads it"
+
+
+def witness_refutations(
+    program: Program, out: Layout, runner: Runner, runs: list[Machine], claim: Claim
+) -> list[Text]:
+    """What is wrong with a `sequential` claim, as (rule, text)."""
+    key = (claim.function, claim.ordinal)
+    if claim.witness is None:
+        return [("witness", "there is none")]
+    # Distances of a linearised matrix are those of its rows and columns.
+    proper = [run for run in runs if not run.outside_rows]
+    found = [text for run in proper for d in claim.carried for text in _distances(out, run, key, d)][:1]
+    if claim.function != program.kernel.name:
+        return found
+    return [*found, *_witness(program, out, runner, runs, key, claim.witness)]
+
+
+def _witness(
+    program: Program, out: Layout, runner: Runner, runs: list[Machine], key: LoopKey, w: WitnessClaim
+) -> Iterator[Text]:
+    values = solved(program, w.parameters)
+    if values is None:
+        return
+    texts: list[str | None] = []
+    machines: list[Machine] = []
+    for seed in SEEDS:
+        try:
+            machines.append(runner.run(Inputs(values, seed, distinct=seed == 1), limit=20_000))
+        except Undefined:
+            continue
+        texts.append(_refuted(program, out, machines[-1], key, w))
+    if _entered(program, key, w):
+        text = None if None in texts else _never(out, [*runs, *machines], key, w.dependence)
+    elif all(text == OVERWRITTEN for text in texts):
+        text = texts[0] if texts else None
+    else:
+        text = next((text for text in texts if text not in (None, OVERWRITTEN)), None)
+    if text:
+        yield "witness", f"{text}, with {values}"
+
+
+def _entered(program: Program, key: LoopKey, w: WitnessClaim) -> bool:
+    """Whether the claim is about the loop as it is entered: what is outside it is given by values
+    of its iterators and variables, which need not all occur."""
+    scalars = {p.name for p in program.kernel.parameters if p.extents is None}
+    depth = next(d for loop, d in depths(program) if (key[0], loop.ordinal) == key)
+    named = {n.name for text, _ in w.parameters for n in walk(expression(text)) if isinstance(n, Name)}
+    return len(w.source_iteration) < depth or not named <= scalars
+
+
+def depths(program: Program) -> Iterator[tuple[Loop, int]]:
+    """The kernel's loops, with how many loops there are down to each."""
+
+    def visit(node: Node, depth: int) -> Iterator[tuple[Loop, int]]:
+        deeper = depth + isinstance(node, For | While)
+        if isinstance(node, For | While):
+            yield node, deeper
+        for child in children(node):
+            yield from visit(child, deeper)
+
+    yield from visit(program.kernel, 0)
+
+
+def _never(out: Layout, runs: list[Machine], key: LoopKey, d: DependenceClaim) -> str | None:
+    """That no run shows the conflict, though the loop was run more than once."""
+    often = False
+    for run in runs:
+        often = often or any(len(record.starts) > 1 for record in run.records[key])
+        if any(True for _ in pairs(run, key, uids(out, run, d.source), uids(out, run, d.sink), d.kind)):
+            return None
+    return f"no run shows the {d.kind} dependence" if often else None
+
+
+def solved(program: Program, spelled: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...] | None:
+    """Values of the program's scalar parameters at which what the witness calls parameters, by their
+    spelling (`n`, `m - 1`), have the stated values; `None` if none were found."""
+    names = [p.name for p in program.kernel.parameters if p.extents is None]
+    template = dict(program.inputs[0].parameters)
+    given = {name: value for name, value in spelled if name in names}
+    others = [(expression(text), value) for text, value in spelled if text not in names]
+    others = [(e, v) for e, v in others if {n.name for n in walk(e) if isinstance(n, Name)} <= set(names)]
+    free = sorted({n.name for e, _ in others for n in walk(e) if isinstance(n, Name)} - given.keys())
+    for choice in product(range(-3, 16), repeat=len(free)):
+        values = {name: template[name] for name in names} | given | dict(zip(free, choice, strict=True))
+        if all(evaluated(e, values) == v for e, v in others):
+            return tuple(values.items())
+    return None
+
+
+def _refuted(program: Program, out: Layout, run: Machine, key: LoopKey, w: WitnessClaim) -> str | None:
+    d = w.dependence
+    sources, sinks = uids(out, run, d.source), uids(out, run, d.sink)
+    first = _events(run, key[0], sources, d.source.write, w.source_iteration)
+    second = _events(run, key[0], sinks, d.sink.write, w.sink_iteration)
+    # Where data chooses between two accesses to the same element, either of them may be named.
+    if not first:
+        first = _events_at(run, key[0], {(b.slot, b.key) for b in second}, d.source.write, w.source_iteration)
+    if not second:
+        second = _events_at(run, key[0], {(a.slot, a.key) for a in first}, d.sink.write, w.sink_iteration)
+    if not first or not second:
+        end, at = ("source", w.source_iteration) if not first else ("sink", w.sink_iteration)
+        return f"the {end} of the {d.kind} dependence does not happen at {at}"
+    same = [(a, b) for a in first for b in second if (a.slot, a.key) == (b.slot, b.key) and a is not b]
+    if not same:
+        return f"the two accesses of the {d.kind} dependence touch different elements"
+    joined = [(a, b) for a, b in same if (rounds := carrier(a, b)) and rounds[0].loop == key]
+    if not joined:
+        return "the two iterations do not belong to one run of the loop"
+    if d.kind != {(True, False): "flow", (False, True): "anti", (True, True): "output"}.get(
+        (d.source.write, d.sink.write)
+    ):
+        return f"a {d.kind} dependence between accesses of other kinds"
+    order = {id(event): at for at, event in enumerate(run.trace)}
+    if not any(order[id(a)] < order[id(b)] for a, b in joined):
+        return "the source comes after the sink"
+    if d.kind == "flow":
+        last = {id(sink): source for source, sink in flows(run)}
+        if not any(last.get(id(b)) is a for a, b in joined):
+            return OVERWRITTEN
+    bounds = extents(program, run)
+    if not any(inside(bounds, run, a) for a, _ in joined):
+        return "the element is outside the array"
+    return None
+
+
+def uids(out: Layout, run: Machine, access: AccessClaim) -> set[int]:
+    """The accesses that a claim means: those spelled at exactly its place, or else those of its
+    variable that overlap it (calls included, for what happens inside them)."""
+    exact = {uid for uid, span in out.spans.items() if span == (access.start, access.end)}
+    if exact:
+        return exact
+    return {uid for uid, (start, end) in out.spans.items() if start < access.end and access.start < end}
+
+
+def _events(
+    run: Machine, function: str, wanted: set[int], write: bool, iteration: tuple[tuple[str, int], ...]
+) -> list[Event]:
+    return [
+        event
+        for event in run.trace
+        if event.write == write
+        and (event.uid in wanted or not wanted.isdisjoint(event.calls))
+        and _is_at(event, function, iteration)
+    ]
+
+
+def _events_at(
+    run: Machine,
+    function: str,
+    places: set[tuple[int, Key]],
+    write: bool,
+    iteration: tuple[tuple[str, int], ...],
+) -> list[Event]:
+    return [
+        event
+        for event in run.trace
+        if event.write == write and (event.slot, event.key) in places and _is_at(event, function, iteration)
+    ]
+
+
+def _is_at(event: Event, function: str, iteration: tuple[tuple[str, int], ...]) -> bool:
+    values = [value for _, value in iteration]
+    return [r.value for r in event.stack if r.loop[0] == function][-len(values) :] == values
+
+
+def _distances(out: Layout, run: Machine, key: LoopKey, d: DependenceClaim) -> Iterator[Text]:
+    if d.distance is None:
+        return
+    sources, sinks = uids(out, run, d.source), uids(out, run, d.sink)
+    for pair in pairs(run, key, sources, sinks, d.kind):
+        if pair.distance != d.distance:
+            text = f"{d.kind} from `{d.source.text}` to `{d.sink.text}`: {pair.distance}, not {d.distance}"
+            yield "distance", f"{text}, with {run.inputs.parameters}"
+            return

@@ -1,0 +1,76 @@
+"""The promises of the Makefile, of .ci/run and of the test run's own options."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+NO_TOOL = "pytest.skip('no such tool'"
+SKIPPING = {
+    "a test": f"def test_one():\n    {NO_TOOL})\n",
+    "a mark": "@pytest.mark.skipif(True, reason='no such tool')\ndef test_one():\n    pass\n",
+    "a module": f"{NO_TOOL}, allow_module_level=True)\n",
+    "a fixture": f"@pytest.fixture\ndef tool():\n    {NO_TOOL})\n\ndef test_one(tool):\n    pass\n",
+}
+
+
+def run_tests(folder: Path, text: str, ci: str, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run a test file, and one that passes, with the hooks of this project."""
+    shutil.copy(ROOT / "tests/conftest.py", folder)
+    (folder / "test_given.py").write_text(f"import pytest\n\n{text}")
+    (folder / "test_passing.py").write_text("def test_two():\n    pass\n")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", *options],
+        cwd=folder,
+        env={**environment, "CI": ci},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.mark.parametrize("text", SKIPPING.values(), ids=list(SKIPPING))
+@pytest.mark.parametrize("options", [[], ["-n", "1"]], ids=["one process", "xdist"])
+def test_a_skip_fails_in_ci_alone(tmp_path: Path, text: str, options: list[str]) -> None:
+    in_ci = run_tests(tmp_path, text, "true", *options)
+    assert in_ci.returncode != 0 and "Skipped, which CI does not allow" in in_ci.stdout
+    elsewhere = run_tests(tmp_path, text, "", *options)
+    assert elsewhere.returncode == 0 and "no such tool" in elsewhere.stdout
+
+
+def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
+    ran = run_tests(tmp_path, "@pytest.mark.xfail\ndef test_one():\n    assert False\n", "true")
+    assert ran.returncode == 0, ran.stdout
+
+
+@pytest.mark.parametrize("target", ["setup", "demo", "test", "lint", "bench-latency", "soak", "clean"])
+def test_every_promised_target_is_there(target: str) -> None:
+    assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
+
+
+def test_the_script_for_ci_is_sound() -> None:
+    script = ROOT / ".ci/run"
+    assert os.access(script, os.X_OK)
+    subprocess.run(["bash", "-n", str(script)], check=True)
+    assert script.read_text().rstrip().endswith("make test")
+
+
+def test_every_dependency_has_a_tried_version() -> None:
+    """What pyproject.toml asks for stands in constraints.txt, and nothing there names a host."""
+    text = (ROOT / "constraints.txt").read_text()
+    pinned = set(re.findall(r"^([a-z0-9-]+)==", text, re.MULTILINE))
+    project = (ROOT / "pyproject.toml").read_text()
+    lists = re.findall(r"^(?:dependencies|dev) = \[(.*?)^\]", project, re.MULTILINE | re.DOTALL)
+    asked = {name for each in lists for name in re.findall(r'"([A-Za-z0-9-]+)', each)}
+    assert len(asked) > 15
+    assert asked <= pinned
+    assert "://" not in text and "--" not in text.replace("`", "")

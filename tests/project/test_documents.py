@@ -1,0 +1,109 @@
+"""The documents say what is so."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from documents import README, ROOT, fence, settings_table
+
+import polylsp
+from polylsp.cli import main, parser
+from polylsp.model.verdict import VerdictWord
+
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "vscode-client/README.md", "samples/README.md"]
+
+
+def text_of(document: str) -> str:
+    return (ROOT / document).read_text(encoding="utf-8")
+
+
+def test_the_table_of_settings_is_that_of_the_program() -> None:
+    head = "| setting | default | meaning |\n|---|---|---|\n"
+    table = README.read_text().split(head)[1].split("\n\n")[0]
+    assert table == settings_table()
+
+
+def test_the_example_is_what_check_prints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    Path("axpy.c").write_text(fence("c"))
+    assert main(["check", "axpy.c"]) == 0
+    assert capsys.readouterr().out.strip() == fence("text").strip()
+
+
+def commands() -> list[str]:
+    found = re.findall(r"^    (polylsp .*?)(?:\s+#.*)?$", README.read_text(), re.MULTILINE)
+    assert len(found) >= 4
+    return found
+
+
+@pytest.mark.parametrize("command", commands())
+def test_every_command_of_the_readme_works(
+    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(shlex.split(command)[1:]) == 0
+    captured = capsys.readouterr()
+    assert captured.out and not captured.err
+
+
+def test_every_make_target_that_is_named_exists() -> None:
+    makefile = text_of("Makefile")
+    named = {word for each in DOCUMENTS for word in re.findall(r"\bmake ([a-z-]+)\b(?= |`|$)", text_of(each))}
+    targets = {each for each in named if re.search(rf"^{each}:", makefile, re.MULTILINE)}
+    assert {"demo", "test"} <= targets
+    in_code = {word for each in DOCUMENTS for word in re.findall(r"`make ([a-z-]+)", text_of(each))}
+    assert in_code <= targets
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_and_paths_lead_somewhere(document: str) -> None:
+    text = text_of(document)
+    folder = (ROOT / document).parent
+    for target in re.findall(r"\]\(([^)#]+)\)", text):
+        if "://" not in target:
+            assert (folder / target).exists(), target
+    for path in re.findall(r"`((?:polylsp|tests|samples|vscode-client)/[\w./*-]*)`", text):
+        assert list(ROOT.glob(path.rstrip("/"))), path
+
+
+def test_the_architecture_names_every_package() -> None:
+    text = text_of("ARCHITECTURE.md")
+    for package in sorted((ROOT / "polylsp").iterdir()):
+        if package.name not in ("__pycache__", "py.typed", "__init__.py", "__main__.py"):
+            name = f"{package.name}/" if package.is_dir() else package.name
+            assert name in text, name
+    for suite in sorted((ROOT / "tests").iterdir()):
+        if suite.is_dir() and suite.name != "__pycache__":
+            assert f"tests/{suite.name}" in text, suite.name
+
+
+def test_the_readme_knows_every_verdict_and_command() -> None:
+    text = README.read_text()
+    for word in VerdictWord.__args__:  # type: ignore[attr-defined]
+        assert f"| `{word}` |" in text
+    usage = parser().format_help()
+    for command in ("check", "explain", "model", "serve", "doctor"):
+        assert command in usage and f"polylsp {command}" in text
+
+
+def test_the_changelog_is_about_this_version() -> None:
+    text = text_of("CHANGELOG.md")
+    assert text.startswith("# Changelog\n")
+    headings = re.findall(r"^## \[(.+?)\]", text, re.MULTILINE)
+    assert headings[0] == "Unreleased"
+    assert polylsp.__version__ in [*headings, "0.1.0"]
+
+
+def test_the_repository_names_no_machine() -> None:
+    """No path of somebody's machine, and no host of a package index, in what is the project's own."""
+    forbidden = re.compile(r"/(?:home|root|Users)/\w|https?://[\w.-]*(?:npm|pypi|pythonhosted|debian)\b")
+    for document in [*DOCUMENTS, "Makefile", ".ci/run", "constraints.txt", "pyproject.toml"]:
+        found = forbidden.search(text_of(document))
+        assert found is None, f"{document}: {found and found.group()}"

@@ -1,0 +1,127 @@
+"""A stand-in for `polylsp.pipeline`: quick, predictable, and able to misbehave on request.
+
+Run as a program it is a worker. A function is `void NAME(...) {...}`; each `for (ITERATOR ...)` in it
+is a loop: sequential if its iterator is `t` (with a skewing transform when schedules are asked for),
+undecided if the function was given up, else parallel. Words in a function's text make trouble:
+
+    STALL             never ends
+    DIE               the process is killed
+    GREEDY            asks for 4 GiB
+    BUG               an exception
+    WAIT_<name>       waits until the file <name> exists in the folder $FAKE_GATES
+    MARK_<name>       makes the file <name> in that folder when the function's analysis begins
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+
+from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts, NestModel, Transform
+from polylsp.model.program import Site
+from polylsp.model.rejection import Rejection
+from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
+from polylsp.model.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown, Verdict, Witness
+from polylsp.settings import Settings
+from polylsp.text import Span
+
+_FUNCTION = re.compile(r"void (\w+)\(.*?^\}", re.DOTALL | re.MULTILINE)
+_TOKEN = re.compile(r"\w+|[^\w\s]")
+_MODEL = NestModel("", "", "", "", "", "", "", "")
+_answers: dict[str, FunctionAnswer] = {}
+
+
+def analyse(
+    path: str,
+    text: str,
+    settings: Settings,
+    *,
+    schedules: bool = True,
+    given_up: frozenset[str] = frozenset(),
+    observe: Callable[[str, str, int, int], None] | None = None,
+) -> FileReport:
+    found = list(_FUNCTION.finditer(text))
+    placed: list[PlacedFunction] = []
+    for index, match in enumerate(found):
+        body = match.group()
+        key = f"{'full' if schedules else 'quick'}:{settings.max_operations}:{body}"
+        if key in given_up:
+            answer = _answer(key, match.group(1), body, schedules, budget=True)
+        elif key in _answers:
+            answer = _answers[key]
+        else:
+            if observe:
+                observe(key, match.group(1), index, len(found))
+            _misbehave(body)
+            answer = _answers[key] = _answer(key, match.group(1), body, schedules, budget=False)
+        placed.append(PlacedFunction(match.start(), answer))
+    problems = tuple(
+        FileProblem("missing-header", Span(*match.span()), "`missing.h` was not found.")
+        for match in re.finditer(r"#include <missing.h>", text)
+    )
+    return FileReport(path, "c", tuple(placed), problems)
+
+
+def _misbehave(body: str) -> None:
+    gates = Path(os.environ.get("FAKE_GATES", "."))
+    for name in re.findall(r"MARK_(\w+)", body):
+        (gates / name).touch()
+    for name in re.findall(r"WAIT_(\w+)", body):
+        while not (gates / name).exists():
+            threading.Event().wait(0.005)
+    if "STALL" in body:
+        threading.Event().wait()
+    if "DIE" in body:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "GREEDY" in body:
+        bytearray(2**32)
+    if "BUG" in body:
+        raise ValueError("a bug in the analysis")
+
+
+@lru_cache
+def _tokens(body: str) -> tuple[tuple[str, int, int], ...]:
+    return tuple((match.group(), match.start(), match.end()) for match in _TOKEN.finditer(body))
+
+
+def _answer(key: str, name: str, body: str, schedules: bool, *, budget: bool) -> FunctionAnswer:
+    tokens = _tokens(body)
+    starts = [index for index, token in enumerate(tokens) if token[0] == "for"]
+    loops: list[LoopFacts] = []
+    nests: list[NestFacts] = []
+    for ordinal, first in enumerate(starts, 1):
+        last = next(index for index in range(first, len(tokens)) if tokens[index][0] == ")")
+        header = Site(first, last)
+        iterator = tokens[first + 2][0]
+        verdict: Verdict = Parallel()
+        if budget:
+            verdict = Unknown(Rejection("budget", header, "the analysis took too long"))
+        elif iterator == "t":
+            verdict = _sequential(header)
+        loops.append(LoopFacts(ordinal, "for", iterator, 1, 0, header, header, verdict))
+        transform = Transform("skew", "", "the wavefront t + i") if schedules and iterator == "t" else None
+        band = Band((ordinal,), True, (iterator != "t",))
+        nests.append(NestFacts(header, (ordinal,), band, transform, _MODEL, ()))
+    facts = FunctionFacts(name, Site(1, 1), tuple(loops), tuple(nests))
+    return FunctionAnswer(
+        key, facts, tuple(token[1] for token in tokens), tuple(token[2] for token in tokens)
+    )
+
+
+def _sequential(header: Site) -> Sequential:
+    write = AccessPoint("a", "a[t]", "write", header)
+    read = AccessPoint("a", "a[t - 1]", "read", header)
+    dependence = Dependence("flow", write, read, 1, 1, ("<",), True)
+    witness = Witness(dependence, (("t", 1),), (("t", 2),), ())
+    return Sequential(witness, (dependence,))
+
+
+if __name__ == "__main__":
+    from polylsp.server import worker_main
+
+    worker_main.main(analyse)

@@ -1,0 +1,362 @@
+"""Bad input, a worker that dies or hangs, and clients that leave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+pytestmark = pytest.mark.asyncio
+
+F = "void f(int n) {\n    for (i = 0; i < n; i++) a[i] = 0;\n}\n"
+G = "void g(int n) {\n    for (t = 1; t < n; t++) a[t] = a[t - 1];\n}\n"
+H = "void h(int n) {\n    for (j = 0; j < n; j++) a[j] = 0;\n}\n"
+
+
+async def is_alive(editor) -> bool:
+    uri = editor.open(F, uri="file:///project/alive.c")
+    return bool(await editor.diagnostics(uri, 1, "parallel-loop"))
+
+
+# --- messages --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"{not json",
+        b"\xff\xfe\x00binary",
+        b"[1, 2]",
+        b"5",
+        b'{"jsonrpc":"2.0"}',
+        b"[" * 100_000,
+        b'{"jsonrpc":"2.0","method":"textDocument/didOpen","params":{"textDocument":7}}',
+        b'{"jsonrpc":"2.0","method":"textDocument/didChange"}',
+        b'{"jsonrpc":"2.0","method":"$/unheardOf"}',
+    ],
+)
+async def test_a_malformed_message_costs_nothing(start, body: bytes):
+    editor = await start()
+    editor.raw(body)
+    assert await is_alive(editor)
+
+
+async def test_a_request_with_wrong_parameters_is_answered(start):
+    editor = await start()
+    answer = editor.client.protocol._request_futures["9"] = asyncio.Future()
+    editor.raw(b'{"jsonrpc":"2.0","id":"9","method":"textDocument/hover","params":{"position":"here"}}')
+    with pytest.raises(JsonRpcException) as refused:
+        await asyncio.wait_for(answer, 30)
+    assert refused.value.code == -32602
+
+
+@pytest.mark.parametrize("params", [None, {"a": 1}])
+async def test_an_unknown_method_is_not_found(start, params):
+    editor = await start()
+    with pytest.raises(JsonRpcException) as refused:
+        await editor.request("textDocument/makeCoffee", params)
+    assert refused.value.code == -32601
+
+
+async def test_requests_before_initialize_are_refused():
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(Path(__file__).with_name("fake_server.py")),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+    )
+    body = b'{"jsonrpc":"2.0","id":1,"method":"textDocument/hover","params":{}}'
+    process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+    header = await asyncio.wait_for(process.stdout.readuntil(b"\r\n\r\n"), 30)
+    answer = json.loads(await process.stdout.readexactly(int(header.split(b":")[1])))
+    assert answer["id"] == 1 and answer["error"]["code"] in (-32002, -32602)
+    process.stdin.close()
+    assert await asyncio.wait_for(process.wait(), 30) == 1
+
+
+# --- texts -------------------------------------------------------------------------------------
+
+
+def replacement(start_line: int, start: int, end_line: int, end: int, text: str):
+    extent = types.Range(types.Position(start_line, start), types.Position(end_line, end))
+    return types.TextDocumentContentChangePartial(range=extent, text=text)
+
+
+async def test_edits_out_of_range_are_clamped(start):
+    editor = await start()
+    uri = editor.open(F)
+    version = editor.change(
+        uri,
+        replacement(99, 99, 199, 0, H),
+        replacement(0, 10_000, 0, 20_000, " "),
+        replacement(1, 4, 0, 0, ""),  # backwards: the text between the two ends
+    )
+    found = await editor.diagnostics(uri, version)
+    assert [each.range.start.line for each in found] == [4 - 1]
+
+
+async def test_an_old_version_is_ignored(start):
+    editor = await start()
+    uri = editor.open(F, version=5)
+    await editor.diagnostics(uri, 5, "parallel-loop")
+    editor.change(uri, types.TextDocumentContentChangeWholeDocument(text=""), version=4)
+    version = editor.change(uri, replacement(0, 0, 0, 0, "\n"), version=6)
+    assert len(await editor.diagnostics(uri, version)) == 1
+
+
+async def test_a_change_of_the_whole_text(start):
+    editor = await start()
+    uri = editor.open(F)
+    version = editor.change(uri, types.TextDocumentContentChangeWholeDocument(text=H + G))
+    assert [each.code for each in await editor.diagnostics(uri, version)] == [
+        "parallel-loop",
+        "sequential-loop",
+    ]
+
+
+@pytest.mark.parametrize("text", ["\0\1\2\ufffd", "\ud800", "x" * 1_000_000, "\n" * 100_000, "{" * 10_000])
+async def test_odd_texts(start, text: str):
+    editor = await start()
+    uri = editor.open("/* " + text + " */\n" + F)
+    found = await editor.diagnostics(uri, 1, "parallel-loop")
+    assert found[0].range.start.line == 2 + text.count("\n")
+
+
+# --- the worker ----------------------------------------------------------------------------------
+
+
+async def test_a_function_that_never_ends_is_given_up_alone(start):
+    editor = await start("nvim-sid", settings={"max_seconds": 1.0})
+    uri = editor.open(F + G.replace("a[t]", "STALL[t]") + H)
+    found = (await editor.pull(uri)).items
+    assert [each.code for each in found] == ["parallel-loop", "not-analyzable", "parallel-loop"]
+    assert (await editor.execute("polylsp.status"))["workerRestarts"] >= 1
+    editor.replace(uri, "STALL", "a")
+    found = (await editor.pull(uri)).items
+    assert [each.code for each in found] == ["parallel-loop", "sequential-loop", "parallel-loop"]
+
+
+@pytest.mark.parametrize("trouble", ["DIE", "GREEDY"])
+async def test_a_function_that_kills_the_worker_is_given_up_alone(start, trouble: str):
+    editor = await start()
+    uri = editor.open(F + G.replace("a[t]", f"{trouble}[t]") + H)
+    await editor.diagnostics(uri, 1, "parallel-loop", "not-analyzable", "parallel-loop")
+
+
+async def test_a_worker_killed_while_busy_loses_no_answer(start, tmp_path: Path):
+    editor = await start()
+    uri = editor.open(F + G + H.replace("a[j]", "MARK_begun[j] + WAIT_later[j]"))
+    while not (tmp_path / "begun").exists():
+        await editor.hover("file:///project/none.c", 0, 0)
+    status = await editor.execute("polylsp.status")
+    (tmp_path / "later").touch()
+    os.kill(status["workerPid"], signal.SIGKILL)
+    await editor.diagnostics(uri, 1, "parallel-loop", "sequential-loop", "parallel-loop")
+    assert (await editor.execute("polylsp.status"))["workerRestarts"] == 1
+
+
+async def test_a_worker_killed_while_idle_is_replaced(start):
+    editor = await start()
+    uri = editor.open(F)
+    await editor.diagnostics(uri, 1, "parallel-loop")
+    os.kill((await editor.execute("polylsp.status"))["workerPid"], signal.SIGKILL)
+    version = editor.replace(uri, "i++", "i += 2")
+    await editor.diagnostics(uri, version, "parallel-loop")
+
+
+async def test_a_worker_that_cannot_start_is_told_once_and_left_alone(start):
+    editor = await start(
+        "nvim-bookworm",
+        sys.executable,
+        str(Path(__file__).with_name("fake_server.py")),
+        sys.executable,
+        "-c",
+        "raise SystemExit('no islpy here')",
+    )
+    editor.open(F)
+    told = await editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert "3 times" in told.message and "no islpy here" in told.message
+    status = await editor.execute("polylsp.status")
+    assert status["health"] == "error" and status["workerRestarts"] == 3 and status["workerPid"] is None
+    assert editor.methods().count(types.WINDOW_SHOW_MESSAGE) == 1
+
+
+async def test_a_bug_in_the_analysis_is_logged_and_the_next_text_analysed(start):
+    editor = await start()
+    uri = editor.open(F.replace("a[i]", "BUG[i]"))
+    logged = await editor.until(types.WINDOW_LOG_MESSAGE, lambda params: "a bug in" in params.message)
+    assert "Traceback" in logged.message
+    version = editor.replace(uri, "BUG", "a")
+    await editor.diagnostics(uri, version, "parallel-loop")
+
+
+async def test_only_the_latest_version_is_answered(start, tmp_path: Path):
+    editor = await start()
+    uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_later[i]"))
+    while not (tmp_path / "begun").exists():
+        await editor.hover("file:///project/none.c", 0, 0)
+    editor.replace(uri, "i++", "i += 2")
+    last = editor.replace(uri, "void f", G + "void f")
+    other = editor.open(H, uri="file:///project/b.c")
+    await editor.hover("file:///project/none.c", 0, 0)
+    (tmp_path / "later").touch()
+    await editor.diagnostics(uri, last, "needs-skewing", "parallel-loop")
+    await editor.diagnostics(other, 1, "parallel-loop")
+    published = [
+        (params.version, len(params.diagnostics))
+        for method, params in editor.received
+        if method == types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS and params.uri == uri
+    ]
+    assert set(published) == {(last, 2)}
+
+
+async def test_the_rest_of_a_superseded_text_is_not_analysed(start, tmp_path: Path):
+    editor = await start()
+    uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_later[i]") + G.replace("a[t]", "MARK_old[t]"))
+    while not (tmp_path / "begun").exists():
+        await editor.hover("file:///project/none.c", 0, 0)
+    last = editor.replace(uri, "MARK_old", "MARK_new")
+    await editor.hover("file:///project/none.c", 0, 0)
+    (tmp_path / "later").touch()
+    await editor.diagnostics(uri, last)
+    assert (tmp_path / "new").exists() and not (tmp_path / "old").exists()
+
+
+async def test_edits_within_the_delay_are_analysed_once(start):
+    def patient(params):
+        params["initializationOptions"] = {"settings": {"delay_ms": 300}}
+
+    editor = await start(prepare=patient)
+    uri = editor.open(F)
+    await editor.diagnostics(uri, 1, "parallel-loop")
+    editor.replace(uri, "i++", "i += 2")
+    last = editor.replace(uri, "i += 2", "i += 3")
+    await editor.diagnostics(uri, last)
+    published = {p.version for m, p in editor.received if m == types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS}
+    assert published == {1, last}
+
+
+async def test_progress_is_shown_and_cancel_really_cancels(start, tmp_path: Path):
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(F.replace("a[i]", "WAIT_never[i]") + G)
+    request = asyncio.ensure_future(editor.pull(uri))
+    created = await editor.until(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+    begun = await editor.until(types.PROGRESS)
+    assert begun.value["kind"] == "begin" and begun.value["cancellable"]
+    assert begun.value["message"] == "f (1/2)"
+    params = types.WorkDoneProgressCancelParams(token=created.token)
+    editor.client.window_work_done_progress_cancel(params)
+    with pytest.raises(JsonRpcException) as refused:
+        await request
+    assert refused.value.data["retriggerRequest"] is False
+    await editor.until(types.PROGRESS, lambda params: params.value["kind"] == "end")
+    (tmp_path / "never").touch()
+    version = editor.replace(uri, "i++", "i += 2")
+    assert version == 2
+    assert [each.code for each in (await editor.pull(uri)).items] == ["parallel-loop", "sequential-loop"]
+
+
+async def test_progress_on_the_token_of_a_request(start, tmp_path: Path):
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(F.replace("a[i]", "WAIT_later[i]"))
+    params = types.DocumentDiagnosticParams(
+        text_document=types.TextDocumentIdentifier(uri), work_done_token="mine"
+    )
+    request = asyncio.ensure_future(editor.request(types.TEXT_DOCUMENT_DIAGNOSTIC, params))
+    await editor.until(types.PROGRESS, lambda params: params.token == "mine")
+    (tmp_path / "later").touch()
+    await request
+    await editor.until(types.PROGRESS, lambda p: p.token == "mine" and p.value["kind"] == "end")
+
+
+# --- leaving -------------------------------------------------------------------------------------
+
+
+async def gone(pid: int) -> None:
+    """Wait until a process has ended (a zombie has)."""
+    while True:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except (FileNotFoundError, ProcessLookupError):
+            return
+        if state == "Z":
+            return
+        await asyncio.sleep(0.01)
+
+
+async def test_shutdown_and_exit(start):
+    editor = await start()
+    uri = editor.open(F)
+    await editor.diagnostics(uri, 1)
+    pid = (await editor.execute("polylsp.status"))["workerPid"]
+    await editor.client.shutdown_session()
+    assert await asyncio.wait_for(editor.process.wait(), 30) == 0
+    await asyncio.wait_for(gone(pid), 30)
+
+
+async def test_a_client_that_dies_takes_server_and_worker_along(start, tmp_path: Path):
+    editor = await start()
+    uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_never[i]"))
+    while not (tmp_path / "begun").exists():
+        await editor.hover(uri, 0, 0)
+    pid = (await editor.execute("polylsp.status"))["workerPid"]
+    editor.process.stdin.close()
+    assert await asyncio.wait_for(editor.process.wait(), 30) == 1
+    await asyncio.wait_for(gone(pid), 30)
+
+
+async def test_a_client_that_no_longer_reads(start):
+    editor = await start()
+    pid = (await editor.execute("polylsp.status"))["workerPid"]
+    editor.process.stdout._transport.close()
+    editor.open(F)
+    assert await asyncio.wait_for(editor.process.wait(), 30) == 1
+    await asyncio.wait_for(gone(pid), 30)
+
+
+async def test_the_parent_process_is_watched(start):
+    parent = await asyncio.create_subprocess_exec("cat", stdin=asyncio.subprocess.PIPE)
+
+    def adopt(params):
+        params["processId"] = parent.pid
+
+    editor = await start(prepare=adopt)
+    pid = (await editor.execute("polylsp.status"))["workerPid"]
+    parent.kill()
+    await parent.wait()
+    assert await asyncio.wait_for(editor.process.wait(), 30) == 1
+    await asyncio.wait_for(gone(pid), 30)
+
+
+async def test_a_server_killed_outright_leaves_no_worker(start, tmp_path: Path):
+    editor = await start()
+    uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_never[i]"))
+    while not (tmp_path / "begun").exists():
+        await editor.hover(uri, 0, 0)
+    pid = (await editor.execute("polylsp.status"))["workerPid"]
+    editor.process.kill()
+    await asyncio.wait_for(gone(pid), 30)
+
+
+async def test_tcp():
+    code = "import sys; from polylsp.server.app import serve_tcp; sys.exit(serve_tcp('127.0.0.1', 0))"
+    server = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stderr=asyncio.subprocess.PIPE)
+    line = await asyncio.wait_for(server.stderr.readline(), 30)
+    host, _, port = line.decode().strip().rpartition(" ")[2].rpartition(":")
+    reader, writer = await asyncio.open_connection(host, int(port))
+    for number, method in enumerate(["initialize", "shutdown"]):
+        params = {"capabilities": {}} if method == "initialize" else None
+        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
+        writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        header = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
+        length = int(header.lower().partition(b"content-length:")[2].split()[0])
+        assert json.loads(await reader.readexactly(length))["id"] == number
+    writer.close()
+    assert await asyncio.wait_for(server.wait(), 30) == 0

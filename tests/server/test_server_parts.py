@@ -1,0 +1,167 @@
+"""The parts of the server that can be asked without a client."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import fake_analysis
+
+from polylsp.server import configuration
+from polylsp.server.answers import Answers
+from polylsp.server.blame import Blame
+from polylsp.server.client import Client
+from polylsp.server.documents import Document, Edit
+from polylsp.server.findings import Findings
+from polylsp.settings import Settings
+from polylsp.text import Position, Source
+
+F = "void f(int n) {\n    for (i = 0; i < n; i++) a[i] = 0;\n}\n"
+G = "void g(int n) {\n    for (t = 1; t < n; t++) a[t] = a[t - 1];\n}\n"
+CLIENT = Client(related_information=True, code_description=True)
+
+
+def analysed(text: str, schedules: bool = False):
+    return fake_analysis.analyse("/a.c", text, Settings(), schedules=schedules)
+
+
+def written(findings: Findings, text: str) -> list[dict]:
+    return json.loads(findings.json(Source(text), analysed(text), Settings()))
+
+
+def test_only_edited_functions_are_written_again():
+    findings = Findings("file:///a.c", CLIENT)
+    written(findings, F + G)
+    assert findings.rewritten == 2
+    written(findings, F.replace("i++", "i += 2") + G)
+    assert findings.rewritten == 1
+    written(findings, "\n\n" + F.replace("i++", "i += 2") + "/* */\n" + G)
+    assert findings.rewritten == 0
+
+
+def test_moved_findings_are_those_written_afresh():
+    moved = Findings("file:///a.c", CLIENT)
+    written(moved, F + G)
+    text = "/* 100% */\n\n" + F + "\n" + G
+    assert written(moved, text) == written(Findings("file:///a.c", CLIENT), text)
+
+
+def test_a_function_that_starts_within_a_line_is_written_again_when_its_column_changes():
+    findings = Findings("file:///a.c", CLIENT)
+    first = written(findings, "int x; " + G)
+    second = written(findings, "int xyz; " + G)
+    assert findings.rewritten == 1
+    assert first == second  # the loop stands on the next line
+    one_line = G.replace("\n    ", " ")
+    columns = [
+        written(findings, prefix + one_line)[0]["range"]["start"]["character"] for prefix in ("", "int x; ")
+    ]
+    assert columns[1] - columns[0] == len("int x; ")
+
+
+def test_a_line_break_for_a_space_moves_findings_though_offsets_stay():
+    findings, report = Findings("file:///a.c", CLIENT), analysed(F)
+    broken = F.replace("(int n) {", "(int n)\n{")
+    lines = [
+        json.loads(findings.json(Source(text), report, Settings()))[0]["range"]["start"]["line"]
+        for text in (F, broken)
+    ]
+    assert lines == [1, 2]
+
+
+def test_percent_signs_and_numbers_like_lines_survive():
+    text = "void f(int n) {\n    for (t = 7000000001; t % n; t++) a[t] = 0;\n}\n"
+    (found,) = written(Findings("file:///a%20b.c", CLIENT), text)
+    assert "t = 7000000001; t % n" in found["message"] and "on line 2" in found["message"]
+    assert found["relatedInformation"][0]["location"]["uri"] == "file:///a%20b.c"
+
+
+def test_a_full_answer_stands_in_for_the_quick_one_of_an_unchanged_function():
+    answers = Answers()
+    quick, full = analysed(F + G), analysed(F + G, schedules=True)
+    layouts = [tuple((p.start, p.answer.key) for p in report.functions) for report in (quick, full)]
+    for report in (quick, full):
+        answers.add(placed.answer for placed in report.functions)
+    answers.pair(layouts[0], layouts[1])
+    shown = answers.report("/a.c", "c", layouts[0], ())
+    assert [placed.answer for placed in shown.functions] == [placed.answer for placed in full.functions]
+
+
+def test_forgotten_answers_are_asked_for_again():
+    answers = Answers(capacity=1)
+    report = analysed(F + G)
+    answers.add(placed.answer for placed in report.functions)
+    layout = tuple((placed.start, placed.answer.key) for placed in report.functions)
+    assert answers.report("/a.c", "c", layout, ()) is None
+    assert answers.take_forgotten() == (layout[0][1],)
+    assert answers.take_forgotten() == ()
+
+
+def test_an_equal_answer_stays_the_same_object_and_another_replaces_it():
+    answers = Answers()
+    (placed,) = analysed(F).functions
+    copy = replace(placed.answer)
+    other = replace(placed.answer, facts=replace(placed.answer.facts, name="other"))
+    layout = ((0, placed.answer.key),)
+    for answer, expected in ((placed.answer, placed.answer), (copy, placed.answer), (other, other)):
+        answers.add([answer])
+        assert answers.report("/a.c", "c", layout, ()).functions[0].answer is expected
+
+
+def test_known_moves_what_edits_left_alone():
+    document = Document("file:///a.c", "/a.c", "c", 1, Source(F + G))
+    document.set_report(analysed(F + G))
+    inside_f, top = Position(1, 20), Position(0, 0)
+    document.edit([Edit(top, top, "\n"), Edit(Position(2, 20), inside_f, "x")], 2, "utf-16")
+    (placed,) = document.known().functions
+    assert placed.answer.facts.name == "g"
+    assert document.source.text[placed.start :] == G
+    document.edit([Edit(None, None, G)], 3, "utf-16")
+    assert document.known() is None
+
+
+def test_blame():
+    blame = Blame()
+    assert blame.function("f", second_chance=True) and not blame.given_up
+    assert blame.function("f", second_chance=True) and blame.given_up == {"f"}
+    assert not blame.function("f", second_chance=False)
+    assert [blame.strike() for _ in range(3)] == [False, False, True]
+
+
+def test_settings_in_both_spellings():
+    for key in ("max_seconds", "maxSeconds"):
+        assert configuration.read({key: 3}).settings == Settings(max_seconds=3.0)
+
+
+def test_wrong_settings_keep_the_default_and_are_told():
+    wrong = {
+        "max_seconds": 0,
+        "delayMs": -1,
+        "inlayHints": "no",
+        "maxOperations": True,
+        "includePaths": "include",
+        "trace": "loud",
+    }
+    reading = configuration.read(wrong)
+    assert reading.settings == Settings()
+    assert len(reading.wrong) == len(wrong)
+    assert "polylsp.inlayHints" in reading.wrong[2] and "true or false" in reading.wrong[2]
+
+
+def test_unknown_settings_are_ignored():
+    reading = configuration.read({"colour": "red", "trace": None})
+    assert reading.settings == Settings() and reading.ignored == ("colour",) and not reading.wrong
+
+
+def test_every_setting_can_be_set():
+    values = {name: getattr(Settings(), name) for name in configuration.setting_names()}
+    listed = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    assert configuration.read(listed) == configuration.Reading(Settings())
+
+
+def test_relative_paths_start_at_the_folder():
+    settings = Settings(include_paths=("inc", "/abs", "${workspaceFolder}/x"), compile_commands="build")
+    rooted = configuration.rooted(settings, Path("/project"))
+    assert rooted.include_paths == ("/project/inc", "/abs", "/project/x")
+    assert rooted.compile_commands == "/project/build"

@@ -1,0 +1,31 @@
+"""Every Markdown suite: tests/cases/**/*.md, and the page of each diagnostic code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from cases_markdown import Case, cases
+from cases_runner import mismatches
+
+from polylsp.pipeline import analyse
+
+ROOT = Path(__file__).parent.parent
+SUITES = [*sorted((ROOT / "tests/cases").rglob("*.md")), *sorted((ROOT / "polylsp/ide/docs").glob("*.md"))]
+CASES = [case for suite in SUITES for case in cases(suite)]
+
+
+def _name(case: Case) -> str:
+    return f"{case.path.relative_to(ROOT).as_posix()}: {case.title}".replace("::", ":")
+
+
+@pytest.mark.parametrize("case", CASES, ids=_name)
+def test_case(case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    found = mismatches(case, analyse, tmp_path, update=request.config.getoption("update"))
+    if found:
+        pytest.fail("\n".join(line.replace(f"{ROOT}/", "") for line in found), pytrace=False)
+
+
+@pytest.mark.parametrize("page", [p for p in SUITES if p.parent.name == "docs"], ids=lambda p: p.stem)
+def test_a_page_shows_a_failing_and_a_fixed_example(page: Path) -> None:
+    assert len(cases(page)) >= 2
