@@ -231,13 +231,16 @@ async def test_the_rest_of_a_superseded_text_is_not_analysed(start, tmp_path: Pa
 
 async def test_edits_within_the_delay_are_analysed_once(start):
     def patient(params):
-        params["initializationOptions"] = {"settings": {"delay_ms": 300}}
+        params["initializationOptions"] = {"settings": {"delay_ms": 1000}}
 
     editor = await start(prepare=patient)
     uri = editor.open(F)
     await editor.diagnostics(uri, 1, "parallel-loop")
+    # Stopped while it is sent both, the server finds them together, however busy the machine is.
+    editor.process.send_signal(signal.SIGSTOP)
     editor.replace(uri, "i++", "i += 2")
     last = editor.replace(uri, "i += 2", "i += 3")
+    editor.process.send_signal(signal.SIGCONT)
     await editor.diagnostics(uri, last)
     published = {p.version for m, p in editor.received if m == types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS}
     assert published == {1, last}
@@ -342,6 +345,7 @@ async def test_a_server_killed_outright_leaves_no_worker(start, tmp_path: Path):
         await editor.hover(uri, 0, 0)
     pid = (await editor.execute("polylsp.status"))["workerPid"]
     editor.process.kill()
+    await asyncio.wait_for(editor.process.wait(), 30)
     await asyncio.wait_for(gone(pid), 30)
 
 
