@@ -12,7 +12,7 @@ from typing import Any
 from polylsp.cli.exits import Exit
 from polylsp.cli.files import Unreadable, files_of, read, settings_of
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
-from polylsp.cli.pool import Crashed, results
+from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.cli.progress import showing
 from polylsp.ide.terminal import Line
 from polylsp.settings import Settings
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_of(options)
     tasks = [Task(file, settings, options.format, terminal_width()) for file in files]
     with showing(len(files), options.format) as shown:
-        checked = [_announce(each, shown) for each in _checked(tasks, options.jobs)]
+        checked = [_announce(each, shown) for each in _checked(tasks, options.jobs, settings)]
     if options.format == "json":
         _print_json(checked)
     elif options.format == "sarif":
@@ -58,8 +58,8 @@ def run(options: argparse.Namespace) -> int:
     return _status(checked)
 
 
-def check_file(task: Task) -> Checked:
-    """Checks one file; runs in another process where `--jobs` asks for it."""
+def check_file(task: Task, given_up: frozenset[str], observe: Observer) -> Checked:
+    """Checks one file; runs in another process."""
     from polylsp.pipeline import analyse
     from polylsp.text import Source
 
@@ -68,7 +68,7 @@ def check_file(task: Task) -> Checked:
     except Unreadable as unreadable:
         return Checked(task.path, failure=str(unreadable))
     try:
-        report = analyse(task.path, text, task.settings)
+        report = analyse(task.path, text, task.settings, given_up=given_up, observe=observe)
         return _render(Source(text), report, task)
     except Exception:
         # Whatever goes wrong here is a bug of ours: it costs the user one file, not the run.
@@ -92,16 +92,11 @@ def _render(source: Any, report: Any, task: Task) -> Checked:
     return Checked(task.path, lines, (), errors, words)
 
 
-def _checked(tasks: list[Task], jobs: int) -> Iterator[Checked]:
-    """The results in order; a process that dies costs the file that it was on."""
-    if jobs == 1 or len(tasks) < 2:
-        yield from map(check_file, tasks)
-        return
-    for task, result in zip(tasks, results(check_file, tasks, jobs), strict=True):
-        if isinstance(result, Crashed):
-            yield Checked(task.path, failure=f"{task.path}: the analysis process died")
-        else:
-            yield result
+def _checked(tasks: list[Task], jobs: int, settings: Settings) -> Iterator[Checked]:
+    """The results in order; a process that dies costs the function, or the file, that it was on."""
+    for task, result in zip(tasks, results(check_file, tasks, jobs, settings), strict=True):
+        crashed = isinstance(result, Crashed)
+        yield Checked(task.path, failure=f"{task.path}: {result.reason}") if crashed else result
 
 
 def _announce(checked: Checked, shown: Any) -> Checked:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import Unreadable, settings_of
-from polylsp.cli.one_file import analysed
+from polylsp.cli.files import Unreadable
+from polylsp.cli.one_file import analysed, iterations
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines, write_text
+from polylsp.cli.pool import Crashed
 from polylsp.ide.explain import explain_object, explain_parts
 from polylsp.ide.lookup import loop_on_line, loops
 from polylsp.ide.terminal import part_lines
 from polylsp.model.facts import LoopFacts
 from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.space import IterationSpace
 from polylsp.text import Source
 
 
@@ -43,16 +45,13 @@ def _draw(
     source: Source, report: FileReport, found: tuple[PlacedFunction, LoopFacts], options: argparse.Namespace
 ) -> int:
     from polylsp.ide.picture import picture
-    from polylsp.model.rejection import Rejection
-    from polylsp.pipeline import iteration_space
 
     placed, loop = found
     name = placed.answer.facts.name
-    space = iteration_space(
-        report.path, source.text, settings_of(options), name, loop.ordinal, options.dimensions
-    )
-    if isinstance(space, Rejection):
-        complain(f"{report.path}:{options.place[1]}: cannot be drawn: {space.message}")
+    space = iterations(report.path, source.text, name, loop.ordinal, options)
+    if not isinstance(space, IterationSpace):
+        why = space.reason if isinstance(space, Crashed) else space.message
+        complain(f"{report.path}:{options.place[1]}: cannot be drawn: {why}")
         return Exit.USAGE
     shown = " and ".join(each for each in space.dimensions if each)
     write_text(picture(space, f"{name}: iterations of {shown}"))

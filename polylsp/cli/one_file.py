@@ -1,17 +1,61 @@
-"""The report of the one file that a command is about."""
+"""What a command asks of its one file, in a process that can be ended."""
 
 from __future__ import annotations
 
 import argparse
+from dataclasses import dataclass
+from typing import Union
 
-from polylsp.cli.files import read, settings_of
+from polylsp.cli.files import Unreadable, read, settings_of
+from polylsp.cli.pool import Crashed, Observer, results
+from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport
+from polylsp.model.space import IterationSpace
+from polylsp.settings import Settings
 from polylsp.text import Source
 
 
 def analysed(path: str, options: argparse.Namespace) -> tuple[Source, FileReport]:
     """The text of a file and everything known of it; raises `Unreadable`."""
-    text = read(path)
+    file = _File(path, read(path), settings_of(options))
+    (report,) = results(_analyse, [file], 1, file.settings)
+    if isinstance(report, Crashed):
+        raise Unreadable(f"{path}: {report.reason}")
+    return Source(file.text), report
+
+
+def iterations(
+    path: str, text: str, function: str, ordinal: int, options: argparse.Namespace
+) -> Union[IterationSpace, Rejection, Crashed]:
+    """The iterations of a loop and a neighbour, to be drawn."""
+    file = _File(path, text, settings_of(options))
+    (space,) = results(_space, [_Loop(file, function, ordinal, options.dimensions)], 1, file.settings)
+    return space
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    path: str
+    text: str
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Loop:
+    file: _File
+    function: str
+    ordinal: int
+    dimensions: tuple[str, str] | None
+
+
+def _analyse(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:
     from polylsp.pipeline import analyse
 
-    return Source(text), analyse(path, text, settings_of(options))
+    return analyse(file.path, file.text, file.settings, given_up=given_up, observe=observe)
+
+
+def _space(loop: _Loop, _given_up: frozenset[str], _observe: Observer) -> Union[IterationSpace, Rejection]:
+    from polylsp.pipeline import iteration_space
+
+    file = loop.file
+    return iteration_space(file.path, file.text, file.settings, loop.function, loop.ordinal, loop.dimensions)

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from typing_extensions import assert_never
 
+from polylsp.process import EXIT_OUT_OF_MEMORY
 from polylsp.server import messages
 from polylsp.server.answers import Answers
 from polylsp.server.blame import STRIKES, Blame
 from polylsp.server.messages import (
-    EXIT_OUT_OF_MEMORY,
     Analyse,
     Began,
     Cancel,

@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 HEADER = struct.Struct(">Q")
 """The length of a message, before the message."""
 
-EXIT_OUT_OF_MEMORY = 77
-"""The exit status of a worker that reached its memory limit."""
-
 # --- Server to worker ----------------------------------------------------------------------
 
 

@@ -7,7 +7,6 @@ carries the replies; whatever the process prints goes to standard error.
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
 import signal
@@ -19,9 +18,9 @@ from collections.abc import Callable
 from typing import BinaryIO, Protocol
 
 from polylsp.model.report import FileReport, FunctionAnswer
+from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
 from polylsp.server import messages
 from polylsp.server.messages import (
-    EXIT_OUT_OF_MEMORY,
     Analyse,
     Answers,
     Began,
@@ -58,7 +57,7 @@ class Analysis(Protocol):
 
 def main(analyse: Analysis | None = None) -> None:
     """Serve requests from standard input until it ends."""
-    _end_with_parent()
+    end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = take_standard_output()
     analyse = analyse or _pipeline()
@@ -118,7 +117,7 @@ def _serve(analyse: Analysis, inbox: _Inbox, replies: BinaryIO) -> None:
     send(Ready())
     while True:
         request = inbox.next()
-        _limit_memory(request.settings.max_memory_mb)
+        limit_memory(request.settings.max_memory_mb)
         try:
             report = _run(analyse, request, inbox, send)
         except _Stop:
@@ -162,31 +161,6 @@ def _send_report(request: Analyse, report: FileReport, sent: set[str], send: Cal
     sent.update(fresh)
     layout = tuple((placed.start, placed.answer.key) for placed in report.functions)
     send(Finished(request.job, report.language, layout, report.problems))
-
-
-def _limit_memory(mebibytes: int) -> None:
-    """Limit the address space, where the system can."""
-    try:
-        import resource
-    except ImportError:  # Windows
-        return
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    soft = mebibytes * 2**20 if mebibytes else hard
-    if hard != resource.RLIM_INFINITY:
-        soft = min(soft, hard)
-    with contextlib.suppress(ValueError, OSError):
-        resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
-
-
-def _end_with_parent() -> None:
-    """Ask Linux to end this process with the thread that started it, however that dies."""
-    if not sys.platform.startswith("linux"):
-        return
-    import ctypes
-
-    set_parent_death_signal = 1
-    with contextlib.suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def test_a_nest_that_takes_too_many_operations_is_given_up(check, body: str) -> 
     assert all("given up because it took too long" in said for said in found.messages("not-analyzable"))
 
 
-@pytest.mark.parametrize("body", [_squares()], ids=["squares"])
+@pytest.mark.parametrize("body", [_moduli(), _strides(), _squares()], ids=["moduli", "strides", "squares"])
 def test_a_nest_that_takes_too_long_is_given_up(tmp_path: Path, body: str) -> None:
     """Here a single step takes for ever, and no count of steps can stop it."""
     found = check_in_a_process(tmp_path, function(body, PARAMETERS))

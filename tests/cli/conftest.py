@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "ide"))
 import facts
 
 from polylsp import pipeline
-from polylsp.cli import main
+from polylsp.cli import check, main, one_file
+from polylsp.cli.pool import Work
 from polylsp.model.report import FileReport
 from polylsp.settings import Settings
 
@@ -29,10 +31,19 @@ class Ran:
 Run = Callable[..., Ran]
 
 
+def in_this_process(
+    work: Work[Any, Any], arguments: Sequence[Any], jobs: int, settings: Settings
+) -> Iterator[Any]:
+    """In the place of `pool.results`, so that what a test puts in the place of something is seen."""
+    return (work(argument, frozenset(), lambda *_: None) for argument in arguments)
+
+
 @pytest.fixture
 def polylsp(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a command line in an empty folder, without colour."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(check, "results", in_this_process)
+    monkeypatch.setattr(one_file, "results", in_this_process)
     for name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
 

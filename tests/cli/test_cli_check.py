@@ -166,7 +166,7 @@ def test_a_dead_process_costs_one_file(polylsp, tmp_path: Path, monkeypatch) -> 
 
     write(tmp_path, a="", b="")
     done = check.Checked("a.c")
-    monkeypatch.setattr(check, "results", lambda function, tasks, jobs: [done, Crashed()])
+    monkeypatch.setattr(check, "results", lambda *_: [done, Crashed("the analysis process died")])
     ran = polylsp("check", "--jobs", "2", "a.c", "b.c")
     assert ran.status == 3
     assert ran.err == "polylsp: b.c: the analysis process died\n"
