@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 from hostile import FIRST
 
-from polylsp.cli import main, pool
+from polylsp.cli import main
 from polylsp.cli.files import files_of
 
 Told = tuple[int, str, str]
@@ -80,15 +79,3 @@ def test_a_folder_that_links_to_itself(tell) -> None:
     status, out, _ = tell("check", ".")
     assert status == 0
     assert out.count("parallel-loop") == 1
-
-
-def test_a_process_that_dies_costs_one_file(tell) -> None:
-    Path("deadly.c").write_text(FIRST)
-    found = list(pool.results(_die_of_deadly, ["good.c", "deadly.c", "good.c"], 2))
-    assert found == ["good.c", pool.Crashed(), "good.c"]
-
-
-def _die_of_deadly(name: str) -> str:
-    if name == "deadly.c":
-        os._exit(9)
-    return name
