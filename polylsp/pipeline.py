@@ -7,6 +7,7 @@
     summarised   what a call of the function reads and writes   (analysis.summary)
     decided      verdicts, dependences, nests                   (analysis.facts)
     analyse      all of it, placed in the text                  (model.report)
+    edit         what an action makes of the text               (codegen.answer)
 
 Each is asked by value and remembered, so an edit re-asks only what it changed.
 """
@@ -21,10 +22,12 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from time import perf_counter
 
-from polylsp.analysis.facts import Wanted, facts, given_up
+from polylsp.analysis.facts import Wanted, facts, given_up, nests_of
 from polylsp.analysis.space import iteration_space as drawn_space
 from polylsp.analysis.summaries import Calls, NoSummary, Summary
 from polylsp.analysis.summary import callees, summarise
+from polylsp.codegen.answer import answer
+from polylsp.codegen.subject import Subject
 from polylsp.frontends.c.declarations import Declaration
 from polylsp.frontends.c.environment import Environment, environment_of, needed, place
 from polylsp.frontends.c.expand import Expanded, Unexpandable, expand, used_macros
@@ -34,6 +37,7 @@ from polylsp.frontends.c.macros import Macro
 from polylsp.frontends.c.options import Options, options_for
 from polylsp.frontends.c.outline import Item, Outline, outline
 from polylsp.frontends.c.tokens import normalise, tokenize
+from polylsp.model.action import Answer, Ask, Declined
 from polylsp.model.facts import FunctionFacts
 from polylsp.model.program import Function, Site
 from polylsp.model.rejection import Rejection
@@ -90,6 +94,21 @@ def iteration_space(
     one = next(each for _, each in prepared if each.function.name == function)
     calls = calls_of(_used(one, _summaries(prepared)))
     return drawn_space(one.function, calls, ordinal, dimensions, settings.max_operations)
+
+
+def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
+    """The edit that an action makes, or why there is none."""
+    items = outlined(path, text)
+    known = environment_of(items.items, path, options_for(path, settings))
+    prepared = _prepared(_states.setdefault(path, _State()), items, known, frozenset(), None)
+    one = next((each for start, each in prepared if start == ask.starts), None)
+    if one is None or one.function.name != ask.function:
+        return Declined(f"There is no function `{ask.function}` here any more.")
+    task = _task(one, _used(one, _summaries(prepared)), Wanted(True, settings.max_operations))
+    calls = calls_of(task.summaries)
+    nests = nests_of(one.function, calls, settings.max_operations)
+    subject = Subject(text, ask.starts, one.starts, one.ends, one.function, decided(task), nests)
+    return answer(subject, ask, settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,10 +34,8 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     started = perf_counter()
     loops = loops_in(function.body)
     after = live_after_loops(function, calls.summaries)
-    live = frozenset(n for loop in loops for n in effects(loop).scalars & after[loop.ordinal])
-    found = budgeted(wanted.operations, lambda: cut(function, calls, live))
-    if isinstance(found, Exhausted):
-        found = Cut((), {loop.ordinal: _gave_up(loop) for loop in loops})
+    live = _needed_after(loops, after)
+    found = _cut(function, calls, live, wanted.operations)
     modelled = perf_counter()
     known: dict[int, Verdict] = {o: Unknown(r) for o, r in found.refused.items()}
     nests: list[NestFacts] = []
@@ -59,6 +57,25 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
         function.problems,
         tuple(seconds.items()),
     )
+
+
+def nests_of(function: Function, calls: Calls, operations: int) -> tuple[Nest, ...]:
+    """The models behind `FunctionFacts.nests`, in the same order."""
+    loops = loops_in(function.body)
+    live = _needed_after(loops, live_after_loops(function, calls.summaries))
+    return _cut(function, calls, live, operations).nests
+
+
+def _needed_after(loops: list[Loop], after: dict[int, Live]) -> Live:
+    """The scalars that some loop changes and that are needed after it."""
+    return frozenset(n for loop in loops for n in effects(loop).scalars & after[loop.ordinal])
+
+
+def _cut(function: Function, calls: Calls, live: Live, operations: int) -> Cut:
+    found = budgeted(operations, lambda: cut(function, calls, live))
+    if isinstance(found, Exhausted):
+        return Cut((), {loop.ordinal: _gave_up(loop) for loop in loops_in(function.body)})
+    return found
 
 
 def given_up(function: Function) -> FunctionFacts:

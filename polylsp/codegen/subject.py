@@ -1,0 +1,73 @@
+"""What an edit is about: one function with its text, its program, and what is known of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import loops_in
+from polylsp.analysis.regions import Nest
+from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
+from polylsp.model.program import Function, Loop, Site
+from polylsp.text import Span
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A function to be edited. `text` is the file's; `start` the offset of the function in it;
+    `starts[k]` and `ends[k]` are the offsets of token `k`, relative to `start`. `nests` are the
+    models behind `facts.nests`, in the same order."""
+
+    text: str
+    start: int
+    starts: tuple[int, ...]
+    ends: tuple[int, ...]
+    function: Function
+    facts: FunctionFacts
+    nests: tuple[Nest, ...]
+
+    # --- loops ---------------------------------------------------------------------------------
+
+    def loop(self, ordinal: int) -> Loop:
+        """A loop of the program."""
+        return next(each for each in loops_in(self.function.body) if each.ordinal == ordinal)
+
+    def known(self, ordinal: int) -> LoopFacts:
+        """What is known of a loop."""
+        return next(each for each in self.facts.loops if each.ordinal == ordinal)
+
+    def nest(self, ordinal: int) -> tuple[NestFacts, Nest] | None:
+        """The nest that a loop belongs to, if it is under static control."""
+        for facts, nest in zip(self.facts.nests, self.nests, strict=True):
+            if ordinal in facts.loops:
+                return facts, nest
+        return None
+
+    def around(self, ordinal: int) -> tuple[LoopFacts, ...]:
+        """The loops around a loop, outermost first."""
+        parent = self.known(ordinal).parent
+        return (*self.around(parent), self.known(parent)) if parent else ()
+
+    # --- text ----------------------------------------------------------------------------------
+
+    def span(self, site: Site) -> Span:
+        """Where a site stands in the file."""
+        return Span(self.starts[site.first], self.ends[site.last]).shift(self.start)
+
+    def source(self, site: Site) -> str:
+        """What the user wrote there."""
+        span = self.span(site)
+        return self.text[span.start : span.end]
+
+    def is_from_macro(self, site: Site) -> bool:
+        """Whether tokens of a site come out of one macro use, and cannot be edited one by one."""
+        starts = self.starts[site.first : site.last + 1]
+        return len(set(starts)) < len(starts)
+
+    def indentation(self, offset: int) -> str:
+        """The white space before the first character of the line."""
+        line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+        return line[: len(line) - len(line.lstrip())]
+
+    def opens_its_line(self, offset: int) -> bool:
+        """Whether nothing but white space stands before, on the same line."""
+        return not self.text[self.text.rfind("\n", 0, offset) + 1 : offset].strip()

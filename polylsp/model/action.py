@@ -1,0 +1,73 @@
+"""What can be done to a loop, as edits of its source: asked for by name, answered by replacements.
+
+An action is listed from what is known of a function already; only when a person chooses it is the
+edit worked out (`Ask` to `Edited` or `Declined`). Plain values, which cross processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Union, get_args
+
+from polylsp.model.verdict import Assumption
+from polylsp.text import Span
+
+Target = Literal["openmp", "openacc", "openmp-target"]
+"""Whose directives are written."""
+
+TransformName = Literal[
+    "interchange", "distribute", "fuse", "skew", "tile", "privatize", "expand", "restrict", "overlap-check"
+]
+"""A change of the code that exposes parallelism or locality, or discharges an assumption."""
+
+ActionName = Literal[Target, TransformName]
+
+TARGETS: tuple[Target, ...] = get_args(Target)
+TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """An action on loop `ordinal` of the function with that name. `starts` tells apart functions
+    of one name (`#if` branches): the one that starts at that offset of the text."""
+
+    action: ActionName
+    function: str
+    starts: int
+    ordinal: int
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """`text` in the place of what stands in `span`; an insertion where `span` is empty."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """The edit: replacements in offsets of the file's text, in order and apart from each other.
+    `assumptions` are what its correctness rests on; `remarks` are sentences for the person who chose
+    it (what the run-time guard checks, why a loop was left alone)."""
+
+    replacements: tuple[Replacement, ...]
+    assumptions: tuple[Assumption, ...] = ()
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """Why there is no edit, in one sentence."""
+
+    reason: str
+
+
+Answer = Union[Edited, Declined]
+
+
+def applied(text: str, replacements: tuple[Replacement, ...]) -> str:
+    """The text after the edit."""
+    for each in sorted(replacements, key=lambda one: one.span, reverse=True):
+        text = text[: each.span.start] + each.text + text[each.span.end :]
+    return text
