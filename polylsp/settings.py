@@ -28,6 +28,10 @@ class Settings:
     max_memory_mb: int = field(
         default=2048, metadata={"doc": "Address space of the analysis process, in MiB (0: no limit)."}
     )
+    parallel_threshold: int = field(
+        default=10_000,
+        metadata={"doc": "Operations from which on running a loop in several threads is worth its start."},
+    )
     delay_ms: int = field(
         default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed."}
     )

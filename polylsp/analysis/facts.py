@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from time import perf_counter
 
 from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.canonical import misfits
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
@@ -52,7 +53,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     return FunctionFacts(
         function.name,
         function.name_site,
-        _all_facts(loops, known),
+        _all_facts(function, known),
         tuple(nests),
         function.problems,
         tuple(seconds.items()),
@@ -82,7 +83,7 @@ def given_up(function: Function) -> FunctionFacts:
     """What is said of a function on which the analysis was stopped before."""
     loops = loops_in(function.body)
     known: dict[int, Verdict] = {loop.ordinal: Unknown(_gave_up(loop)) for loop in loops}
-    found = _all_facts(loops, known)
+    found = _all_facts(function, known)
     return FunctionFacts(function.name, function.name_site, found, (), function.problems)
 
 
@@ -124,11 +125,16 @@ def _gave_up(loop: Loop) -> Rejection:
     return Rejection("budget", loop.header, text, "raise `polylsp.max_operations`, or split the loop")
 
 
-def _all_facts(loops: list[Loop], known: dict[int, Verdict]) -> tuple[LoopFacts, ...]:
-    return tuple(_loop_facts(loop, loops, known) for loop in sorted(loops, key=lambda one: one.ordinal))
+def _all_facts(function: Function, known: dict[int, Verdict]) -> tuple[LoopFacts, ...]:
+    loops = sorted(loops_in(function.body), key=lambda one: one.ordinal)
+    why_not = misfits(function.body)
+    return tuple(_loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)) for loop in loops)
 
 
-def _loop_facts(loop: Loop, loops: list[Loop], known: dict[int, Verdict]) -> LoopFacts:
+_HIDDEN = "it stands in code that is not modelled"
+
+
+def _loop_facts(loop: Loop, loops: list[Loop], known: dict[int, Verdict], misfit: str) -> LoopFacts:
     around = [o for o in loops if o is not loop and _encloses(o, loop)]
     parent = max(around, key=lambda o: o.ordinal, default=None)
     return LoopFacts(
@@ -140,6 +146,7 @@ def _loop_facts(loop: Loop, loops: list[Loop], known: dict[int, Verdict]) -> Loo
         loop.header,
         loop.site,
         known.get(loop.ordinal) or Unknown(_not_reached(loop)),
+        misfit,
     )
 
 

@@ -63,11 +63,19 @@ class Subject:
         starts = self.starts[site.first : site.last + 1]
         return len(set(starts)) < len(starts)
 
+    def begins_in_macro(self, site: Site) -> bool:
+        """Whether a site begins inside what one macro use becomes, so that nothing can stand before it."""
+        return site.first > 0 and self.starts[site.first - 1] == self.starts[site.first]
+
+    def line_before(self, offset: int) -> str:
+        """The part of the line that stands before an offset."""
+        return self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+
     def indentation(self, offset: int) -> str:
         """The white space before the first character of the line."""
-        line = self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+        line = self.line_before(offset)
         return line[: len(line) - len(line.lstrip())]
 
     def opens_its_line(self, offset: int) -> bool:
         """Whether nothing but white space stands before, on the same line."""
-        return not self.text[self.text.rfind("\n", 0, offset) + 1 : offset].strip()
+        return not self.line_before(offset).strip()

@@ -19,7 +19,8 @@ TransformKind = Literal["none", "interchange", "distribute", "fuse", "skew", "no
 @dataclass(frozen=True, slots=True)
 class LoopFacts:
     """One loop. `depth` counts from 1; `parent` is the ordinal of the loop around it, or 0.
-    `iterator` is a source name or `None`."""
+    `iterator` is a source name or `None`. `misfit` says why no directive can stand before it, as half
+    a sentence after "because"; empty where one can."""
 
     ordinal: int
     kind: Literal["for", "while", "do"]
@@ -29,6 +30,7 @@ class LoopFacts:
     header: Site
     site: Site
     verdict: Verdict
+    misfit: str = ""
 
 
 @dataclass(frozen=True, slots=True)

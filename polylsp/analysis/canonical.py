@@ -1,0 +1,101 @@
+"""Whether the header of a loop has the form that directives ask for (OpenMP 5.2, 4.4.1; OpenACC 3.3, 2.9):
+`for (i = first; i < last; i += step)`, with one counter that nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polylsp.analysis.effects import effects, subexpressions, walk
+from polylsp.analysis.induction import additive, stripped
+from polylsp.model.program import (
+    Assign,
+    Binary,
+    Block,
+    Constant,
+    Declare,
+    Expr,
+    Integer,
+    Loop,
+    Read,
+    Statement,
+    Variable,
+)
+
+
+def misfits(body: Block) -> dict[int, str]:
+    """For each loop (ordinal) why a directive cannot stand before it, as half a sentence that follows
+    "because"; an empty text where it can."""
+    return {loop.ordinal: _misfit(loop, before) for loop, before in _with_what_stands_before(body)}
+
+
+def _with_what_stands_before(block: Block) -> Iterator[tuple[Loop, Sequence[Statement]]]:
+    for each in walk(block):
+        if isinstance(each, Block):
+            for number, statement in enumerate(each.statements):
+                if isinstance(statement, Loop):
+                    yield statement, each.statements[:number]
+
+
+def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
+    if loop.kind != "for" or loop.prologue.statements:
+        return "it is not a `for` loop with a counter"
+    counter = _counter(loop)
+    if counter is None:
+        return "its condition does not compare a counter with a bound"
+    starts = [s for s in before if isinstance(s, (Assign, Declare)) and _inside(s, loop)]
+    assigned = [s for s in starts if isinstance(s, Assign)]
+    if len(assigned) != 1 or assigned[0].target.variable != counter:
+        return f"its header does not start with `{counter.source_name} = …` alone"
+    steps = loop.step.statements
+    if len(steps) != 1 or not isinstance(steps[0], Assign) or additive(steps[0]) is None:
+        return f"it does not change `{counter.source_name}` alone by a fixed step"
+    if steps[0].target.variable != counter:
+        return f"it does not change `{counter.source_name}` by a fixed step"
+    inside = effects(loop.body).scalars
+    if counter.name in inside:
+        return f"`{counter.source_name}` is changed in its body"
+    return _moving_bound(loop, counter, inside)
+
+
+def _counter(loop: Loop) -> Variable | None:
+    """The variable that the condition compares."""
+    condition = loop.condition
+    if not isinstance(condition, Binary) or condition.operator not in ("<", "<=", ">", ">=", "!="):
+        return None
+    stepped = {s.target.variable for s in loop.step.statements if isinstance(s, Assign)}
+    for side in (condition.left, condition.right):
+        bare = stripped(side)
+        if isinstance(bare, Read) and not bare.place.steps and bare.place.variable in stepped:
+            of_type = bare.place.variable.type
+            return bare.place.variable if isinstance(of_type, Integer) else None
+    return None
+
+
+def _moving_bound(loop: Loop, counter: Variable, inside: frozenset[str]) -> str:
+    """The bound and the step must not change while the loop runs."""
+    assert isinstance(loop.condition, Binary)
+    step = loop.step.statements[0]
+    change = additive(step) if isinstance(step, Assign) else None
+    parts = [side for side in (loop.condition.left, loop.condition.right) if not _is(side, counter)]
+    if len(parts) != 1:
+        return f"its condition does not compare `{counter.source_name}` with a bound"
+    if change is not None:
+        parts.append(change[0])
+        unit = isinstance(change[0], Constant) and change[0].value == 1
+        if loop.condition.operator == "!=" and not unit:
+            return f"its condition is `!=` and `{counter.source_name}` does not change by one"
+    for node in (n for part in parts for n in subexpressions(part)):
+        if isinstance(node, Read) and (node.place.variable == counter or node.place.variable.name in inside):
+            return f"its bound changes with `{node.place.variable.source_name}`"
+    return ""
+
+
+def _is(expression: Expr, counter: Variable) -> bool:
+    bare = stripped(expression)
+    return isinstance(bare, Read) and bare.place.variable == counter and not bare.place.steps
+
+
+def _inside(statement: Assign | Declare, loop: Loop) -> bool:
+    """Whether a statement before the loop stands in its header."""
+    return loop.header.first <= statement.site.first and statement.site.last <= loop.header.last

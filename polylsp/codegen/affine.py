@@ -1,0 +1,63 @@
+"""Bounds and extents of sets as C expressions of the parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import islpy as isl
+
+_PARAM = isl.dim_type.param
+
+
+def largest(values: isl.Set, dimension: int) -> isl.Aff | None:
+    """The largest value of a dimension where the set is not empty, if one expression says it."""
+    bounded = values.dim_has_upper_bound(isl.dim_type.set, dimension)
+    return _single(values.dim_max(dimension), values) if bounded else None
+
+
+def smallest(values: isl.Set, dimension: int) -> isl.Aff | None:
+    """The smallest value of a dimension where the set is not empty, if one expression says it."""
+    bounded = values.dim_has_lower_bound(isl.dim_type.set, dimension)
+    return _single(values.dim_min(dimension), values) if bounded else None
+
+
+def constant(value: isl.Aff) -> int | None:
+    """The value, where it is the same for all parameters."""
+    return int(str(value.get_constant_val())) if value.is_cst() else None
+
+
+def spelled(value: isl.Aff, names: Mapping[str, str]) -> str | None:
+    """The value in C, given how parameters are written there; `None` where one cannot be written, or
+    a division is needed."""
+    if value.dim(isl.dim_type.div) or str(value.get_denominator_val()) != "1":
+        return None
+    terms: list[tuple[int, str]] = []
+    for k in range(value.dim(_PARAM)):
+        factor = int(str(value.get_coefficient_val(_PARAM, k)))
+        if factor:
+            name = names.get(value.get_dim_name(_PARAM, k) or "")
+            if name is None:
+                return None
+            terms.append((factor, name))
+    rest = int(str(value.get_constant_val()))
+    if rest or not terms:
+        terms.append((rest, ""))
+    return _sum(sorted(terms, key=lambda term: term[0] < 0 or not term[1]))
+
+
+def _single(found: isl.PwAff, values: isl.Set) -> isl.Aff | None:
+    """The one expression that holds wherever the set is not empty."""
+    pieces = found.gist(values.params()).coalesce().get_pieces()
+    return pieces[0][1] if len(pieces) == 1 else None
+
+
+def _sum(terms: list[tuple[int, str]]) -> str:
+    text = ""
+    for factor, name in terms:
+        size = abs(factor)
+        term = str(size) if not name else name if size == 1 else f"{size} * {name}"
+        if not text:
+            text = f"-{term}" if factor < 0 else term
+        else:
+            text += f" - {term}" if factor < 0 else f" + {term}"
+    return text

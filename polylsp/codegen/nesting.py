@@ -1,0 +1,121 @@
+"""How the loops under a directive are nested: which share it (`collapse`), and how even their work is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import islpy as isl
+
+from polylsp.analysis.effects import effects, subexpressions
+from polylsp.codegen.subject import Subject
+from polylsp.model.facts import LoopFacts
+from polylsp.model.program import Assign, Block, Declare, Expr, Loop, Read, Statement
+from polylsp.model.scop import Scop
+from polylsp.model.verdict import Parallel
+
+_SET = isl.dim_type.set
+
+
+def inner_loops(subject: Subject, ordinal: int) -> tuple[LoopFacts, ...]:
+    """The loops directly inside a loop."""
+    return tuple(each for each in subject.facts.loops if each.parent == ordinal)
+
+
+def collapsible(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
+    """The loops, `root` first, of which one directive can make a single loop: each parallel, perfectly
+    nested, with bounds that do not depend on the ones around it (OpenMP 5.2, 4.4.3)."""
+    found = [root]
+    while (inner := _only_loop(subject.loop(found[-1].ordinal))) is not None:
+        facts = subject.known(inner.ordinal)
+        if not _joins(facts, root) or not _is_rectangular(subject, inner, root):
+            break
+        found.append(facts)
+    return tuple(found)
+
+
+def _only_loop(loop: Loop) -> Loop | None:
+    """The loop that is all of a body."""
+    inside = list(_statements(loop.body))
+    loops = [each for each in inside if isinstance(each, Loop)]
+    if len(loops) != 1:
+        return None
+    header = loops[0].header
+    rest = [each for each in inside if each is not loops[0]]
+    starts = all(
+        isinstance(each, (Assign, Declare))
+        and header.first <= each.site.first
+        and each.site.last <= header.last
+        for each in rest
+    )
+    return loops[0] if starts else None
+
+
+def _statements(block: Block) -> Iterable[Statement]:
+    for each in block.statements:
+        if isinstance(each, Block):
+            yield from _statements(each)
+        else:
+            yield each
+
+
+def _joins(inner: LoopFacts, root: LoopFacts) -> bool:
+    """Whether the inner loop asks for nothing that the directive on `root` does not say."""
+    if not isinstance(inner.verdict, Parallel) or not isinstance(root.verdict, Parallel) or inner.misfit:
+        return False
+    own = {*inner.verdict.private, *inner.verdict.reductions, *inner.verdict.assumptions}
+    said = {*root.verdict.private, *root.verdict.reductions, *root.verdict.assumptions}
+    return own <= said and set(inner.verdict.lastprivate) <= set(root.verdict.private) | {inner.iterator}
+
+
+def _is_rectangular(subject: Subject, inner: Loop, root: LoopFacts) -> bool:
+    """Whether its first and last value and its step are the same in all iterations of the loops around."""
+    changed = effects(subject.loop(root.ordinal)).scalars
+    return not any(
+        isinstance(node, Read) and node.place.variable.name in changed - {_counter(inner)}
+        for value in _header_values(subject, inner)
+        for node in subexpressions(value)
+    )
+
+
+def _counter(loop: Loop) -> str:
+    step = loop.step.statements[0]
+    assert isinstance(step, Assign)
+    return step.target.variable.name
+
+
+def _header_values(subject: Subject, loop: Loop) -> Iterable[Expr]:
+    if loop.condition is not None:
+        yield loop.condition
+    for each in loop.step.statements:
+        if isinstance(each, Assign):
+            yield each.value
+    around = subject.loop(subject.known(loop.ordinal).parent)
+    for each in _statements(around.body):
+        header = loop.header
+        if isinstance(each, Assign) and header.first <= each.site.first and each.site.last <= header.last:
+            yield each.value
+
+
+def is_uneven(scop: Scop, root: int) -> bool:
+    """Whether iterations of a loop do different amounts of work: loops inside it have bounds that depend
+    on its iterator."""
+    return any(
+        root in statement.loops and _depends(statement.domain, statement.loops.index(root))
+        for statement in scop.statements
+    )
+
+
+def _depends(domain: isl.Set, depth: int) -> bool:
+    """Whether the dimensions inside the one at `depth` do not have the same values for all of its values."""
+    count = domain.dim(_SET)
+    around = domain.project_out(_SET, depth + 1, count - depth - 1)
+    inside = domain.eliminate(_SET, depth, 1)
+    return not inside.intersect(_widened(around, domain)).is_subset(domain)
+
+
+def _widened(around: isl.Set, domain: isl.Set) -> isl.Set:
+    """The outer dimensions alone, as a set of all of the domain's dimensions."""
+    more = around.add_dims(_SET, domain.dim(_SET) - around.dim(_SET))
+    return isl.Set.from_basic_set(isl.BasicSet.universe(domain.get_space())).intersect(
+        more.reset_tuple_id() if not domain.has_tuple_id() else more.set_tuple_id(domain.get_tuple_id())
+    )

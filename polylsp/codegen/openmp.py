@@ -1,0 +1,122 @@
+"""`#pragma omp parallel for` on loops that are proven parallel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polylsp.codegen.affine import constant, largest, smallest
+from polylsp.codegen.directive import Clause, Directive, clauses, listed
+from polylsp.codegen.names import names_at
+from polylsp.codegen.nesting import collapsible, inner_loops, is_uneven
+from polylsp.codegen.placing import before_loop
+from polylsp.codegen.sharing import Sharing, sharing
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.work import Work, work_of
+from polylsp.model.action import Answer, Declined, Edited
+from polylsp.model.facts import LoopFacts
+from polylsp.model.roots import parallel_roots
+from polylsp.model.verdict import Parallel
+from polylsp.settings import Settings
+
+_FEW_ITERATIONS = 32
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """A directive on each loop that runs in parallel when loop `ordinal` is asked to."""
+    roots = parallel_roots(subject.facts, ordinal)
+    made = [_directive(subject, root, settings) for root in roots]
+    chosen = [(root, one) for root, one in zip(roots, made, strict=True) if isinstance(one, Directive)]
+    refused = [one for one in made if isinstance(one, Declined)]
+    if not chosen:
+        return refused[0] if refused else Declined("No loop here is known to be parallel.")
+    assumed = dict.fromkeys(
+        a for root, _ in chosen if isinstance(root.verdict, Parallel) for a in root.verdict.assumptions
+    )
+    return Edited(
+        tuple(before_loop(subject, root, directive) for root, directive in chosen),
+        tuple(assumed),
+        (*(one.reason for one in refused), *_remarks(subject, [root for root, _ in chosen], settings)),
+    )
+
+
+def _directive(subject: Subject, root: LoopFacts, settings: Settings) -> Directive | Declined:
+    if root.misfit:
+        return Declined(f"A directive cannot stand before the loop `{root.iterator}`: {root.misfit}.")
+    if subject.begins_in_macro(root.site):
+        return Declined(f"The loop `{root.iterator}` stands inside a macro: write it out first.")
+    loops = _together(subject, root)
+    data = sharing(subject, loops)
+    if isinstance(data, Declined):
+        return data
+    return Directive("omp", "parallel for", clauses(*_clauses(subject, root, loops, data, settings)))
+
+
+def _clauses(
+    subject: Subject, root: LoopFacts, loops: tuple[LoopFacts, ...], data: Sharing, settings: Settings
+) -> Iterator[Clause | None]:
+    if len(loops) > 1:
+        yield Clause("collapse", (str(len(loops)),))
+    yield listed("private", data.private)
+    yield listed("lastprivate", data.lastprivate)
+    yield from data.reductions
+    yield _schedule(subject, root)
+    work = _work(subject, root)
+    condition = work.condition(settings.parallel_threshold) if work is not None else ""
+    yield Clause("if", (condition,)) if condition else None
+
+
+def _together(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
+    """The loops that share the directive: all but the innermost one, which is left to the vector unit;
+    two of two only where the outer one has too few iterations to go round."""
+    loops = collapsible(subject, root)
+    while len(loops) > 1 and not inner_loops(subject, loops[-1].ordinal):
+        outer = _work(subject, root)
+        if len(loops) == 2 and outer is not None and _has_few(subject, root):
+            return loops
+        loops = loops[:-1]
+    return loops
+
+
+def _has_few(subject: Subject, root: LoopFacts) -> bool:
+    """Whether the loop is known to have few iterations."""
+    found = subject.nest(root.ordinal)
+    if found is None:
+        return False
+    scop = found[1].scop
+    domain = scop.loops[root.ordinal].domain
+    last = domain.dim(isl.dim_type.set) - 1
+    high, low = largest(domain, last), smallest(domain, last)
+    extent = constant(high.sub(low)) if high is not None and low is not None else None
+    return extent is not None and extent < _FEW_ITERATIONS
+
+
+def _schedule(subject: Subject, root: LoopFacts) -> Clause | None:
+    """Iterations that do different amounts of work are handed out as threads become free."""
+    found = subject.nest(root.ordinal)
+    if found is None or not is_uneven(found[1].scop, root.ordinal):
+        return None
+    deep = any(inner_loops(subject, inner.ordinal) for inner in inner_loops(subject, root.ordinal))
+    return Clause("schedule", ("dynamic",) if deep else ("dynamic", "16"))
+
+
+def _work(subject: Subject, root: LoopFacts) -> Work | None:
+    found = subject.nest(root.ordinal)
+    if found is None:
+        return None
+    scop = found[1].scop
+    return work_of(scop, root.ordinal, names_at(subject, scop, root.site))
+
+
+def _remarks(subject: Subject, roots: list[LoopFacts], settings: Settings) -> Iterator[str]:
+    """What a person should know who looks at the guard."""
+    for root in roots:
+        work = _work(subject, root)
+        if work is None:
+            yield f"The work of the loop `{root.iterator}` is not known: it always runs in parallel."
+        elif not work.factors and work.known < settings.parallel_threshold:
+            yield (
+                f"The loop `{root.iterator}` does only about {work.known} operations: "
+                "starting threads may cost more than it saves."
+            )

@@ -1,0 +1,27 @@
+"""Where a directive goes in the text."""
+
+from __future__ import annotations
+
+from polylsp.codegen.directive import Directive
+from polylsp.codegen.subject import Subject
+from polylsp.model.action import Replacement
+from polylsp.model.facts import LoopFacts
+from polylsp.text import Span
+
+
+def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> Replacement:
+    """The directive on lines of its own before a loop, indented like it."""
+    start = subject.span(loop.site).start
+    indentation = subject.indentation(start)
+    end = newline(subject.text)
+    text = directive.text(indentation).replace("\n", end)
+    if subject.opens_its_line(start):
+        line = start - len(subject.line_before(start))
+        return Replacement(Span(line, line), f"{text}{end}")
+    before = len(subject.line_before(start)) - len(subject.line_before(start).rstrip())
+    return Replacement(Span(start - before, start), f"{end}{text}{end}{indentation}")
+
+
+def newline(text: str) -> str:
+    """How the lines of a file end."""
+    return "\r\n" if "\r\n" in text else "\n"

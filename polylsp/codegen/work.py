@@ -1,0 +1,63 @@
+"""How much work a loop is: the third of Polly-ACC's guards, an over-approximated count of what runs
+(Grosser and Hoefler, Polly-ACC, ICS 2016, section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.codegen.affine import constant, largest, smallest, spelled
+from polylsp.model.scop import Scop, ScopStatement
+
+_SET = isl.dim_type.set
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """The instances of the statement that runs most often, as a box around its iterations: a factor that
+    is known, and C expressions that are known when the program runs. Loops around `root` do not count."""
+
+    known: int
+    factors: tuple[str, ...] = ()
+
+    def condition(self, threshold: int) -> str:
+        """The condition under which it is more than `threshold`, in C; empty if that is known already."""
+        if not self.factors:
+            return ""
+        if len(self.factors) == 1:
+            return f"{self.factors[0]} > {threshold // self.known}"
+        first, *rest = (f"({factor})" if " " in factor else factor for factor in self.factors)
+        product = " * ".join([f"(long long){first}", *rest])
+        return f"{product} > {threshold // self.known}"
+
+
+def work_of(scop: Scop, root: int, names: Mapping[str, str]) -> Work | None:
+    """The work of one run of a loop; `None` if its extents cannot be told."""
+    found = [_work(s, s.loops.index(root), scop, names) for s in scop.statements if root in s.loops]
+    told = [one for one in found if one is not None]
+    if not told or len(told) < len(found):
+        return None
+    return max(told, key=lambda one: (len(one.factors), one.known))
+
+
+def _work(statement: ScopStatement, depth: int, scop: Scop, names: Mapping[str, str]) -> Work | None:
+    domain = statement.domain
+    known, factors = 1, list[str]()
+    # What the loops around fix is as unknown as a parameter, but cannot be written: a box around all.
+    inside = domain.project_out(_SET, 0, depth) if depth else domain
+    for k in range(inside.dim(_SET)):
+        high, low = largest(inside, k), smallest(inside, k)
+        if high is None or low is None:
+            return None
+        extent = high.sub(low).add_constant_val(isl.Val(1))
+        step = abs(scop.loops[statement.loops[depth + k]].step)
+        fixed = constant(extent)
+        text = spelled(extent, names) if fixed is None else ""
+        if text is None:
+            return None
+        known *= max(1, -(-fixed // step)) if fixed is not None else 1
+        if text:
+            factors.append(text if step == 1 else f"({text}) / {step}" if " " in text else f"{text} / {step}")
+    return Work(known, tuple(factors))

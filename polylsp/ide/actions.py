@@ -1,0 +1,133 @@
+"""What the lightbulb offers on a loop: listed from what is known already, worked out when chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from polylsp.ide import wording
+from polylsp.ide.lookup import loop_at_header, loop_on_line, loops
+from polylsp.ide.nests import nest_of
+from polylsp.model.action import TARGETS, ActionName, Ask, Target, TransformName
+from polylsp.model.facts import LoopFacts
+from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.roots import parallel_roots
+from polylsp.model.verdict import Assumption, Parallel
+from polylsp.text import Source, Span
+
+TARGET_NAMES: dict[Target, str] = {
+    "openmp": "OpenMP",
+    "openacc": "OpenACC",
+    "openmp-target": "OpenMP offloading",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """An action on a loop. `kind` is LSP's; `disabled` says why it cannot be chosen, if so; `codes` are
+    the diagnostics on the header of loop `ask.ordinal` that it answers."""
+
+    ask: Ask
+    title: str
+    kind: Literal["quickfix", "refactor.rewrite"]
+    preferred: bool = False
+    disabled: str = ""
+    codes: tuple[str, ...] = ()
+
+
+def offers(source: Source, report: FileReport, span: Span) -> tuple[Offer, ...]:
+    """What can be done to the loop under a cursor or around a selection."""
+    found = _loop(source, report, span)
+    return tuple(_offers(*found)) if found else ()
+
+
+def _loop(source: Source, report: FileReport, span: Span) -> tuple[PlacedFunction, LoopFacts] | None:
+    """The loop whose header is at the start of `span`, else the innermost one around all of it."""
+    at_header = loop_at_header(report, span.start)
+    if at_header is not None:
+        return at_header
+    if span.start == span.end:
+        return loop_on_line(source, report, source.line_of(span.start))
+    around: tuple[PlacedFunction, LoopFacts] | None = None
+    for placed, loop in loops(report):
+        whole = placed.span(loop.site)
+        if whole.start <= span.start and span.end <= whole.end:
+            around = placed, loop
+    return around
+
+
+def _offers(placed: PlacedFunction, loop: LoopFacts) -> Iterator[Offer]:
+    yield from _directives(placed, loop)
+    yield from _transforms(placed, loop)
+
+
+def _ask(placed: PlacedFunction, loop: LoopFacts, action: ActionName) -> Ask:
+    return Ask(action, placed.answer.facts.name, placed.start, loop.ordinal)
+
+
+# --- Directives --------------------------------------------------------------------------
+
+
+def _directives(placed: PlacedFunction, loop: LoopFacts) -> Iterator[Offer]:
+    roots = parallel_roots(placed.answer.facts, loop.ordinal)
+    if not roots:
+        return
+    reason = _why_no_directive(placed, roots)
+    codes = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization")
+    for target in TARGETS:
+        title = f"{_doing(loop, roots)} with {TARGET_NAMES[target]}{_condition(roots)}"
+        preferred = target == "openmp" and not reason and not _assumptions(roots)
+        yield Offer(_ask(placed, loop, target), title, "refactor.rewrite", preferred, reason, codes)
+
+
+def _doing(loop: LoopFacts, roots: tuple[LoopFacts, ...]) -> str:
+    count = len(roots)
+    if count > 1:
+        return f"Run the {count} parallel loops inside {wording.subject(loop)} in parallel"
+    return f"Run {wording.subject(next(iter(roots), loop))} in parallel"
+
+
+def _condition(roots: tuple[LoopFacts, ...]) -> str:
+    assumed = _assumptions(roots)
+    return f" (right if {wording.assumption_words(assumed)})" if assumed else ""
+
+
+def _assumptions(roots: tuple[LoopFacts, ...]) -> tuple[Assumption, ...]:
+    verdicts = [root.verdict for root in roots]
+    return tuple(dict.fromkeys(a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions))
+
+
+def _why_no_directive(placed: PlacedFunction, roots: tuple[LoopFacts, ...]) -> str:
+    """Why none of the loops can have a directive; empty if one can."""
+    reasons = [_obstacle(placed, root) for root in roots]
+    return "" if "" in reasons else reasons[0]
+
+
+def _obstacle(placed: PlacedFunction, root: LoopFacts) -> str:
+    name = wording.subject(root)
+    if root.misfit:
+        return f"A directive cannot stand before the loop {name}: {root.misfit}."
+    first, starts = root.site.first, placed.answer.starts
+    if first > 0 and starts[first - 1] == starts[first]:
+        return f"The loop {name} stands inside a macro: write it out to add a directive."
+    return ""
+
+
+# --- Transforms --------------------------------------------------------------------------
+
+_EXPOSING: dict[str, tuple[TransformName, str, str]] = {
+    "interchange": ("interchange", "Interchange the loops around {}", "needs-interchange"),
+    "distribute": ("distribute", "Split the loop {}", "needs-distribution"),
+    "skew": ("skew", "Skew the loops around {}, so that a wavefront runs in parallel", "needs-skewing"),
+}
+
+
+def _transforms(placed: PlacedFunction, loop: LoopFacts) -> Iterator[Offer]:
+    nest = nest_of(placed, loop)
+    if nest is None or nest.transform is None or nest.transform.kind not in _EXPOSING:
+        return
+    action, title, code = _EXPOSING[nest.transform.kind]
+    yield Offer(
+        _ask(placed, loop, action), title.format(wording.subject(loop)), "refactor.rewrite", codes=(code,)
+    )

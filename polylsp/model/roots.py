@@ -1,0 +1,34 @@
+"""Which loops an action on a loop is about."""
+
+from __future__ import annotations
+
+from polylsp.model.facts import FunctionFacts, LoopFacts
+from polylsp.model.verdict import Parallel
+
+
+def parallel_roots(facts: FunctionFacts, ordinal: int) -> tuple[LoopFacts, ...]:
+    """The loops that run in parallel when a person asks it of loop `ordinal`: the outermost parallel loop
+    among it and those around it; else the outermost parallel loops inside it, but no innermost ones
+    where there are others: these seldom do enough for threads to start each time."""
+    by_ordinal = {loop.ordinal: loop for loop in facts.loops}
+    chosen = by_ordinal[ordinal]
+    outer = [one for one in (*_around(chosen, by_ordinal), chosen) if isinstance(one.verdict, Parallel)]
+    if outer:
+        return (outer[0],)
+    inner = _inside(chosen, facts)
+    parents = {loop.parent for loop in facts.loops}
+    return tuple([loop for loop in inner if loop.ordinal in parents] or inner)
+
+
+def _around(loop: LoopFacts, by_ordinal: dict[int, LoopFacts]) -> tuple[LoopFacts, ...]:
+    """The loops around a loop, outermost first."""
+    parent = by_ordinal.get(loop.parent)
+    return (*_around(parent, by_ordinal), parent) if parent is not None else ()
+
+
+def _inside(loop: LoopFacts, facts: FunctionFacts) -> list[LoopFacts]:
+    found: list[LoopFacts] = []
+    for inner in facts.loops:
+        if inner.parent == loop.ordinal:
+            found += [inner] if isinstance(inner.verdict, Parallel) else _inside(inner, facts)
+    return found
