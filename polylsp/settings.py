@@ -32,6 +32,10 @@ class Settings:
         default=10_000,
         metadata={"doc": "Operations from which on running a loop in several threads is worth its start."},
     )
+    offload_threshold: int = field(
+        default=1_000_000,
+        metadata={"doc": "Operations from which on running a loop on a device is worth the transfers."},
+    )
     delay_ms: int = field(
         default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed."}
     )

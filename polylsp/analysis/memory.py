@@ -28,7 +28,7 @@ from polylsp.analysis.value import (
 )
 from polylsp.model.program import Array, Integer, OtherType, Pointer, Site, Struct
 from polylsp.model.rejection import Rejection
-from polylsp.model.scop import Access, Memory, Scop, ScopLoop, ScopStatement
+from polylsp.model.scop import Access, Memory, Polynomial, Scop, ScopLoop, ScopStatement
 from polylsp.model.verdict import Assumption
 
 
@@ -239,8 +239,22 @@ def _plan(key: Key, members: Members, region: Region, parameters: Parameters, na
         base.fresh,
         shape,
         base.name == base.variable.name,
+        _strides(layouts),
     )
     return _Plan(memory, shape, layouts, parts)
+
+
+def _strides(layouts: tuple[Layout | None, ...]) -> tuple[Polynomial, ...]:
+    """The strides of an array with one subscript that stands for several dimensions."""
+    only = layouts[0] if len(layouts) == 1 else None
+    if only is None or len(only.strides) < 2:
+        return ()
+    terms = [
+        [(tuple(a.name for a in m if isinstance(a, Symbol)), c, m) for m, c in p.terms] for p in only.strides
+    ]
+    if any(len(names) < len(monomial) for row in terms for names, _, monomial in row):
+        return ()
+    return tuple(tuple((names, c) for names, c, _ in row) for row in terms)
 
 
 def _agree(members: Members) -> bool:

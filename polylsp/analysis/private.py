@@ -18,12 +18,11 @@ def covered_in_iteration(conflicts: Conflicts, memory: Memory, ordinal: int) -> 
     reads = [a for a in accesses if a.kind == "read"]
     writes = [a for a in accesses if a.kind == "write" and a.exact]
     return all(
-        _covered(conflicts, read, writes, conflicts.statement(read).loops.index(ordinal) + 1)
-        for read in reads
+        covered(conflicts, read, writes, conflicts.statement(read).loops.index(ordinal) + 1) for read in reads
     )
 
 
-def _covered(conflicts: Conflicts, read: Access, writes: list[Access], depth: int) -> bool:
+def covered(conflicts: Conflicts, read: Access, writes: list[Access], depth: int) -> bool:
     """Whether writes in the same iteration of the outer `depth` loops precede all of `read`."""
     scop, sink = conflicts.scop, conflicts.statement(read)
     missing = read.relation
@@ -64,7 +63,7 @@ def never_exposed(conflicts: Conflicts, read: Access) -> bool:
     """Whether each element that `read` reads was written before, in the nest and whenever it runs."""
     accesses = [a for a in conflicts.scop.accesses if a.memory is read.memory]
     writes = [a for a in accesses if a.kind == "write" and a.exact]
-    return _covered(conflicts, read, writes, 0)
+    return covered(conflicts, read, writes, 0)
 
 
 def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 import islpy as isl
 
@@ -42,7 +42,7 @@ def spelled(value: isl.Aff, names: Mapping[str, str]) -> str | None:
     rest = int(str(value.get_constant_val()))
     if rest or not terms:
         terms.append((rest, ""))
-    return _sum(sorted(terms, key=lambda term: term[0] < 0 or not term[1]))
+    return sum_of(terms)
 
 
 def _single(found: isl.PwAff, values: isl.Set) -> isl.Aff | None:
@@ -51,9 +51,10 @@ def _single(found: isl.PwAff, values: isl.Set) -> isl.Aff | None:
     return pieces[0][1] if len(pieces) == 1 else None
 
 
-def _sum(terms: list[tuple[int, str]]) -> str:
+def sum_of(terms: Iterable[tuple[int, str]]) -> str:
+    """A sum of coefficients and names (the constant without a name), the positive ones first."""
     text = ""
-    for factor, name in terms:
+    for factor, name in sorted(terms, key=lambda term: term[0] < 0 or not term[1]):
         size = abs(factor)
         term = str(size) if not name else name if size == 1 else f"{size} * {name}"
         if not text:

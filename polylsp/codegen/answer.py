@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from polylsp.codegen import openmp
+from collections.abc import Callable
+
+from polylsp.codegen import openacc, openmp, openmp_target
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Answer, Ask, Declined
 from polylsp.settings import Settings
+
+Edit = Callable[[Subject, int, Settings], Answer]
+
+DIRECTIVES: dict[str, Edit] = {
+    "openmp": openmp.edit,
+    "openacc": openacc.edit,
+    "openmp-target": openmp_target.edit,
+}
 
 
 def answer(subject: Subject, ask: Ask, settings: Settings) -> Answer:
     """The edit that an action makes of a loop, or why there is none."""
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
-    if ask.action == "openmp":
-        return openmp.edit(subject, ask.ordinal, settings)
+    if ask.action in DIRECTIVES:
+        return DIRECTIVES[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")

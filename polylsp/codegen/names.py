@@ -1,49 +1,65 @@
-"""Which of the model's parameters can be written in C at a place, and how."""
+"""Which values can be written in C at a place: the model's parameters, and what declarations say."""
 
 from __future__ import annotations
 
 import re
 
-from polylsp.analysis.effects import effects, walk
+from polylsp.analysis.effects import effects, subexpressions, walk
+from polylsp.analysis.spelling import spell
 from polylsp.codegen.subject import Subject
-from polylsp.model.program import Assign, Declare, Site, Variable
+from polylsp.model.program import AddressOf, Assign, Call, Declare, Expr, Read, Site, Variable
 from polylsp.model.scop import Scop
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def names_at(subject: Subject, scop: Scop, site: Site) -> dict[str, str]:
-    """The spelling in C, just before `site`, of each parameter (isl name) whose value surely is what its
-    spelling says there: variables that are not assigned, or once and before, and constant members."""
-    products = {name: factors for name, factors in scop.products.items() if name in scop.parameters}
-    plain = {
-        name: text
-        for name, text in scop.parameters.items()
-        if name not in products and _holds(subject, text, name in scop.derived, site)
-    }
-    for name, factors in products.items():
-        if all(factor in plain for factor in factors):
-            plain[name] = " * ".join(plain[factor] for factor in factors)
-    return plain
+    """The spelling in C, just before `site`, of each parameter (isl name) that stands for the value which
+    a variable surely holds there."""
+    settled = {v.source_name: v for v in _variables(subject) if is_settled(subject, v, site)}
+    found: dict[str, str] = {}
+    for name, text in scop.parameters.items():
+        variable = settled.get(text) if _NAME.fullmatch(text) else None
+        # An input of the function is what its name says only if nothing is assigned to it.
+        if variable is not None and (name in scop.derived or not _assignments(subject, variable)):
+            found[name] = text
+    for name, factors in scop.products.items():
+        if all(factor in found for factor in factors):
+            found[name] = " * ".join(found[factor] for factor in factors)
+    return found
 
 
-def _holds(subject: Subject, text: str, derived: bool, site: Site) -> bool:
-    if _NAME.fullmatch(text) is None:
+def written(subject: Subject, value: Expr, site: Site) -> str | None:
+    """A value of a declaration in C, if it is the same just before `site`."""
+    for node in subexpressions(value):
+        if isinstance(node, (AddressOf, Call)):
+            return None
+        if isinstance(node, Read) and (
+            node.place.steps or not is_settled(subject, node.place.variable, site)
+        ):
+            return None
+    return spell(value)
+
+
+def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
+    """Whether a variable holds at `site`, and in all of the function after it was set, one value: it is a
+    parameter that is never assigned, or assigned once, before and in no loop, and its name is its own."""
+    if [v.source_name for v in _variables(subject)].count(variable.source_name) != 1:
         return False
-    named = [v for v in _variables(subject) if v.source_name == text]
-    if len(named) != 1:
-        return False
-    variable = named[0]
-    if variable.storage == "global" or variable.escapes:
+    if variable.storage in ("global", "static") or variable.escapes:
         return not _is_disturbed(subject, variable)
-    assigned = [s for s in walk(subject.function.body) if isinstance(s, Assign) and _is_whole(s, variable)]
-    if not derived and variable.storage == "parameter":
+    assigned = _assignments(subject, variable)
+    if variable.storage == "parameter":
         return not assigned
     return len(assigned) == 1 and assigned[0].site.last < site.first and not _repeats(subject, assigned[0])
 
 
-def _is_whole(assign: Assign, variable: Variable) -> bool:
-    return assign.target.variable == variable and not assign.target.steps
+def _assignments(subject: Subject, variable: Variable) -> list[Assign]:
+    return [
+        s
+        for s in walk(subject.function.body)
+        if isinstance(s, Assign) and s.target.variable == variable and not s.target.steps
+    ]
 
 
 def _is_disturbed(subject: Subject, variable: Variable) -> bool:

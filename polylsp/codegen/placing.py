@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from polylsp.codegen.device import Region
 from polylsp.codegen.directive import Directive
 from polylsp.codegen.subject import Subject
-from polylsp.model.action import Replacement
+from polylsp.model.action import Edited, Replacement
 from polylsp.model.facts import LoopFacts
+from polylsp.model.verdict import Parallel
 from polylsp.text import Span
+
+
+def edited(subject: Subject, found: Region, directives: list[tuple[LoopFacts, Directive]]) -> Edited:
+    """The edit that puts each directive before its loop."""
+    roots = [kernel.loops[0].verdict for kernel in found.kernels]
+    assumed = dict.fromkeys(a for v in roots if isinstance(v, Parallel) for a in v.assumptions)
+    placed = tuple(before_loop(subject, loop, directive) for loop, directive in directives)
+    return Edited(placed, tuple(assumed))
 
 
 def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> Replacement:

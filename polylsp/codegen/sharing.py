@@ -13,6 +13,7 @@ from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Array, Constant, Type, Variable
+from polylsp.model.scop import Access, Scop
 from polylsp.model.verdict import Parallel, Reduction
 
 
@@ -78,16 +79,20 @@ def _reduced(subject: Subject, root: LoopFacts, reduction: Reduction) -> str | D
         )
     if not reduction.is_array:
         return name
-    if _is_used_otherwise(subject, root, variable):
+    found = subject.nest(root.ordinal)
+    scop = found[1].scop if found is not None else None
+    accesses = _accesses(scop, root, variable) if scop is not None else []
+    if any(a.update is None for a in accesses):
         return Declined(
             f"`{name}` is also used in other ways in the loop `{root.iterator}`: "
             "add up in a local variable first."
         )
     if _is_whole_array(variable):
         return name
-    part = section(subject, root, variable)
+    one = len({a.memory.name for a in accesses}) == 1 and scop is not None
+    part = section(subject, scop, accesses, root) if one and scop is not None else None
     return (
-        part
+        part.text
         if part is not None
         else Declined(
             f"How much of `{name}` is updated cannot be written down before the loop, as a reduction must."
@@ -95,17 +100,12 @@ def _reduced(subject: Subject, root: LoopFacts, reduction: Reduction) -> str | D
     )
 
 
-def _is_used_otherwise(subject: Subject, root: LoopFacts, variable: Variable) -> bool:
-    """Whether the loop uses an array other than to update elements, which a copy would not have."""
-    found = subject.nest(root.ordinal)
-    if found is None:
-        return True
-    scop = found[1].scop
-    return any(
-        a.update is None and a.memory.variable == variable
+def _accesses(scop: Scop, root: LoopFacts, variable: Variable) -> list[Access]:
+    return [
+        a
         for a in scop.accesses
-        if root.ordinal in scop.statements[a.statement].loops
-    )
+        if a.memory.variable == variable and root.ordinal in scop.statements[a.statement].loops
+    ]
 
 
 def _is_whole_array(variable: Variable) -> bool:

@@ -15,6 +15,9 @@ from polylsp.model.program import Site, Type, Variable
 from polylsp.model.rejection import Rejection
 from polylsp.model.verdict import Assumption, ReductionOperator
 
+Polynomial = tuple[tuple[tuple[str, ...], int], ...]
+"""A sum of products of parameters (isl names), each with its coefficient."""
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -57,7 +60,8 @@ class Memory:
     for the iteration in which a variable of an inner scope lives; `follows_pointers`: pointers
     found in memory lead to it, different ones in different iterations if `varying_rows`; `fresh`: it
     was allocated in the function; `from_entry`: the pointer has the value that it had when the function
-    began; `shape`: its subscripts (`[]`) and fields (`.x`) as the source has them.
+    began; `shape`: its subscripts (`[]`) and fields (`.x`) as the source has them; `strides`: where one
+    subscript stands for several dimensions, how many elements each steps over, largest first.
     """
 
     name: str
@@ -72,6 +76,7 @@ class Memory:
     fresh: bool = False
     shape: tuple[str, ...] = ()
     from_entry: bool = False
+    strides: tuple[Polynomial, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

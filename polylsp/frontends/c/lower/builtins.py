@@ -50,6 +50,11 @@ def in_library(name: str) -> bool:
     return name in _PURE or name in _READS_MEMORY or name in _ALLOCATORS or name in _FORGETFUL
 
 
+def is_pure(name: str) -> bool:
+    """Whether a function of this name in the library computes its result from its arguments alone."""
+    return canonical(name) in _PURE
+
+
 def canonical(name: str) -> str:
     """`__builtin_sqrt` is `sqrt`, where gcc's name means the same."""
     plain = name.removeprefix("__builtin_")
