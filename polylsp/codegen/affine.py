@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 
 import islpy as isl
 
 _PARAM = isl.dim_type.param
+_NEAR = (0, 1, 2, -1)
+
+
+@dataclass(frozen=True)
+class Names:
+    """How values are written in C at some place: parameters, by isl name, and numbers that are macros."""
+
+    parameters: Mapping[str, str]
+    constants: Mapping[int, str] = field(default_factory=dict[int, str])
+
+    def number(self, value: int) -> str:
+        """A number, by the name of a macro that is as much, or nearly, or of two that make it."""
+        for difference in _NEAR:
+            name = self.constants.get(value + difference)
+            if name is not None:
+                return (
+                    name if not difference else f"{name} {'-' if difference > 0 else '+'} {abs(difference)}"
+                )
+        for one, name in self.constants.items():
+            other = self.constants.get(value // one)
+            if other is not None and value % one == 0:
+                return f"{name} * {other}"
+        return str(value)
 
 
 def largest(values: isl.Set, dimension: int) -> isl.Aff | None:
@@ -26,7 +50,7 @@ def constant(value: isl.Aff) -> int | None:
     return int(str(value.get_constant_val())) if value.is_cst() else None
 
 
-def spelled(value: isl.Aff, names: Mapping[str, str]) -> str | None:
+def spelled(value: isl.Aff, names: Names) -> str | None:
     """The value in C, given how parameters are written there; `None` where one cannot be written, or
     a division is needed."""
     if value.dim(isl.dim_type.div) or str(value.get_denominator_val()) != "1":
@@ -35,12 +59,14 @@ def spelled(value: isl.Aff, names: Mapping[str, str]) -> str | None:
     for k in range(value.dim(_PARAM)):
         factor = int(str(value.get_coefficient_val(_PARAM, k)))
         if factor:
-            name = names.get(value.get_dim_name(_PARAM, k) or "")
+            name = names.parameters.get(value.get_dim_name(_PARAM, k) or "")
             if name is None:
                 return None
             terms.append((factor, name))
     rest = int(str(value.get_constant_val()))
-    if rest or not terms:
+    if not terms:
+        return names.number(rest)
+    if rest:
         terms.append((rest, ""))
     return sum_of(terms)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.analysis.value import Poly, Symbol
-from polylsp.codegen.affine import largest, smallest, spelled, sum_of
+from polylsp.codegen.affine import Names, largest, smallest, spelled, sum_of
 from polylsp.codegen.names import names_at, written
 from polylsp.codegen.subject import Subject
 from polylsp.model.facts import LoopFacts
@@ -37,9 +37,12 @@ def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Lo
     memory = accesses[0].memory
     elements = touched(scop, accesses, region.ordinal)
     names = names_at(subject, scop, region.site)
-    for outer in subject.around(region.ordinal):
-        if not outer.misfit and outer.iterator is not None and outer.ordinal in scop.loops:
-            names[_around(scop, outer.ordinal)] = outer.iterator
+    outer = {
+        _around(scop, each.ordinal): each.iterator
+        for each in subject.around(region.ordinal)
+        if not each.misfit and each.iterator is not None and each.ordinal in scop.loops
+    }
+    names = Names({**names.parameters, **outer}, names.constants)
     if memory.strides:
         return _linear(memory, elements, names)
     return _rows(subject, memory, elements, names, region.site)
@@ -68,9 +71,7 @@ def _around(scop: Scop, ordinal: int) -> str:
     return f"__{scop.loops[ordinal].dimension}"
 
 
-def _rows(
-    subject: Subject, memory: Memory, elements: isl.Set, names: dict[str, str], site: Site
-) -> Section | None:
+def _rows(subject: Subject, memory: Memory, elements: isl.Set, names: Names, site: Site) -> Section | None:
     subscripts = _leading(memory.shape)
     inner = _inner_extents(subject, memory.variable.type, subscripts, site)
     if not subscripts or memory.follows_pointers or memory.scoped or inner is None:
@@ -113,7 +114,7 @@ def _inner_extents(subject: Subject, of_type: Type, subscripts: int, site: Site)
     return extents
 
 
-def _bounds(elements: isl.Set, dimension: int, names: dict[str, str]) -> tuple[isl.Aff, isl.Aff, str] | None:
+def _bounds(elements: isl.Set, dimension: int, names: Names) -> tuple[isl.Aff, isl.Aff, str] | None:
     low, high = smallest(elements, dimension), largest(elements, dimension)
     if low is None or high is None:
         return None
@@ -142,7 +143,7 @@ def _lifted(value: isl.Aff, space: isl.Space) -> isl.Aff:
     return result
 
 
-def _linear(memory: Memory, elements: isl.Set, names: dict[str, str]) -> Section | None:
+def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
     """The part of a linear array that its rows take."""
     first, last = Poly.constant(0), Poly.constant(0)
     for k, stride in enumerate(memory.strides):
@@ -170,11 +171,12 @@ def _polynomial(value: isl.Aff) -> Poly | None:
     return result
 
 
-def _written_sum(value: Poly, names: dict[str, str]) -> str | None:
+def _written_sum(value: Poly, names: Names) -> str | None:
     terms: list[tuple[int, str]] = []
     for monomial, factor in value.terms:
-        words = [names.get(a.name) if isinstance(a, Symbol) else None for a in monomial]
+        words = [names.parameters.get(a.name) if isinstance(a, Symbol) else None for a in monomial]
         if any(word is None for word in words):
             return None
         terms.append((factor, " * ".join(word for word in words if word is not None)))
-    return sum_of(terms or [(0, "")])
+    number = value.as_constant
+    return sum_of(terms) if number is None else names.number(number)

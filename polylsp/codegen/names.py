@@ -6,16 +6,18 @@ import re
 
 from polylsp.analysis.effects import effects, subexpressions, walk
 from polylsp.analysis.spelling import spell
+from polylsp.codegen.affine import Names
+from polylsp.codegen.constants import named_constants
 from polylsp.codegen.subject import Subject
-from polylsp.model.program import AddressOf, Assign, Call, Declare, Expr, Read, Site, Variable
+from polylsp.model.program import AddressOf, Assign, Call, Constant, Declare, Expr, Read, Site, Variable
 from polylsp.model.scop import Scop
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 
 
-def names_at(subject: Subject, scop: Scop, site: Site) -> dict[str, str]:
+def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     """The spelling in C, just before `site`, of each parameter (isl name) that stands for the value which
-    a variable surely holds there."""
+    a variable surely holds there, and of numbers that are written as macros."""
     settled = {v.source_name: v for v in _variables(subject) if is_settled(subject, v, site)}
     found: dict[str, str] = {}
     for name, text in scop.parameters.items():
@@ -26,7 +28,7 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> dict[str, str]:
     for name, factors in scop.products.items():
         if all(factor in found for factor in factors):
             found[name] = " * ".join(found[factor] for factor in factors)
-    return found
+    return Names(found, named_constants(subject))
 
 
 def written(subject: Subject, value: Expr, site: Site) -> str | None:
@@ -38,6 +40,8 @@ def written(subject: Subject, value: Expr, site: Site) -> str | None:
             node.place.steps or not is_settled(subject, node.place.variable, site)
         ):
             return None
+    if isinstance(value, Constant) and isinstance(value.value, int):
+        return Names({}, named_constants(subject)).number(value.value)
     return spell(value)
 
 

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.codegen.affine import constant, largest, smallest, spelled
+from polylsp.codegen.affine import Names, constant, largest, smallest, spelled
 from polylsp.model.scop import Scop, ScopStatement
 
 _SET = isl.dim_type.set
@@ -33,7 +32,7 @@ class Work:
         return f"{product} > {threshold // self.known}"
 
 
-def work_of(scop: Scop, root: int, names: Mapping[str, str]) -> Work | None:
+def work_of(scop: Scop, root: int, names: Names) -> Work | None:
     """The work of one run of a loop; `None` if its extents cannot be told."""
     found = [_work(s, s.loops.index(root), scop, names) for s in scop.statements if root in s.loops]
     told = [one for one in found if one is not None]
@@ -42,7 +41,7 @@ def work_of(scop: Scop, root: int, names: Mapping[str, str]) -> Work | None:
     return max(told, key=lambda one: (len(one.factors), one.known))
 
 
-def _work(statement: ScopStatement, depth: int, scop: Scop, names: Mapping[str, str]) -> Work | None:
+def _work(statement: ScopStatement, depth: int, scop: Scop, names: Names) -> Work | None:
     domain = statement.domain
     known, factors = 1, list[str]()
     # What the loops around fix is as unknown as a parameter, but cannot be written: a box around all.
@@ -54,10 +53,11 @@ def _work(statement: ScopStatement, depth: int, scop: Scop, names: Mapping[str, 
         extent = high.sub(low).add_constant_val(isl.Val(1))
         step = abs(scop.loops[statement.loops[depth + k]].step)
         fixed = constant(extent)
-        text = spelled(extent, names) if fixed is None else ""
+        text = spelled(extent, names)
         if text is None:
             return None
-        known *= max(1, -(-fixed // step)) if fixed is not None else 1
+        text = "" if text.isdigit() else text
+        known *= max(1, -(-fixed // step)) if fixed is not None and not text else 1
         if text:
             factors.append(text if step == 1 else f"({text}) / {step}" if " " in text else f"{text} / {step}")
     return Work(known, tuple(factors))
