@@ -23,9 +23,7 @@ class Names:
         for difference in _NEAR:
             name = self.constants.get(value + difference)
             if name is not None:
-                return (
-                    name if not difference else f"{name} {'-' if difference > 0 else '+'} {abs(difference)}"
-                )
+                return sum_of([(1, name), (-difference, "")]) if difference else name
         for one, name in self.constants.items():
             other = self.constants.get(value // one)
             if other is not None and value % one == 0:

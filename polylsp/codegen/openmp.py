@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polylsp.codegen.affine import constant, largest, smallest
+from polylsp.codegen.affine import largest, smallest, spelled
 from polylsp.codegen.directive import Clause, Directive, clauses, listed
 from polylsp.codegen.names import names_at
 from polylsp.codegen.nesting import collapsible, inner_loops, is_uneven
@@ -61,7 +61,7 @@ def _clauses(
     yield listed("private", data.private)
     yield listed("lastprivate", data.lastprivate)
     yield from data.reductions
-    yield _schedule(subject, root)
+    yield _schedule(subject, loops)
     work = _work(subject, root)
     condition = work.condition(settings.parallel_threshold) if work is not None else ""
     yield Clause("if", (condition,)) if condition else None
@@ -72,8 +72,7 @@ def _together(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
     two of two only where the outer one has too few iterations to go round."""
     loops = collapsible(subject, root)
     while len(loops) > 1 and not inner_loops(subject, loops[-1].ordinal):
-        outer = _work(subject, root)
-        if len(loops) == 2 and outer is not None and _has_few(subject, root):
+        if len(loops) == 2 and _has_few(subject, root):
             return loops
         loops = loops[:-1]
     return loops
@@ -88,16 +87,20 @@ def _has_few(subject: Subject, root: LoopFacts) -> bool:
     domain = scop.loops[root.ordinal].domain
     last = domain.dim(isl.dim_type.set) - 1
     high, low = largest(domain, last), smallest(domain, last)
-    extent = constant(high.sub(low)) if high is not None and low is not None else None
-    return extent is not None and extent < _FEW_ITERATIONS
+    if high is None or low is None:
+        return False
+    # A macro may be given another value when the program is compiled.
+    count = spelled(high.sub(low).add_constant_val(isl.Val(1)), names_at(subject, scop, root.site))
+    return count is not None and count.isdigit() and int(count) < _FEW_ITERATIONS
 
 
-def _schedule(subject: Subject, root: LoopFacts) -> Clause | None:
+def _schedule(subject: Subject, loops: tuple[LoopFacts, ...]) -> Clause | None:
     """Iterations that do different amounts of work are handed out as threads become free."""
-    found = subject.nest(root.ordinal)
-    if found is None or not is_uneven(found[1].scop, root.ordinal):
+    root = loops[0].ordinal
+    found = subject.nest(root)
+    if found is None or not is_uneven(found[1].scop, root):
         return None
-    deep = any(inner_loops(subject, inner.ordinal) for inner in inner_loops(subject, root.ordinal))
+    deep = len(loops) == 1 and any(inner_loops(subject, each.ordinal) for each in inner_loops(subject, root))
     return Clause("schedule", ("dynamic",) if deep else ("dynamic", "16"))
 
 
