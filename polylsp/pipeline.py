@@ -73,7 +73,7 @@ def analyse(
     for done, (start, one) in enumerate(prepared):
         answer = state.answers.get(one, _Answers()).get(wanted, _used(one, summaries), given_up)
         if answer is None:
-            task = _task(one, _used(one, summaries), wanted)
+            task = _lighter(_task(one, _used(one, summaries), wanted), given_up)
             if observe is not None and not decided.remembers(task):
                 observe(task.key, one.function.name, done, len(prepared))
             answer = _answer(task, given_up)
@@ -340,6 +340,14 @@ def _used(
     prepared: Prepared, summaries: Mapping[str, Summary | NoSummary]
 ) -> tuple[Summary | NoSummary, ...]:
     return tuple(summaries[name] for name in prepared.calls if name in summaries)
+
+
+def _lighter(task: _Task, stopped: frozenset[str]) -> _Task:
+    """The task without schedules, where it was stopped with them, or without them even."""
+    if not stopped:
+        return task
+    quick = _task(task.prepared, task.summaries, replace(task.wanted, schedules=False))
+    return quick if task.key in stopped or quick.key in stopped else task
 
 
 def _answer(task: _Task, stopped: frozenset[str]) -> FunctionAnswer:

@@ -111,7 +111,7 @@ def _written(conflicts: Conflicts, groups: list[list[ScopStatement]]) -> str:
 def _skewing(conflicts: Conflicts, verdicts: Verdicts, chain: list[int]) -> Transform | None:
     """A band of two or more permutable members has a parallel wavefront (Wolf and Lam 1991; Bondhugula
     et al. 2008): isl's scheduler finds the band."""
-    if len(chain) < 2:
+    if len(chain) < 2 or _is_in_line(conflicts, verdicts, chain):
         return None
     found = _scheduled(conflicts, verdicts)
     node = found.get_root().first_child() if found is not None else None
@@ -121,6 +121,15 @@ def _skewing(conflicts: Conflicts, verdicts: Verdicts, chain: list[int]) -> Tran
     if size < 2 or not node.band_get_permutable():
         return None
     return Transform("skew", str(found), f"the wavefront {_wavefront(node, size, conflicts)}")
+
+
+def _is_in_line(conflicts: Conflicts, verdicts: Verdicts, chain: list[int]) -> bool:
+    """Whether a variable that each iteration changes puts all of them in one line; isl's scheduler can
+    search very long before it finds that no band is left."""
+    return any(
+        conflict.source.memory.dimensions == conflict.source.memory.scoped and conflict.certain
+        for conflict in binding(conflicts, chain[-1], verdicts)
+    )
 
 
 def _wavefront(node: isl.ScheduleNode, size: int, conflicts: Conflicts) -> str:

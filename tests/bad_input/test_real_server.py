@@ -49,9 +49,9 @@ HOSTILE = {
 
 @pytest_asyncio.fixture
 async def editor() -> AsyncIterator[Editor]:
-    """A session whose functions are stopped after a second."""
+    """A session whose functions are stopped after three seconds."""
     session = Editor("nvim-bookworm")
-    session.initialize["initializationOptions"] = {"settings": {"max_seconds": 1.0}}
+    session.initialize["initializationOptions"] = {"settings": {"max_seconds": 3.0}}
     await session.start(*SERVE)
     yield session
     await session.stop()
