@@ -1,17 +1,13 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
-Build = Callable[..., str]
-
-_NUMBER = re.compile(r"-?(?:\d+\.?\d*(?:[eE][-+]?\d+)?|nan|inf)")
+from .running import Build
 
 
 @pytest.fixture(scope="session")
@@ -46,13 +42,3 @@ def output(gcc: str, tmp_path: Path) -> Build:
         return ran.stdout
 
     return build_and_run
-
-
-def assert_same(expected: str, found: str) -> None:
-    """The same words, and numbers as close as another order of addition leaves them."""
-    assert _NUMBER.sub("#", expected) == _NUMBER.sub("#", found)
-    assert _numbers(found) == pytest.approx(_numbers(expected), rel=1e-9, abs=1e-12)
-
-
-def _numbers(text: str) -> Sequence[float]:
-    return [float(word) for word in _NUMBER.findall(text)]

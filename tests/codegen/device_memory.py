@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from editing import EditedFile
-
 from polylsp.model.action import Replacement, applied
 from polylsp.text import Span
+
+from .editing import EditedFile
 
 _CLAUSE = re.compile(r"\b(copyin|copyout|copy|create)\(((?:[^()]|\([^()]*\))*)\)")
 _SECTION = re.compile(r"(\w+)((?:\[[^\]]*\])+)")

@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from conftest import Build, assert_same
-from device_memory import played
-from editing import everywhere
+
+from .device_memory import played
+from .editing import everywhere
+from .running import Build, assert_same
 
 SAMPLES = Path(__file__).parents[2] / "samples"
 FILES = sorted(
