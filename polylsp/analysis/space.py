@@ -332,9 +332,7 @@ def _relations(nest: Nest, drawn: _Drawn, after: dict[int, Live]) -> list[tuple[
 
 def _binding(nest: Nest, conflicts: Conflicts, ordinal: int, after: dict[int, Live]) -> list[Conflict]:
     """What the loop carries, without what a copy per iteration removes; of reductions the flow."""
-    in_memory = frozenset(a.memory.variable.name for a in nest.scop.accesses)
-    followed = frozenset(a.memory.variable.name for a in nest.scop.accesses if a.kind == "read")
-    scalars = scalars_of(nest.entries[ordinal].loop, after[ordinal], in_memory, followed)
+    scalars = scalars_of(nest.entries[ordinal].loop, nest.scop, after[ordinal])
     verdicts = {ordinal: verdict(conflicts, ordinal, scalars)}
     return [
         c
