@@ -78,14 +78,28 @@ class Conflicts:
 
     def defined(self, hints: bool = False) -> isl.Set:
         """The parameter values at which no access leaves its array, as C demands; with `hints`, of
-        parameters' outermost dimensions neither."""
+        parameters' outermost dimensions neither (unless that is never so)."""
         if hints not in self._defined:
-            result = isl.Set("{ : }")
-            for access in self.scop.accesses:
-                if access.outside is not None and self.certain(access):
-                    result = result.subtract(access.outside(hints))
-            self._defined[hints] = result.coalesce()
+            result = self.scop.representable
+            for access in self._sized():
+                result = result.subtract(access.outside(hints))  # type: ignore[misc]
+            impossible = hints and result.is_empty()
+            self._defined[hints] = self.defined() if impossible else result.coalesce()
         return self._defined[hints]
+
+    def beyond_hints(self, values: isl.Set) -> list[Memory]:
+        """The parameters of the function of which an access goes beyond the outermost declared dimension,
+        and only that, at some of these parameter values."""
+        found = {
+            a.memory.name: a.memory
+            for a in self._sized()
+            if not values.intersect(a.outside(True)).subtract(a.outside(False)).is_empty()  # type: ignore[misc]
+        }
+        return list(found.values())
+
+    def _sized(self) -> list[Access]:
+        """The accesses that surely happen, to arrays of declared size."""
+        return [a for a in self.scop.accesses if a.outside is not None and self.certain(a)]
 
     def certain(self, access: Access) -> bool:
         """Whether the access surely happens, at exactly the element stated."""

@@ -9,9 +9,9 @@ import islpy as isl
 
 from polylsp.analysis.effects import subexpressions
 from polylsp.analysis.paths import invariant_place, no_overlap, resolve_pointer
-from polylsp.analysis.scope import Scope, may_touch
+from polylsp.analysis.scope import Scope, element_of, may_touch
 from polylsp.analysis.spelling import spell
-from polylsp.analysis.state import At, Opaque, PointerValue, Value
+from polylsp.analysis.state import At, Base, Member, Opaque, PointerValue, Value
 from polylsp.analysis.value import (
     FALSE,
     ONE,
@@ -31,11 +31,14 @@ from polylsp.analysis.value import (
 )
 from polylsp.model.program import (
     AddressOf,
+    Array,
     Binary,
     Call,
     Cast,
     Constant,
     Expr,
+    Field,
+    Index,
     Integer,
     Invariant,
     Pointer,
@@ -63,6 +66,28 @@ def value_of(expression: Expr, scope: Scope) -> Value:
     if isinstance(value, Poly):
         return value
     return _parameter(expression, scope) or value
+
+
+def declared_extents(
+    base: Base, steps: tuple[Index | Field | At | Member, ...], scope: Scope
+) -> tuple[Poly | None, ...]:
+    """The declared sizes of the dimensions that a path goes through, as far as they are known and fixed;
+    the steps are those of the source or, where it names another pointer, evaluated ones."""
+    found: list[Poly | None] = []
+    of_type: Type | None = base.variable.type if base.name == base.variable.name and not base.fresh else None
+    for number, step in enumerate(steps):
+        if isinstance(step, (Field, Member)):
+            of_type = step.type if isinstance(step, Field) else None
+            continue
+        extent = of_type.extent if isinstance(of_type, Array) else None
+        size = value_of(extent, scope) if extent is not None else None
+        fixed = isinstance(size, Poly) and size.symbols.isdisjoint(scope.dimensions)
+        if number > 0 and isinstance(steps[number - 1], (Field, Member)) and size in (ZERO, ONE):
+            # An old spelling of a last member that has as many elements as were allocated.
+            fixed = False
+        found.append(size if isinstance(size, Poly) and fixed else None)
+        of_type = element_of(of_type)
+    return tuple(found)
 
 
 def condition_of(expression: Expr, scope: Scope) -> tuple[Condition, Opaque | None]:

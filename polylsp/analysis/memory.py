@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -75,7 +75,13 @@ def to_scop(
         frozenset(parameters.derived),
         parameters.products,
         inherited,
+        _types_allow(parameters, {n for a in accesses for n in a.relation.get_var_names(isl.dim_type.param)}),
     )
+
+
+def _types_allow(parameters: Parameters, names: set[str | None]) -> isl.Set:
+    """The values of parameters that their types can hold."""
+    return set_of((), AllOf(tuple(_ranges({n for n in names if n}, parameters))), parameters).params()
 
 
 def _limits(region: Region, parameters: Parameters) -> isl.Set:
@@ -92,7 +98,7 @@ def _limits(region: Region, parameters: Parameters) -> isl.Set:
         if isinstance(of_type, Integer) and not of_type.signed and (parameters.wrapping or tied):
             conditions += [Compare(">=", symbol), Compare(">=", -symbol + ((1 << of_type.bits) - 1))]
         if tie is not None and tied:
-            conditions += _ranges(tie[0], parameters)
+            conditions += _ranges(tie[0].symbols, parameters)
             value, size = tie[0], 1 << tie[1]
             low, shift = (-(size >> 1), -size) if tie[2] else (0, size)
             inside = AllOf((Compare(">=", value - low), Compare(">=", -value + (low + size - 1))))
@@ -104,10 +110,10 @@ def _limits(region: Region, parameters: Parameters) -> isl.Set:
         return isl.Set("{ : }")
 
 
-def _ranges(value: Poly, parameters: Parameters) -> list[Condition]:
-    """That the parameters in a value hold what their types can hold."""
+def _ranges(names: Iterable[str], parameters: Parameters) -> list[Condition]:
+    """That parameters hold what their types can hold."""
     found: list[Condition] = []
-    for name in sorted(value.symbols):
+    for name in sorted(names):
         of_type = parameters.types.get(name)
         if isinstance(of_type, Integer):
             symbol, half = Poly.atom(Symbol(name)), 1 << (of_type.bits - 1)
@@ -396,13 +402,20 @@ def _led_by_pointer(base: Base) -> bool:
 
 
 def _outside(
-    raw: RawStatement, access: RawAccess, domain: isl.Set, parameters: Parameters
+    raw: RawStatement, access: RawAccess, relation: isl.Map, plan: _Plan, parameters: Parameters
 ) -> Callable[[bool], isl.Set] | None:
     """Finds the parameter values at which an access leaves the declared dimensions; the outermost one of
     a parameter is only a hint, and counts if asked for."""
     names = _names(raw)
+    subscripts: list[Poly | Opaque] = list(access.path.subscripts)
+    if access.region is not None:
+        # What a call adds to the subscripts is in the relation alone.
+        if any(layout is None or len(layout.strides) > 1 for layout in plan.layouts):
+            return None
+        names = tuple(f"o{k}" for k in range(relation.dim(isl.dim_type.out)))
+        subscripts = [Poly.atom(Symbol(n)) for n in names[plan.memory.scoped :]]
     by_dimension: list[list[Condition]] = []
-    for subscript, extent in zip(access.path.subscripts, access.extents, strict=False):
+    for subscript, extent in zip(subscripts, access.extents, strict=False):
         known = isinstance(subscript, Poly) and extent is not None and is_affine(subscript, frozenset(names))
         below = [Compare(">=", -subscript - 1), Compare(">=", subscript - extent)] if known else []  # type: ignore[operator]
         by_dimension.append(list(below))
@@ -410,10 +423,11 @@ def _outside(
         return None
 
     def find(hints: bool) -> isl.Set:
-        skipped = 1 if access.variable.storage == "parameter" and not hints else 0
+        skipped = 1 if access.path.base.variable.storage == "parameter" and not hints else 0
         conditions = tuple(c for own in by_dimension[skipped:] for c in own)
-        beyond = set_of(names, AnyOf(conditions), parameters).set_tuple_name(domain.get_tuple_name())
-        return domain.intersect(beyond).params()
+        beyond = set_of(names, AnyOf(conditions), parameters)
+        where = relation.domain() if access.region is None else relation.range()
+        return where.intersect(beyond.set_tuple_name(where.get_tuple_name())).params()
 
     return find
 
@@ -480,7 +494,7 @@ def _access(
         access.text,
         access.update,
         indirect,
-        _outside(raw, access, where, parameters),
+        _outside(raw, access, relation, plan, parameters),
         *_row(raw, access),
     )
 

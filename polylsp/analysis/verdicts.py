@@ -12,7 +12,9 @@ from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.private import covered_in_iteration, last_iteration_writes_all
 from polylsp.analysis.scalars import LoopScalars
+from polylsp.analysis.spelling import spell
 from polylsp.analysis.witness import dependence, value_based, witness
+from polylsp.model.program import Array
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Access, Memory
 from polylsp.model.verdict import Assumption, Parallel, Reduction, Sequential, Unknown, Verdict
@@ -27,6 +29,8 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
         return Unknown(scalars.obstacle)
     found = _Findings()
     for memory in conflicts.written_in(ordinal):
+        if memory.variable.name in scalars.known and not memory.shape:
+            continue
         _classify(conflicts, memory, ordinal, scalars, found)
     if found.obstacles:
         return _obstructed(conflicts, ordinal, found.obstacles, scalars)
@@ -41,13 +45,14 @@ class _Findings:
     lastprivate: list[str] = field(default_factory=list)
     reductions: list[Reduction] = field(default_factory=list)
     obstacles: list[Conflict] = field(default_factory=list)
+    sizes: list[Assumption] = field(default_factory=list)
 
 
 def _classify(
     conflicts: Conflicts, memory: Memory, ordinal: int, scalars: LoopScalars, found: _Findings
 ) -> None:
-    carried = _possible(conflicts, list(conflicts.carried(memory, ordinal)))
-    if not carried:
+    carried = list(conflicts.carried(memory, ordinal))
+    if not carried or not (carried := _possible(carried, conflicts.defined())):
         return
     name = memory.variable.source_name
     update = carried[0].source.update
@@ -61,15 +66,23 @@ def _classify(
         if last_iteration_writes_all(conflicts, memory, ordinal):
             found.lastprivate.append(name)
             return
-    found.obstacles += carried
+    obstacles = _possible(carried, conflicts.defined(hints=True))
+    found.obstacles += obstacles
+    for conflict in carried:
+        if conflict not in obstacles:
+            found.sizes += [_declared_size(m) for m in conflicts.beyond_hints(conflict.relation.params())]
 
 
-def _possible(conflicts: Conflicts, carried: list[Conflict]) -> list[Conflict]:
-    """The conflicts that there are in executions in which no access leaves its array."""
-    if not carried:
-        return []
-    defined = conflicts.defined()
-    return [c for c in carried if not c.relation.intersect_params(defined).is_empty()]
+def _possible(carried: list[Conflict], values: isl.Set) -> list[Conflict]:
+    """The conflicts that there are at some of these values of parameters."""
+    return [c for c in carried if not c.relation.intersect_params(values).is_empty()]
+
+
+def _declared_size(memory: Memory) -> Assumption:
+    of_type, name = memory.variable.type, memory.variable.source_name
+    extent = spell(of_type.extent) if isinstance(of_type, Array) and of_type.extent is not None else ""
+    text = f"the first subscript of `{name}` stays below the declared `{extent}`"
+    return Assumption("in-bounds", (name, extent), text)
 
 
 def _may_be_private(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
@@ -94,7 +107,7 @@ def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _
     last = {*found.lastprivate, *scalars.lastprivate} - reductions.keys()
     private = {*found.private, *scalars.private} - last - reductions.keys()
     return Parallel(
-        assumptions(conflicts, ordinal, private | last),
+        (*assumptions(conflicts, ordinal, private | last), *dict.fromkeys(found.sizes)),
         tuple(sorted(private)),
         tuple(sorted(last)),
         tuple(reductions.values()),
@@ -164,7 +177,7 @@ def _proven(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> Conf
     for conflict in certain:
         if conflict.kind == "flow":
             passed = value_based(conflicts, conflict, ordinal)
-            if not passed.is_empty():
+            if not passed.intersect_params(conflicts.defined(hints=True)).is_empty():
                 return Conflict(conflict.source, conflict.sink, passed, True)
     others = [c for c in certain if c.kind != "flow"]
     return next((c for c in others if c.kind == "anti"), others[0] if others else None)
