@@ -270,7 +270,7 @@ def _iterations(
     except NotAffineError:
         frame.obstacles.append(_non_affine(loop))
         return scope.active, True, None
-    _check_wrap(domain, directed, loop, scope, counter, frame)
+    _check_wrap(domain, known, loop, scope, counter, frame)
     guarded = bool(frame.obstacles) or counter.variable is None
     if counter.variable is None and not frame.obstacles:
         frame.obstacles.append(_non_affine(loop))
@@ -339,7 +339,7 @@ def _bound_code(loop: Loop) -> RejectionCode:
 
 def _directed(condition: Condition, scope: Scope, counter: _Counter, frame: Frame) -> Condition:
     """`!=` tests of the counter as the `<` or `>` that they amount to: a signed counter that missed
-    its bound would overflow, which C rules out; an unsigned one is assumed not to."""
+    its bound would overflow, which C rules out; an unsigned one may wrap around before it gets there."""
     if isinstance(condition, AllOf):
         return AllOf(tuple(_directed(p, scope, counter, frame) for p in condition.parts))
     if not isinstance(condition, Compare) or condition.operator != "!=" or counter.variable is None:
@@ -349,13 +349,45 @@ def _directed(condition: Condition, scope: Scope, counter: _Counter, frame: Fram
     if abs(coefficient) != 1 or frame.dimension in rest.symbols:
         return condition
     bound = rest * -coefficient
+    if _unsigned(counter.variable):
+        around = _once_around(bound, scope, counter, frame)
+        if around is not None:
+            return around
+        _assume_reached(bound, scope, counter, frame)
     dimension = Poly.atom(Symbol(frame.dimension))
-    up = counter.step > 0
-    reached = Compare(">=", bound - counter.start if up else counter.start - bound)
-    if _unsigned(counter.variable) and not (scope.always(reached) and abs(counter.step) == 1):
-        name = counter.variable.source_name
-        scope.assume(Assumption("no-wrap", (name,), f"`{name}` reaches its bound without wrapping around"))
-    return Compare(">=", bound - dimension - 1 if up else dimension - bound - 1)
+    return Compare(">=", bound - dimension - 1 if counter.step > 0 else dimension - bound - 1)
+
+
+def _once_around(bound: Poly, scope: Scope, counter: _Counter, frame: Frame) -> Condition | None:
+    """The test of an unsigned counter that ends by wrapping onto the bound: `i != -1` counting down from
+    any value, `i != 0` counting up. The values that it takes until then are those of its type."""
+    assert counter.variable is not None and isinstance(counter.variable.type, Integer)
+    size = 1 << counter.variable.type.bits
+    if bound.as_constant != (0 if counter.step > 0 else size - 1) or abs(counter.step) != 1 or counter.early:
+        return None
+    scope.parameters.wrapping = True
+    dimension = Poly.atom(Symbol(frame.dimension))
+    within = Compare(">=", -dimension + (size - 1) if counter.step > 0 else dimension)
+    if frame.loop.post_test:
+        return within
+    return AllOf((within, Compare("!=", counter.start - bound)))
+
+
+def _assume_reached(bound: Poly, scope: Scope, counter: _Counter, frame: Frame) -> None:
+    """Assume that an unsigned counter gets to its bound without wrapping around, if it can at all."""
+    assert counter.variable is not None
+    name = counter.variable.source_name
+    first = counter.start + (counter.step if frame.loop.post_test else 0)
+    way = (bound - first) * (1 if counter.step > 0 else -1)
+    size = abs(counter.step)
+    reached = AllOf((Compare(">=", way), Compare("==", way - floor_div(way, size) * size)))
+    if scope.always(reached):
+        return
+    scope.assume(Assumption("no-wrap", (name,), f"`{name}` reaches its bound without wrapping around"))
+    if scope.where(reached).is_empty():
+        text = f"`{name}` wraps around before it reaches its bound"
+        advice = f"test `{name}` with `<` or `>`"
+        frame.obstacles.append(Rejection("infinite-loop", frame.loop.header, text, advice))
 
 
 def _closed(scope: Scope, condition: Condition, counter: _Counter, frame: Frame, post_test: bool) -> isl.Set:
@@ -401,7 +433,7 @@ def _check_wrap(
     if variable is None or not isinstance(variable.type, Integer):
         return
     if counter.step > 0:
-        _check_top(domain, loop, scope, counter, frame, variable)
+        _check_top(domain, condition, scope, counter, frame)
         return
     if variable.type.signed:
         return
@@ -418,26 +450,28 @@ def _check_wrap(
         text = f"`{name}` is unsigned and never gets below 0, so this loop does not end"
         advice = f"make `{name}` signed, or write `for ({name} = n; {name}-- > 0; )`"
         frame.obstacles.append(Rejection("infinite-loop", loop.header, text, advice))
-    else:
+    elif not any(a.kind == "no-wrap" and a.subjects == (name,) for a in frame.assumptions):
         scope.assume(Assumption("no-wrap", (name,), f"`{name}` does not wrap around below 0"))
 
 
-def _check_top(
-    domain: isl.Set, loop: Loop, scope: Scope, counter: _Counter, frame: Frame, variable: Variable
-) -> None:
+def _check_top(domain: isl.Set, condition: Condition, scope: Scope, counter: _Counter, frame: Frame) -> None:
     """A counter of a narrow type that is stepped beyond it starts again below: if that happens whatever
-    the parameters, the loop does not end."""
-    of_type = variable.type
-    assert isinstance(of_type, Integer)
+    the parameters, and the loop then goes on, it does not end."""
+    assert counter.variable is not None and isinstance(counter.variable.type, Integer)
+    of_type = counter.variable.type
     if of_type.signed and of_type.bits >= 32:
         return
     top = (1 << (of_type.bits - of_type.signed)) - 1
-    beyond = Compare(">=", Poly.atom(Symbol(frame.dimension)) + counter.step - (top + 1))
-    over = domain.intersect(scope.set_of(AllOf((beyond, *_type_limits(beyond, scope)))))
+    following = Poly.atom(Symbol(frame.dimension)) + counter.step
+    beyond = Compare(">=", following - (top + 1))
+    wrapped_on = substitute_condition(condition, {frame.dimension: following - (1 << of_type.bits)})
+    goes_on = AllOf((beyond, wrapped_on))
+    over = domain.intersect(scope.set_of(AllOf((goes_on, *_type_limits(goes_on, scope)))))
     if not over.is_empty() and domain.params().is_subset(over.params()):
-        name = variable.source_name
+        name = counter.variable.source_name
         text = f"`{name}` cannot hold more than {top}, so this loop does not end"
-        frame.obstacles.append(Rejection("infinite-loop", loop.header, text, f"give `{name}` a wider type"))
+        advice = f"give `{name}` a wider type"
+        frame.obstacles.append(Rejection("infinite-loop", frame.loop.header, text, advice))
 
 
 def _type_limits(condition: Condition, scope: Scope) -> list[Condition]:
