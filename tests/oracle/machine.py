@@ -171,8 +171,11 @@ class Machine:
 
     def _contents(self, name: str, type: Type) -> Callable[[Key], Value]:
         inputs, arithmetic = self.inputs, self.arithmetic
+        given = {key: value for array, key, value in inputs.contents if array == name}
 
         def background(key: Key) -> Value:
+            if key in given:
+                return given[key]
             draw = random.Random(f"{inputs.seed} {name} {key}").getrandbits(40)
             if type == "double":
                 return arithmetic.initial(draw)
