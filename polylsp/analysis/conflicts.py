@@ -80,7 +80,7 @@ class Conflicts:
         """The parameter values at which no access leaves its array, as C demands; with `hints`, of
         parameters' outermost dimensions neither (unless that is never so)."""
         if hints not in self._defined:
-            result = self.scop.representable
+            result = self.scop.defined
             for access in self._sized():
                 result = result.subtract(access.outside(hints))  # type: ignore[misc]
             impossible = hints and result.is_empty()

@@ -4,17 +4,19 @@ for which iterations the loop goes on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from polylsp.analysis.effects import subexpressions, walk
 from polylsp.analysis.evaluate import condition_of, value_of
+from polylsp.analysis.exits import exit_condition
 from polylsp.analysis.induction import Step, own_jumps, steps
 from polylsp.analysis.scope import Frame, Scope
 from polylsp.analysis.state import At, Environment, Opaque, PointerValue, Value
 from polylsp.analysis.value import (
+    FALSE,
     TRUE,
     ZERO,
     AllOf,
@@ -31,7 +33,19 @@ from polylsp.analysis.value import (
     substitute_condition,
 )
 from polylsp.analysis.written import with_operator
-from polylsp.model.program import Assign, Binary, Integer, Jump, Loop, Pointer, Read, Site, Variable
+from polylsp.model.program import (
+    Assign,
+    Binary,
+    Block,
+    If,
+    Integer,
+    Jump,
+    Loop,
+    Pointer,
+    Read,
+    Site,
+    Variable,
+)
 from polylsp.model.rejection import Rejection, RejectionCode
 from polylsp.model.verdict import Assumption
 
@@ -163,7 +177,7 @@ def _counter(
     loop: Loop, scope: Scope, changed: Mapping[str, Variable], amounts: Mapping[str, tuple[Poly, Poly]]
 ) -> _Counter:
     named = [v for v in changed.values() if v.source_name == loop.iterator]
-    for variable in (*named, *_in_condition(loop, changed)):
+    for variable in (*named, *_in_conditions(loop, changed)):
         step, early = amounts.get(variable.name, (ZERO, ZERO))
         start = scope.environment.get(variable.name)
         constant, advance = step.as_constant, early.as_constant
@@ -176,13 +190,13 @@ def _counter(
     return _Counter(None, ZERO, 1, 0)
 
 
-def _in_condition(loop: Loop, changed: Mapping[str, Variable]) -> list[Variable]:
-    if loop.condition is None:
-        return []
-    nodes = subexpressions(loop.condition)
+def _in_conditions(loop: Loop, changed: Mapping[str, Variable]) -> list[Variable]:
+    tests = [s.condition for s in walk(loop.body) if isinstance(s, If) and any(own_jumps(Block((s,))))]
+    tests = tests if loop.condition is None else [loop.condition, *tests]
     return [
         n.place.variable
-        for n in nodes
+        for test in tests
+        for n in subexpressions(test)
         if isinstance(n, Read) and not n.place.steps and n.place.variable.name in changed
     ]
 
@@ -258,15 +272,14 @@ def _iterations(
     loop: Loop, scope: Scope, counter: _Counter, frame: Frame
 ) -> tuple[isl.Set, bool, Poly | None]:
     """The domain of the body, whether it is only an upper bound, and the counter's final value."""
-    exits = _early_exit(loop)
-    if exits is not None:
-        frame.obstacles.append(exits)
+    leaves = FALSE if _early_exit(loop) is None else exit_condition(loop, scope)
     known, obstacle = _condition(loop, scope, counter)
     if obstacle is not None:
         frame.obstacles.append(obstacle)
-    directed = _directed(known, scope, counter, frame)
     try:
+        directed = _directed(known, scope, counter, frame)
         domain = _closed(scope, directed, counter, frame, loop.post_test)
+        domain = _left(domain, leaves, loop, scope, counter, frame)
     except NotAffineError:
         frame.obstacles.append(_non_affine(loop))
         return scope.active, True, None
@@ -274,9 +287,8 @@ def _iterations(
     guarded = bool(frame.obstacles) or counter.variable is None
     if counter.variable is None and not frame.obstacles:
         frame.obstacles.append(_non_affine(loop))
-    final = (
-        None if guarded or loop.post_test or counter.early else _final_value(directed, scope, counter, frame)
-    )
+    odd = guarded or loop.post_test or counter.early or leaves != FALSE
+    final = None if odd else _final_value(directed, scope, counter, frame)
     return domain, guarded, final
 
 
@@ -312,14 +324,17 @@ def _prologue_step(loop: Loop, scope: Scope, counter: _Counter) -> int:
 
 
 def _early_exit(loop: Loop) -> Rejection | None:
-    jumps = [j for j in own_jumps(loop.body) if j.kind == "break"]
-    jumps += [s for s in walk(loop.body) if isinstance(s, Jump) and s.kind == "return"]
+    jumps = [*(j for j in own_jumps(loop.body) if j.kind == "break"), *_returns(loop)]
     if not jumps:
         return None
     word = jumps[0].kind
     text = f"`{word}` may end this loop early, so later iterations depend on earlier ones"
     advice = f"run all iterations and test the condition of the `{word}` afterwards"
     return Rejection("data-dependent-exit", jumps[0].site, text, advice)
+
+
+def _returns(loop: Loop) -> Iterator[Jump]:
+    return (s for s in walk(loop.body) if isinstance(s, Jump) and s.kind == "return")
 
 
 def _endless(loop: Loop) -> Rejection | None:
@@ -354,6 +369,8 @@ def _directed(condition: Condition, scope: Scope, counter: _Counter, frame: Fram
         if around is not None:
             return around
         _assume_reached(bound, scope, counter, frame)
+    else:
+        _note_overflow(bound, scope, counter, frame)
     dimension = Poly.atom(Symbol(frame.dimension))
     return Compare(">=", bound - dimension - 1 if counter.step > 0 else dimension - bound - 1)
 
@@ -377,9 +394,7 @@ def _assume_reached(bound: Poly, scope: Scope, counter: _Counter, frame: Frame) 
     """Assume that an unsigned counter gets to its bound without wrapping around, if it can at all."""
     assert counter.variable is not None
     name = counter.variable.source_name
-    first = counter.start + (counter.step if frame.loop.post_test else 0)
-    way = (bound - first) * (1 if counter.step > 0 else -1)
-    size = abs(counter.step)
+    way, size = _way(bound, counter, frame), abs(counter.step)
     reached = AllOf((Compare(">=", way), Compare("==", way - floor_div(way, size) * size)))
     if scope.always(reached):
         return
@@ -388,6 +403,22 @@ def _assume_reached(bound: Poly, scope: Scope, counter: _Counter, frame: Frame) 
         text = f"`{name}` wraps around before it reaches its bound"
         advice = f"test `{name}` with `<` or `>`"
         frame.obstacles.append(Rejection("infinite-loop", frame.loop.header, text, advice))
+
+
+def _note_overflow(bound: Poly, scope: Scope, counter: _Counter, frame: Frame) -> None:
+    """A signed counter that begins beyond its bound overflows, so there are no such executions. Raises
+    NotAffineError."""
+    of_type = counter.variable.type if counter.variable is not None else None
+    wide = isinstance(of_type, Integer) and of_type.bits >= 32
+    if wide and abs(counter.step) == 1 and not scope.guards and _early_exit(frame.loop) is None:
+        beyond = scope.where(Compare(">=", -_way(bound, counter, frame) - 1))
+        frame.undefined = beyond.params()
+
+
+def _way(bound: Poly, counter: _Counter, frame: Frame) -> Poly:
+    """How far the bound is from the value that is tested first."""
+    first = counter.start + (counter.step if frame.loop.post_test else 0)
+    return bound - first if counter.step > 0 else first - bound
 
 
 def _closed(scope: Scope, condition: Condition, counter: _Counter, frame: Frame, post_test: bool) -> isl.Set:
@@ -399,14 +430,31 @@ def _closed(scope: Scope, condition: Condition, counter: _Counter, frame: Frame,
     if post_test:
         first = Compare("==", Poly.atom(Symbol(frame.dimension)) - counter.start)
         stop = stop.subtract(scope.where(first))
-    last = len(scope.frames) - 1
-    space = scope.active.get_space()
-    later = isl.Map.universe(space.map_from_set())
+    return scope.active.subtract(stop.union(_later(stop, counter))).coalesce()
+
+
+def _left(
+    domain: isl.Set, leaves: Condition | None, loop: Loop, scope: Scope, counter: _Counter, frame: Frame
+) -> isl.Set:
+    """The iterations up to the first that leaves the loop by `break` or `return`. Raises NotAffineError."""
+    exits = _early_exit(loop)
+    if leaves is None or (exits is not None and any(_returns(loop))):
+        frame.obstacles += [exits] if exits is not None else []
+        return domain
+    if leaves == FALSE:
+        return domain
+    scope.active = domain
+    return domain.subtract(_later(scope.where(leaves), counter)).coalesce()
+
+
+def _later(iterations: isl.Set, counter: _Counter) -> isl.Set:
+    """What comes after some of the iterations in the same run of the loop."""
+    last = iterations.dim(isl.dim_type.set) - 1
+    later = isl.Map.universe(iterations.get_space().map_from_set())
     for k in range(last):
         later = later.equate(isl.dim_type.in_, k, isl.dim_type.out, k)
-    order = later.order_le if counter.step > 0 else later.order_ge
-    later = order(isl.dim_type.in_, last, isl.dim_type.out, last)
-    return scope.active.subtract(stop.apply(later)).coalesce()
+    order = later.order_lt if counter.step > 0 else later.order_gt
+    return iterations.apply(order(isl.dim_type.in_, last, isl.dim_type.out, last))
 
 
 def _monotone(condition: Condition, dimension: str, step: int) -> bool:

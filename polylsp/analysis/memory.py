@@ -75,13 +75,17 @@ def to_scop(
         frozenset(parameters.derived),
         parameters.products,
         inherited,
-        _types_allow(parameters, {n for a in accesses for n in a.relation.get_var_names(isl.dim_type.param)}),
+        _defined(region, parameters, accesses),
     )
 
 
-def _types_allow(parameters: Parameters, names: set[str | None]) -> isl.Set:
-    """The values of parameters that their types can hold."""
-    return set_of((), AllOf(tuple(_ranges({n for n in names if n}, parameters))), parameters).params()
+def _defined(region: Region, parameters: Parameters, accesses: list[Access]) -> isl.Set:
+    """The values of parameters that their types can hold, and at which no counter overflows."""
+    names = {n for a in accesses for n in a.relation.get_var_names(isl.dim_type.param) if n}
+    result = set_of((), AllOf(tuple(_ranges(names, parameters))), parameters).params()
+    for frame in region.frames.values():
+        result = result if frame.undefined is None else result.subtract(frame.undefined)
+    return result
 
 
 def _limits(region: Region, parameters: Parameters) -> isl.Set:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import expressions, subexpressions, walk
-from polylsp.analysis.induction import additive, reads_only, steps
+from polylsp.analysis.induction import additive, own_jumps, reads_only, steps
 from polylsp.analysis.liveness import Live, exposed_in
 from polylsp.analysis.spelling import spell
-from polylsp.model.program import Assign, Block, Declare, If, Integer, Loop, Pointer, Read, Variable
+from polylsp.model.program import Assign, Block, Declare, If, Integer, Jump, Loop, Pointer, Read, Variable
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Scop
 from polylsp.model.verdict import Induction
@@ -68,9 +68,9 @@ def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
         if shown == loop.iterator and parts:
             last |= {shown} if live else set()
             continue
-        if parts and isinstance(variable.type, Integer) and not _used(loop, variable) and live:
+        if parts and isinstance(variable.type, Integer) and not _used(loop, variable):
             counters.append(shown)
-        elif parts and (_used(loop, variable) or live):
+        elif parts:
             step = " + ".join(("-" if p.sign < 0 else "") + spell(p.amount) for p in parts)
             inductions.append(Induction(shown, step))
             (last if live else private).add(shown)
@@ -125,6 +125,8 @@ def _used(loop: Loop, variable: Variable) -> bool:
 def _surely_assigned(block: Block, variable: Variable) -> bool:
     """Whether each run of the block assigns the variable."""
     for statement in _unconditional(block):
+        if isinstance(statement, Jump):
+            return False
         if (
             isinstance(statement, Assign)
             and statement.target.variable == variable
@@ -147,3 +149,4 @@ def _unconditional(block: Block) -> Iterator[object]:
             continue
         else:
             yield statement
+            yield from own_jumps(Block((statement,)))

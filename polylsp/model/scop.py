@@ -119,8 +119,8 @@ class ScopStatement:
 class Scop:
     """A nest. `loops` by ordinal, in source order; `parameters` maps isl names to spellings; of these
     `derived` stand for values that the function computed before, and `products` for products of others.
-    `inherited` are assumptions of loops around the nest; `representable`: the values of parameters that
-    their types can hold."""
+    `inherited` are assumptions of loops around the nest; `defined`: the values of parameters that their
+    types can hold, and at which no counter overflows."""
 
     context: isl.Set
     loops: dict[int, ScopLoop]
@@ -131,4 +131,4 @@ class Scop:
     derived: frozenset[str] = frozenset()
     products: dict[str, tuple[str, ...]] = field(default_factory=dict)
     inherited: tuple[Assumption, ...] = ()
-    representable: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
+    defined: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))

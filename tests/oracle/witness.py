@@ -52,10 +52,13 @@ def _witness(
         except Undefined:
             continue
         texts.append(_refuted(program, out, machines[-1], key, w))
+    if not machines:
+        # Something elsewhere in the program is not defined at these values: nothing can be seen.
+        return
     if _entered(program, key, w):
         text = None if None in texts else _never(out, [*runs, *machines], key, w.dependence)
     elif all(text == OVERWRITTEN for text in texts):
-        text = texts[0] if texts else None
+        text = texts[0]
     else:
         text = next((text for text in texts if text not in (None, OVERWRITTEN)), None)
     if text:
