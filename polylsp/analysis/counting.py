@@ -17,6 +17,7 @@ from polylsp.analysis.scope import Frame, Scope
 from polylsp.analysis.state import At, Environment, Opaque, PointerValue, Value
 from polylsp.analysis.value import (
     FALSE,
+    ONE,
     TRUE,
     ZERO,
     AllOf,
@@ -93,13 +94,13 @@ def enter_loop(loop: Loop, scope: Scope, declared: Mapping[str, int]) -> Entered
     progress = _progress(counter, dimension)
     scope.active = scope.active.add_dims(isl.dim_type.set, 1)
     scope.active = scope.where(progress)
-    domain, guarded, exit_value = _iterations(loop, scope, counter, frame)
+    domain, guarded, rounds_done = _iterations(loop, scope, counter, frame)
     scope.environment = head
     scope.active = domain
     frame.domain = domain
 
     def leave(after: Scope) -> None:
-        after.environment = _after(outside, changed, amounts, counter, exit_value, after, loop.site)
+        after.environment = _after(outside, changed, amounts, rounds_done, after, loop)
 
     return Entered(frame, domain, guarded, leave)
 
@@ -271,7 +272,7 @@ def _unsigned(variable: Variable | None) -> bool:
 def _iterations(
     loop: Loop, scope: Scope, counter: _Counter, frame: Frame
 ) -> tuple[isl.Set, bool, Poly | None]:
-    """The domain of the body, whether it is only an upper bound, and the counter's final value."""
+    """The domain of the body, whether it is only an upper bound, and how often the body runs."""
     leaves = FALSE if _early_exit(loop) is None else exit_condition(loop, scope)
     known, obstacle = _condition(loop, scope, counter)
     if obstacle is not None:
@@ -287,9 +288,9 @@ def _iterations(
     guarded = bool(frame.obstacles) or counter.variable is None
     if counter.variable is None and not frame.obstacles:
         frame.obstacles.append(_non_affine(loop))
-    odd = guarded or loop.post_test or counter.early or leaves != FALSE
-    final = None if odd else _final_value(directed, scope, counter, frame)
-    return domain, guarded, final
+    assumed = any(a.kind == "no-wrap" for a in frame.assumptions)
+    exact = not guarded and not assumed and leaves == FALSE
+    return domain, guarded, _rounds(directed, loop, counter, frame) if exact else None
 
 
 def _condition(loop: Loop, scope: Scope, counter: _Counter) -> tuple[Condition, Rejection | None]:
@@ -534,52 +535,62 @@ def _type_limits(condition: Condition, scope: Scope) -> list[Condition]:
 # --- After the loop ----------------------------------------------------------------------
 
 
-def _final_value(condition: Condition, scope: Scope, counter: _Counter, frame: Frame) -> Poly | None:
-    """What the counter holds after `for (i = a; i < b; i++)`, in terms of what is around it."""
+def _rounds(condition: Condition, loop: Loop, counter: _Counter, frame: Frame) -> Poly | None:
+    """How often the body runs, in terms of what is around the loop."""
     parts = condition.parts if isinstance(condition, AllOf) else (condition,)
-    if len(parts) != 1 or not isinstance(parts[0], Compare) or abs(counter.step) != 1:
+    last: Poly | None = None
+    for part in parts:
+        bound = _bound(part, counter, frame)
+        if bound is None:
+            return None
+        last = bound if last is None else extremum("min" if counter.step > 0 else "max", last, bound)
+    if last is None:
         return None
-    value = parts[0].value
-    if parts[0].operator != ">=" or value.coefficient(frame.dimension) != -counter.step:
+    way = last - counter.start if counter.step > 0 else counter.start - last
+    return extremum("max", ONE if loop.post_test else ZERO, floor_div(way, abs(counter.step)) + 1)
+
+
+def _bound(part: Condition, counter: _Counter, frame: Frame) -> Poly | None:
+    """The last value that a test lets through: `n - 1` for `i < n`."""
+    if not isinstance(part, Compare) or part.operator != ">=":
         return None
-    rest = value + Poly.atom(Symbol(frame.dimension)) * counter.step
-    if frame.dimension in rest.symbols:
+    sign = 1 if counter.step > 0 else -1
+    if part.value.coefficient(frame.dimension) != -sign:
         return None
-    if counter.step > 0:
-        return extremum("max", counter.start, rest + 1)
-    return extremum("min", counter.start, -rest - 1)
+    rest = part.value + Poly.atom(Symbol(frame.dimension)) * sign
+    return None if frame.dimension in rest.symbols else rest * sign
 
 
 def _after(
     outside: Environment,
     changed: Mapping[str, Variable],
     amounts: Mapping[str, tuple[Poly, Poly]],
-    counter: _Counter,
-    final: Poly | None,
+    rounds: Poly | None,
     scope: Scope,
-    site: Site,
+    loop: Loop,
 ) -> Environment:
+    """What variables hold after the loop; a test before the body runs once more than the body."""
     result = dict(outside)
+    count = None if rounds is None else _simplified(rounds, scope)
     for name, variable in changed.items():
         start = outside.get(name)
-        if counter.variable is not None and name == counter.variable.name and final is not None:
-            result[name] = _with_index(start or ZERO, _simplified(final, counter, scope))
-        elif final is not None and name in amounts and (index := _index(start)) is not None:
-            rounds = (_simplified(final, counter, scope) - counter.start) * counter.step
-            result[name] = _with_index(start or ZERO, index + amounts[name][0] * rounds)
+        index = _index(start)
+        if count is not None and name in amounts and index is not None:
+            total, early = amounts[name]
+            result[name] = _with_index(
+                start or ZERO, index + total * count + (ZERO if loop.post_test else early)
+            )
         elif scope.frames or not isinstance(variable.type, Integer):
-            result[name] = _varies(variable, len(scope.frames), site)
+            result[name] = _varies(variable, len(scope.frames), loop.site)
         else:
-            key = ("after", name, site)
+            key = ("after", name, loop.site)
             result[name] = scope.parameters.computed(key, variable.source_name, variable.type, f"{name}_end")
     return result
 
 
-def _simplified(final: Poly, counter: _Counter, scope: Scope) -> Poly:
-    """The bound itself, where the loop surely gets there."""
-    atom = final.terms[0][0][0] if len(final.terms) == 1 and final.terms[0][0] else None
-    if isinstance(atom, Extremum) and atom.left == counter.start:
-        gap = atom.right - atom.left if atom.kind == "max" else atom.left - atom.right
-        if scope.always(Compare(">=", gap)):
-            return atom.right
-    return final
+def _simplified(rounds: Poly, scope: Scope) -> Poly:
+    """The count that follows from the bound, where the loop surely gets there."""
+    atom = rounds.terms[0][0][0] if len(rounds.terms) == 1 and rounds.terms[0][0] else None
+    if isinstance(atom, Extremum) and atom.kind == "max" and scope.always(Compare(">=", atom.right - atom.left)):
+        return atom.right
+    return rounds

@@ -359,9 +359,7 @@ def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
     if constant is not None:
         return Poly.constant(constant % size)
     if not is_affine(value, frozenset(scope.dimensions)):
-        if of_type.bits < 64:
-            scope.assume(_fits(expression, of_type))
-        return value
+        return _assumed_to_fit(value, expression, of_type, scope)
     if value.symbols.isdisjoint(scope.dimensions) and isinstance(expression, Cast):
         return value if scope.never_negative(value) else _converted(value, expression, scope)
     value = _unwrapped_above(value, expression, of_type, scope)
@@ -381,6 +379,14 @@ def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Sco
         return choice(Compare(">=", value - size), value - size, value)
     if _always_too_large(value, size, scope):
         return value - floor_div(value, size) * size
+    return _assumed_to_fit(value, expression, of_type, scope)
+
+
+def _assumed_to_fit(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
+    """`value` itself, on the assumption that it fits; where no loop is there to carry that, a value of
+    which nothing is known."""
+    if of_type.bits < 64 and not scope.frames:
+        return scope.parameters.computed(("wrapped", value, of_type), spell(expression), of_type)
     if of_type.bits < 64:
         scope.assume(_fits(expression, of_type))
     return value
