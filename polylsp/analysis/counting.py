@@ -23,7 +23,6 @@ from polylsp.analysis.value import (
     AllOf,
     Compare,
     Condition,
-    Extremum,
     NotAffineError,
     Poly,
     Symbol,
@@ -271,7 +270,7 @@ def _unsigned(variable: Variable | None) -> bool:
 
 def _iterations(
     loop: Loop, scope: Scope, counter: _Counter, frame: Frame
-) -> tuple[isl.Set, bool, Poly | None]:
+) -> tuple[isl.Set, bool, tuple[Poly, Poly] | None]:
     """The domain of the body, whether it is only an upper bound, and how often the body runs."""
     leaves = FALSE if _early_exit(loop) is None else exit_condition(loop, scope)
     known, obstacle = _condition(loop, scope, counter)
@@ -535,8 +534,9 @@ def _type_limits(condition: Condition, scope: Scope) -> list[Condition]:
 # --- After the loop ----------------------------------------------------------------------
 
 
-def _rounds(condition: Condition, loop: Loop, counter: _Counter, frame: Frame) -> Poly | None:
-    """How often the body runs, in terms of what is around the loop."""
+def _rounds(condition: Condition, loop: Loop, counter: _Counter, frame: Frame) -> tuple[Poly, Poly] | None:
+    """How often the body runs at least, and how often by its bound, in terms of what is around the loop:
+    the larger of the two counts."""
     parts = condition.parts if isinstance(condition, AllOf) else (condition,)
     last: Poly | None = None
     for part in parts:
@@ -547,7 +547,7 @@ def _rounds(condition: Condition, loop: Loop, counter: _Counter, frame: Frame) -
     if last is None:
         return None
     way = last - counter.start if counter.step > 0 else counter.start - last
-    return extremum("max", ONE if loop.post_test else ZERO, floor_div(way, abs(counter.step)) + 1)
+    return ONE if loop.post_test else ZERO, floor_div(way, abs(counter.step)) + 1
 
 
 def _bound(part: Condition, counter: _Counter, frame: Frame) -> Poly | None:
@@ -565,13 +565,16 @@ def _after(
     outside: Environment,
     changed: Mapping[str, Variable],
     amounts: Mapping[str, tuple[Poly, Poly]],
-    rounds: Poly | None,
+    rounds: tuple[Poly, Poly] | None,
     scope: Scope,
     loop: Loop,
 ) -> Environment:
     """What variables hold after the loop; a test before the body runs once more than the body."""
     result = dict(outside)
-    count = None if rounds is None else _simplified(rounds, scope)
+    count: Poly | None = None
+    if rounds is not None:
+        least, most = rounds
+        count = most if scope.always(Compare(">=", most - least)) else extremum("max", least, most)
     for name, variable in changed.items():
         start = outside.get(name)
         index = _index(start)
@@ -586,11 +589,3 @@ def _after(
             key = ("after", name, loop.site)
             result[name] = scope.parameters.computed(key, variable.source_name, variable.type, f"{name}_end")
     return result
-
-
-def _simplified(rounds: Poly, scope: Scope) -> Poly:
-    """The count that follows from the bound, where the loop surely gets there."""
-    atom = rounds.terms[0][0][0] if len(rounds.terms) == 1 and rounds.terms[0][0] else None
-    if isinstance(atom, Extremum) and atom.kind == "max" and scope.always(Compare(">=", atom.right - atom.left)):
-        return atom.right
-    return rounds

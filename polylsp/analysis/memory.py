@@ -23,6 +23,7 @@ from polylsp.analysis.value import (
     Notation,
     Poly,
     Symbol,
+    floor_div,
     is_affine,
     negate,
 )
@@ -74,15 +75,18 @@ def to_scop(
         site,
         frozenset(parameters.derived),
         parameters.products,
+        frozenset(parameters.ties),
         inherited,
-        _defined(region, parameters, accesses),
+        _defined(region, parameters),
     )
 
 
-def _defined(region: Region, parameters: Parameters, accesses: list[Access]) -> isl.Set:
-    """The values of parameters that their types can hold, and at which no counter overflows."""
-    names = {n for a in accesses for n in a.relation.get_var_names(isl.dim_type.param) if n}
-    result = set_of((), AllOf(tuple(_ranges(names, parameters))), parameters).params()
+def _defined(region: Region, parameters: Parameters) -> isl.Set:
+    """The values of parameters that their types can hold, at which no counter overflows, and conversions
+    are those of the values converted."""
+    used = _used_parameters(region)
+    used |= {n for s in region.statements for a in s.accesses for e in a.extents if e for n in e.symbols}
+    result = _set_of_parameters([*_ranges(used, parameters), *_ties(used, parameters)], parameters)
     for frame in region.frames.values():
         result = result if frame.undefined is None else result.subtract(frame.undefined)
     return result
@@ -91,23 +95,36 @@ def _defined(region: Region, parameters: Parameters, accesses: list[Access]) -> 
 def _limits(region: Region, parameters: Parameters) -> isl.Set:
     """What the types of unsigned parameters say of their values, where that matters: where arithmetic may
     wrap around, and where a signed value is used both as it is and converted."""
+    used = _used_parameters(region)
+    tied = {n for n in used if n in parameters.ties and not parameters.ties[n][0].symbols.isdisjoint(used)}
+    types = {n: t for n in used if isinstance(t := parameters.types.get(n), Integer)}
+    natural = {n for n, t in types.items() if not t.signed and (parameters.wrapping or n in tied)}
+    return _set_of_parameters([*_ranges(natural, parameters), *_ties(used, parameters)], parameters)
+
+
+def _used_parameters(region: Region) -> set[str]:
     used = {name for s in region.statements for name in s.domain.get_var_names(isl.dim_type.param) if name}
-    used |= {name for s in region.statements for a in s.accesses for name in _symbols_of(a)}
+    return used | {name for s in region.statements for a in s.accesses for name in _symbols_of(a)}
+
+
+def _ties(used: set[str], parameters: Parameters) -> list[Condition]:
+    """What parameters are that are conversions of values that are used too."""
     conditions: list[Condition] = []
-    for name in sorted(used):
-        of_type = parameters.types.get(name)
-        symbol = Poly.atom(Symbol(name))
-        tie = parameters.ties.get(name)
-        tied = tie is not None and not tie[0].symbols.isdisjoint(used)
-        if isinstance(of_type, Integer) and not of_type.signed and (parameters.wrapping or tied):
-            conditions += [Compare(">=", symbol), Compare(">=", -symbol + ((1 << of_type.bits) - 1))]
-        if tie is not None and tied:
-            conditions += _ranges(tie[0].symbols, parameters)
-            value, size = tie[0], 1 << tie[1]
-            low, shift = (-(size >> 1), -size) if tie[2] else (0, size)
-            inside = AllOf((Compare(">=", value - low), Compare(">=", -value + (low + size - 1))))
-            beyond = AllOf((negate(inside), Compare("==", symbol - value - shift)))
-            conditions.append(AnyOf((AllOf((inside, Compare("==", symbol - value))), beyond)))
+    for name in sorted(used & parameters.ties.keys()):
+        value, bits, signed = parameters.ties[name]
+        if value.symbols.isdisjoint(used):
+            continue
+        symbol, size = Poly.atom(Symbol(name)), 1 << bits
+        low = -(size >> 1) if signed else 0
+        inside = AllOf((Compare(">=", value - low), Compare(">=", -value + (low + size - 1))))
+        difference = symbol - value
+        beyond = AllOf((negate(inside), Compare("==", difference - floor_div(difference, size) * size)))
+        conditions += [*_ranges({name}, parameters), *_ranges(value.symbols, parameters)]
+        conditions.append(AnyOf((AllOf((inside, Compare("==", symbol - value))), beyond)))
+    return conditions
+
+
+def _set_of_parameters(conditions: list[Condition], parameters: Parameters) -> isl.Set:
     try:
         return set_of((), AllOf(tuple(conditions)), parameters).params()
     except NotAffineError:

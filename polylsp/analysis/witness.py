@@ -40,6 +40,7 @@ def witness(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> Witness |
         return None
     point = _smallest(consistent)
     parameters = _coordinates(point, isl.dim_type.param)
+    parameters.sort(key=lambda p: p[0] in conflicts.scop.converted)
     shown = {conflicts.scop.parameters.get(n, n): v for n, v in reversed(parameters)}
     values = [
         point.get_coordinate_val(isl.dim_type.set, k).to_python()
