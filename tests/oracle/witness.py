@@ -56,7 +56,7 @@ def _witness(
         # Something elsewhere in the program is not defined at these values: nothing can be seen.
         return
     if _entered(program, key, w):
-        text = None if None in texts else _never(out, [*runs, *machines], key, w.dependence)
+        text = None if None in texts or _unreachable(program, w) else _never(out, [*runs, *machines], key, w.dependence)
     elif all(text == OVERWRITTEN for text in texts):
         text = texts[0]
     else:
@@ -113,11 +113,20 @@ def solved(program: Program, spelled: tuple[tuple[str, int], ...]) -> tuple[tupl
     return None
 
 
+def _unreachable(program: Program, w: WitnessClaim) -> bool:
+    """Whether the loop is meant as it is entered with values in memory that no input can give."""
+    read = [expression(text, _constant_arrays(program)) for text, _ in w.parameters]
+    return any(isinstance(e, Name) and not e.name.isidentifier() for e in read)
+
+
+def _constant_arrays(program: Program) -> list[str]:
+    return [p.name for p in program.kernel.parameters if p.constant]
+
+
 def _stated_contents(program: Program, stated: dict[str, int]) -> Iterator[tuple[str, Key, int]]:
     """The array elements whose values a witness names, as `idx[i + 1]` with the value of `i`."""
-    arrays = [p.name for p in program.kernel.parameters if p.constant]
     for text, value in stated.items():
-        match expression(text, arrays):
+        match expression(text, _constant_arrays(program)):
             case Unary(operator="*", operand=Section(array=array)):
                 yield array, (0,), value
             case Element(array=array, subscripts=(subscript,)):
