@@ -339,9 +339,12 @@ def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
     source = operand.type
     if source.bits < to.bits or (source.bits == to.bits and source.signed):
         return value
-    if value.symbols.isdisjoint(scope.dimensions) and not value.as_constant:
+    constant, half = value.as_constant, 1 << (to.bits - 1)
+    if constant is not None:
+        return Poly.constant((constant + half) % (2 * half) - half)
+    if value.symbols.isdisjoint(scope.dimensions):
         return _converted(value, expression, scope)
-    limit = Compare(">=", Poly.constant((1 << (to.bits - 1)) - 1) - value)
+    limit = Compare(">=", -value + (half - 1))
     if not scope.always(limit) and source.bits > to.bits:
         scope.assume(_fits(expression, to))
     return value
