@@ -13,6 +13,9 @@ import islpy as isl
 from polylsp.model.scop import Access, Memory, Scop, ScopStatement
 from polylsp.model.verdict import DependenceKind
 
+# From so many accesses of one memory on, each is first held against all others at once.
+_FEW = 8
+
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
@@ -65,10 +68,29 @@ class Conflicts:
         """The statement that an access belongs to."""
         return self.scop.statements[access.statement]
 
+    def meet(self, sources: list[Access], sinks: list[Access], ordinal: int) -> bool:
+        """Whether some of the sources conflict with some of the sinks (all of one memory) in a later
+        iteration of a loop, in executions in which no access leaves its array; found for all at once."""
+        writes = [a for a in sinks if a.kind == "write"]
+        for kind, against in (("write", sinks), ("read", writes)):
+            chosen = [a for a in sources if a.kind == kind]
+            if not chosen or not against:
+                continue
+            depth = self.statement(chosen[0]).loops.index(ordinal)
+            first, second = (_united([_of_loop(a, depth) for a in own]) for own in (chosen, against))
+            pairs = same_iteration(first.apply_range(second.reverse()), depth)
+            pairs = earlier(pairs, depth, self.scop.loops[ordinal].direction)
+            if not pairs.is_empty() and not pairs.intersect_params(self.defined()).is_empty():
+                return True
+        return False
+
     def carried(self, memory: Memory, ordinal: int) -> Iterator[Conflict]:
         """The conflicts on one memory that a loop carries."""
         accesses = self.accesses(memory, ordinal)
-        for source in accesses:
+        many = len(accesses) > _FEW
+        for source in accesses if not many or self.meet(accesses, accesses, ordinal) else ():
+            if many and not self.meet([source], accesses, ordinal):
+                continue
             for sink in accesses:
                 if source.kind == "read" and sink.kind == "read":
                     continue
@@ -117,6 +139,23 @@ class Conflicts:
         earlier iteration of that loop than the second."""
         depth = self.statement(source).loops.index(ordinal)
         return earlier(same_iteration(pairs, depth), depth, self.scop.loops[ordinal].direction)
+
+
+def _of_loop(access: Access, depth: int) -> isl.Map:
+    """`{ [iterators down to the loop] -> A[x] }`: what an iteration of the loop accesses."""
+    relation = access.relation.project_out(
+        isl.dim_type.in_, depth + 1, access.relation.dim(isl.dim_type.in_) - depth - 1
+    )
+    return relation.reset_tuple_id(isl.dim_type.in_) if relation.has_tuple_id(isl.dim_type.in_) else relation
+
+
+def _united(relations: list[isl.Map]) -> isl.Map:
+    """The union, with pieces that fit together made one on the way: neighbours first."""
+    while len(relations) > 1:
+        odd = relations[len(relations) // 2 * 2 :]
+        pairs = zip(relations[::2], relations[1::2], strict=False)
+        relations = [a.union(b).coalesce() for a, b in pairs] + odd
+    return relations[0]
 
 
 def same_iteration(pairs: isl.Map, depth: int) -> isl.Map:

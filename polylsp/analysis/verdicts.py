@@ -5,6 +5,7 @@ reassociated, and on what all this rests.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 
 import islpy as isl
 
@@ -17,7 +18,18 @@ from polylsp.analysis.witness import dependence, value_based, witness
 from polylsp.model.program import Array
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Access, Memory
-from polylsp.model.verdict import Assumption, Parallel, Reduction, Sequential, Unknown, Verdict
+from polylsp.model.verdict import (
+    Assumption,
+    Parallel,
+    Reduction,
+    ReductionOperator,
+    Sequential,
+    Unknown,
+    Verdict,
+)
+
+# Of more conflicts on one memory than these the rest is not looked at: they are all reasons for the same.
+_MOST = 120
 
 
 def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict:
@@ -51,12 +63,12 @@ class _Findings:
 def _classify(
     conflicts: Conflicts, memory: Memory, ordinal: int, scalars: LoopScalars, found: _Findings
 ) -> None:
-    carried = list(conflicts.carried(memory, ordinal))
-    if not carried or not (carried := _possible(carried, conflicts.defined())):
+    accesses = conflicts.accesses(memory, ordinal)
+    if not conflicts.meet(accesses, accesses, ordinal):
         return
     name = memory.variable.source_name
-    update = carried[0].source.update
-    if update is not None and all(c.source.update == c.sink.update == update for c in carried):
+    update = _reassociable(conflicts, accesses, ordinal)
+    if update is not None:
         found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
         return
     if _may_be_private(conflicts, memory, ordinal) and covered_in_iteration(conflicts, memory, ordinal):
@@ -66,11 +78,22 @@ def _classify(
         if last_iteration_writes_all(conflicts, memory, ordinal):
             found.lastprivate.append(name)
             return
+    carried = _possible(list(islice(conflicts.carried(memory, ordinal), _MOST)), conflicts.defined())
     obstacles = _possible(carried, conflicts.defined(hints=True))
     found.obstacles += obstacles
     for conflict in carried:
         if conflict not in obstacles:
             found.sizes += [_declared_size(m) for m in conflicts.beyond_hints(conflict.relation.params())]
+
+
+def _reassociable(conflicts: Conflicts, accesses: list[Access], ordinal: int) -> ReductionOperator | None:
+    """The operator of updates among which all conflicts are, if they are all updates of one kind."""
+    updates: set[ReductionOperator] = {a.update for a in accesses if a.update is not None}
+    for update in sorted(updates):
+        others = [a for a in accesses if a.update != update]
+        if not conflicts.meet(others, accesses, ordinal) and not conflicts.meet(accesses, others, ordinal):
+            return update
+    return None
 
 
 def _possible(carried: list[Conflict], values: isl.Set) -> list[Conflict]:
@@ -149,9 +172,7 @@ def _rows_differ(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
 def _obstructed(
     conflicts: Conflicts, ordinal: int, obstacles: list[Conflict], scalars: LoopScalars
 ) -> Verdict:
-    proven = _proven(
-        conflicts, [c for c in obstacles if c.certain and _rests_on_inputs(conflicts, c)], ordinal
-    )
+    proven = _proven(conflicts, [c for c in obstacles if c.certain], ordinal)
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
     if shown is not None:
@@ -175,12 +196,12 @@ def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:
 def _proven(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> Conflict | None:
     """The most telling sure conflict: a value that is passed on, before a mere reuse of memory."""
     for conflict in certain:
-        if conflict.kind == "flow":
+        if conflict.kind == "flow" and _rests_on_inputs(conflicts, conflict):
             passed = value_based(conflicts, conflict, ordinal)
             if not passed.intersect_params(conflicts.defined(hints=True)).is_empty():
                 return Conflict(conflict.source, conflict.sink, passed, True)
-    others = [c for c in certain if c.kind != "flow"]
-    return next((c for c in others if c.kind == "anti"), others[0] if others else None)
+    reuses = sorted((c for c in certain if c.kind != "flow"), key=lambda c: c.kind != "anti")
+    return next((c for c in reuses if _rests_on_inputs(conflicts, c)), None)
 
 
 def _most_telling(obstacles: list[Conflict]) -> list[Conflict]:

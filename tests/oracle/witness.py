@@ -56,7 +56,11 @@ def _witness(
         # Something elsewhere in the program is not defined at these values: nothing can be seen.
         return
     if _entered(program, key, w):
-        text = None if None in texts or _unreachable(program, w) else _never(out, [*runs, *machines], key, w.dependence)
+        text = (
+            None
+            if None in texts or _unreachable(program, w)
+            else _never(out, [*runs, *machines], key, w.dependence)
+        )
     elif all(text == OVERWRITTEN for text in texts):
         text = texts[0]
     else:
