@@ -15,6 +15,10 @@ LoopKey = tuple[str, int]
 Key = tuple[int, ...]
 
 
+class TooLong(Undefined):
+    """A run that takes more steps than are allowed."""
+
+
 class Mismatch(Exception):
     """A run in another order does something that the run in source order does not."""
 
@@ -144,7 +148,7 @@ class Machine:
         """Count a step; a run that is too long is given up."""
         self.limit -= 1
         if self.limit < 0:
-            raise Undefined("too many steps")
+            raise TooLong("too many steps")
 
     def fit(self, value: int, type: Type) -> int:
         """The result of an integer operator in its type."""

@@ -9,7 +9,7 @@ from .claims import AccessClaim, Claim, DependenceClaim, WitnessClaim
 from .dependences import belongs, carrier, flows, pairs
 from .extents import evaluated, extents, inside
 from .interpreter import Runner
-from .machine import Event, Key, LoopKey, Machine
+from .machine import Event, Key, LoopKey, Machine, TooLong
 from .nests import Element, For, Inputs, Loop, Name, Node, Program, Section, Unary, While, children, walk
 from .printing import Layout
 from .reading import expression
@@ -49,6 +49,9 @@ def _witness(
             machines.append(
                 runner.run(Inputs(values, seed, distinct=seed == 1, contents=contents), limit=20_000)
             )
+        except TooLong:
+            # As good as never shorter with other contents.
+            break
         except Undefined:
             continue
         texts.append(_refuted(program, out, machines[-1], key, w))
