@@ -344,9 +344,13 @@ def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
         return Poly.constant((constant + half) % (2 * half) - half)
     if value.symbols.isdisjoint(scope.dimensions):
         return _converted(value, expression, scope)
-    limit = Compare(">=", -value + (half - 1))
-    if not scope.always(limit) and source.bits > to.bits:
-        scope.assume(_fits(expression, to))
+    below = Compare(">=", -value + (half - 1))
+    inside = AllOf((below, Compare(">=", value + half))) if source.signed else below
+    if scope.always(inside):
+        return value
+    if source.bits == to.bits and _always_too_large(value, half, scope):
+        return choice(below, value, value - 2 * half)
+    scope.assume(_fits(expression, to))
     return value
 
 

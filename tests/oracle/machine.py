@@ -117,7 +117,7 @@ class Machine:
     occurrences: int = 0
     observable: list[Slot] = field(default_factory=list)
     outside_rows: set[str] = field(default_factory=set)
-    wrapped_unsigned: bool = False
+    wrapped: bool = False
     result: Value = None
 
     def slot(self, name: str, type: Type, filled: bool = False) -> Slot:
@@ -154,7 +154,7 @@ class Machine:
         """The result of an integer operator in its type."""
         if type == "unsigned":
             if not 0 <= value < 1 << 32:
-                self.wrapped_unsigned = True
+                self.wrapped = True
             return value & 0xFFFFFFFF
         if fits(value, type):
             return value
@@ -169,8 +169,8 @@ class Machine:
             return self.arithmetic.convert(value)
         if source == "double":
             raise Undefined("a floating-point value becomes an integer")
-        if target == "unsigned" and not 0 <= value < 1 << 32:
-            self.wrapped_unsigned = True
+        if not (0 <= value < 1 << 32 if target == "unsigned" else fits(value, target)):
+            self.wrapped = True
         return wrapped(value, target)
 
     def _contents(self, name: str, type: Type) -> Callable[[Key], Value]:
