@@ -11,7 +11,7 @@ import islpy as isl
 
 from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflict, Conflicts
-from polylsp.analysis.private import covered_in_iteration, last_iteration_writes_all
+from polylsp.analysis.private import last_iteration_writes_all, may_have_copy
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.spelling import spell
 from polylsp.analysis.witness import dependence, value_based, witness
@@ -71,7 +71,7 @@ def _classify(
     if update is not None:
         found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
         return
-    if _may_be_private(conflicts, memory, ordinal) and covered_in_iteration(conflicts, memory, ordinal):
+    if may_have_copy(conflicts, memory, ordinal):
         if not scalars.live(memory.variable.name):
             found.private.append(name)
             return
@@ -106,21 +106,6 @@ def _declared_size(memory: Memory) -> Assumption:
     extent = spell(of_type.extent) if isinstance(of_type, Array) and of_type.extent is not None else ""
     text = f"the first subscript of `{name}` stays below the declared `{extent}`"
     return Assumption("in-bounds", (name, extent), text)
-
-
-def _may_be_private(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether the memory is a variable that a directive can give a copy to: not what a pointer leads
-    to, and not one member of a structure whose other members are needed from before."""
-    if memory.pointer is not None or memory.fresh or memory.follows_pointers:
-        return False
-    if memory.path == memory.variable.source_name:
-        return True
-    siblings = {
-        a.memory.name: a.memory
-        for a in conflicts.scop.accesses
-        if a.memory.variable.name == memory.variable.name and ordinal in conflicts.statement(a).loops
-    }
-    return all(covered_in_iteration(conflicts, m, ordinal) for m in siblings.values() if m is not memory)
 
 
 def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _Findings) -> Parallel:
