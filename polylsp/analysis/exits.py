@@ -4,7 +4,9 @@ on fixed values only.
 
 from __future__ import annotations
 
-from polylsp.analysis.effects import effects
+from collections.abc import Iterator
+
+from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.evaluate import condition_of, value_of
 from polylsp.analysis.induction import own_jumps
 from polylsp.analysis.scope import Scope
@@ -16,6 +18,22 @@ from polylsp.model.rejection import Rejection
 
 Ways = tuple[Condition, Condition]
 """When a statement leaves the loop, and when what follows it in the iteration is reached."""
+
+
+def early_exit(loop: Loop) -> Rejection | None:
+    """The first jump that leaves a loop, and why it is in the way unless it is known when it is taken."""
+    jumps = [*(j for j in own_jumps(loop.body) if j.kind == "break"), *returns_in(loop)]
+    if not jumps:
+        return None
+    word = jumps[0].kind
+    text = f"`{word}` may end this loop early, so later iterations depend on earlier ones"
+    advice = f"run all iterations and test the condition of the `{word}` afterwards"
+    return Rejection("data-dependent-exit", jumps[0].site, text, advice)
+
+
+def returns_in(loop: Loop) -> Iterator[Jump]:
+    """Every `return` in the loop, also in loops inside it."""
+    return (s for s in walk(loop.body) if isinstance(s, Jump) and s.kind == "return")
 
 
 def exit_condition(loop: Loop, scope: Scope) -> Condition | None:
