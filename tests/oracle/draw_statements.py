@@ -84,7 +84,15 @@ class Statements(Expressions):
             forms += [Assign(target, value, op) for op in "&|^"]
             test = Binary(self.pick("<>"), value, Number(1))
             forms += [Assign(target, Binary("&&", target, test)), Assign(target, Binary("||", target, test))]
-        body = [self.pick(forms)]
+        form = self.pick(forms)
+        if (
+            isinstance(form, Assign)
+            and isinstance(form.value, Binary)
+            and form.value.operator in ("&&", "||")
+        ):
+            # What stands on the right is read only if the left does not decide.
+            self.feature("conditional update")
+        body = [form]
         if self.chance(15):
             body.append(Assign(self.element(), target))
         return body
