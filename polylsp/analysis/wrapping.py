@@ -27,11 +27,17 @@ from polylsp.model.verdict import Assumption
 
 
 def directed_test(condition: Condition, scope: Scope, counter: Counter, frame: Frame) -> Condition:
-    """`!=` tests of the counter as the `<` or `>` that they amount to: a signed counter that missed
-    its bound would overflow, which C rules out; an unsigned one may wrap around before it gets there."""
-    if isinstance(condition, AllOf):
-        return AllOf(tuple(directed_test(p, scope, counter, frame) for p in condition.parts))
-    if not isinstance(condition, Compare) or condition.operator != "!=" or counter.variable is None:
+    """A `!=` test of the counter as the `<` or `>` that it amounts to: a signed counter that missed its
+    bound would overflow, which C rules out; an unsigned one may wrap around before it gets there. Where
+    there is another way out of the loop, it may end beyond the bound, and the test stays as it is."""
+    if isinstance(condition, AllOf) and len(condition.parts) == 1:
+        return directed_test(condition.parts[0], scope, counter, frame)
+    if (
+        early_exit(frame.loop) is not None
+        or not isinstance(condition, Compare)
+        or condition.operator != "!="
+        or counter.variable is None
+    ):
         return condition
     coefficient = condition.value.coefficient(frame.dimension)
     rest = condition.value - Poly.atom(Symbol(frame.dimension)) * coefficient
