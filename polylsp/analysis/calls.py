@@ -8,7 +8,7 @@ from dataclasses import replace
 import islpy as isl
 
 from polylsp.analysis.effects import Effects
-from polylsp.analysis.evaluate import value_of
+from polylsp.analysis.evaluate import declared_extents, value_of
 from polylsp.analysis.paths import Path, is_scalar_storage, resolve_pointer
 from polylsp.analysis.raw import CallRegion, RawAccess, Region
 from polylsp.analysis.scope import Scope
@@ -74,9 +74,11 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
             spell(call.arguments[access.parameter]) if access.parameter >= 0 else access.variable.source_name
         )
         site = call.arguments[access.parameter].site if access.parameter >= 0 else call.site
-        found.append(
-            RawAccess(path, access.kind, site, access.type, path.base.variable, text, exact, None, elements)
+        made = RawAccess(
+            path, access.kind, site, access.type, path.base.variable, text, exact, None, elements
         )
+        made.extents = declared_extents(path.base, path.steps, scope)
+        found.append(made)
     return found
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polylsp.analysis.effects import effects, subexpressions, walk
-from polylsp.analysis.induction import additive, stripped
+from polylsp.analysis.induction import additive, own_jumps, stripped
 from polylsp.model.program import (
     Assign,
     Binary,
@@ -40,6 +40,8 @@ def _with_what_stands_before(block: Block) -> Iterator[tuple[Loop, Sequence[Stat
 def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
     if loop.kind != "for" or loop.prologue.statements:
         return "it is not a `for` loop with a counter"
+    if any(jump.kind == "break" for jump in own_jumps(loop.body)):
+        return "`break` leaves it early"
     counter = _counter(loop)
     if counter is None:
         return "its condition does not compare a counter with a bound"

@@ -13,6 +13,9 @@ import islpy as isl
 from polylsp.model.scop import Access, Memory, Scop, ScopStatement
 from polylsp.model.verdict import DependenceKind
 
+# Where there are more pairs of accesses than these, it is first asked of all at once whether any conflict.
+_FEW = 400
+
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
@@ -40,6 +43,8 @@ class Conflicts:
     _same: dict[tuple[int, int], isl.Map] = field(default_factory=dict)
     _by_memory: dict[str, list[Access]] = field(default_factory=dict)
     _defined: dict[bool, isl.Set] = field(default_factory=dict)
+    _unions: dict[tuple[int, ...], isl.Map] = field(default_factory=dict)
+    _between: dict[tuple[int, int, int], isl.Map | None] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         groups: dict[str, list[Access]] = defaultdict(list)
@@ -65,27 +70,86 @@ class Conflicts:
         """The statement that an access belongs to."""
         return self.scop.statements[access.statement]
 
+    def meet(self, sources: list[Access], sinks: list[Access], ordinal: int) -> bool:
+        """Whether some of the sources conflict with some of the sinks (all of one memory) in a later
+        iteration of a loop, in executions in which no access leaves its array."""
+        if len(sources) * len(sinks) > _FEW:
+            return any(self._possible(pairs) for pairs in self._all_at_once(sources, sinks, ordinal))
+        found = (self.between(a, b, ordinal) for a in sources for b in sinks if "write" in (a.kind, b.kind))
+        return any(pairs is not None and self._possible(pairs) for pairs in found)
+
+    def _possible(self, pairs: isl.Map) -> bool:
+        return not pairs.is_empty() and not pairs.intersect_params(self.defined()).is_empty()
+
+    def _all_at_once(self, sources: list[Access], sinks: list[Access], ordinal: int) -> Iterator[isl.Map]:
+        """The iterations of a loop, and later ones, in which sources and sinks conflict."""
+        writes = [a for a in sinks if a.kind == "write"]
+        for kind, against in (("write", sinks), ("read", writes)):
+            chosen = [a for a in sources if a.kind == kind]
+            if chosen and against:
+                depth = self.statement(chosen[0]).loops.index(ordinal)
+                first, second = (self._united(own, depth) for own in (chosen, against))
+                pairs = same_iteration(first.apply_range(second.reverse()), depth)
+                yield earlier(pairs, depth, self.scop.loops[ordinal].direction)
+
+    def _united(self, accesses: list[Access], depth: int) -> isl.Map:
+        """What the iterations of a loop at this depth access: pieces that fit together are made one on
+        the way, neighbours first."""
+        key = (depth, *map(id, accesses))
+        if key not in self._unions:
+            parts = [_of_loop(a, depth) for a in accesses]
+            while len(parts) > 1:
+                odd = parts[len(parts) // 2 * 2 :]
+                parts = [a.union(b).coalesce() for a, b in zip(parts[::2], parts[1::2], strict=False)] + odd
+            self._unions[key] = parts[0]
+        return self._unions[key]
+
+    def between(self, source: Access, sink: Access, ordinal: int) -> isl.Map | None:
+        """The pairs of instances in which the two conflict, the sink in a later iteration of a loop."""
+        key = (id(source), id(sink), ordinal)
+        if key not in self._between:
+            pairs = self.order(self.same_element(source, sink), source, sink, ordinal)
+            self._between[key] = None if pairs.is_empty() else pairs
+        return self._between[key]
+
     def carried(self, memory: Memory, ordinal: int) -> Iterator[Conflict]:
         """The conflicts on one memory that a loop carries."""
         accesses = self.accesses(memory, ordinal)
-        for source in accesses:
+        many = len(accesses) ** 2 > _FEW
+        for source in accesses if not many or self.meet(accesses, accesses, ordinal) else ():
+            if many and not any(self._possible(p) for p in self._all_at_once([source], accesses, ordinal)):
+                continue
             for sink in accesses:
                 if source.kind == "read" and sink.kind == "read":
                     continue
-                relation = self.order(self.same_element(source, sink), source, sink, ordinal)
-                if not relation.is_empty():
+                relation = self.between(source, sink, ordinal)
+                if relation is not None:
                     yield Conflict(source, sink, relation, self.certain(source) and self.certain(sink))
 
     def defined(self, hints: bool = False) -> isl.Set:
         """The parameter values at which no access leaves its array, as C demands; with `hints`, of
-        parameters' outermost dimensions neither."""
+        parameters' outermost dimensions neither (unless that is never so)."""
         if hints not in self._defined:
-            result = isl.Set("{ : }")
-            for access in self.scop.accesses:
-                if access.outside is not None and self.certain(access):
-                    result = result.subtract(access.outside(hints))
-            self._defined[hints] = result.coalesce()
+            result = self.scop.defined
+            for access in self._sized():
+                result = result.subtract(access.outside(hints))  # type: ignore[misc]
+            impossible = hints and result.is_empty()
+            self._defined[hints] = self.defined() if impossible else result.coalesce()
         return self._defined[hints]
+
+    def beyond_hints(self, values: isl.Set) -> list[Memory]:
+        """The parameters of the function of which an access goes beyond the outermost declared dimension,
+        and only that, at some of these parameter values."""
+        found = {
+            a.memory.name: a.memory
+            for a in self._sized()
+            if not values.intersect(a.outside(True)).subtract(a.outside(False)).is_empty()  # type: ignore[misc]
+        }
+        return list(found.values())
+
+    def _sized(self) -> list[Access]:
+        """The accesses that surely happen, to arrays of declared size."""
+        return [a for a in self.scop.accesses if a.outside is not None and self.certain(a)]
 
     def certain(self, access: Access) -> bool:
         """Whether the access surely happens, at exactly the element stated."""
@@ -103,6 +167,14 @@ class Conflicts:
         earlier iteration of that loop than the second."""
         depth = self.statement(source).loops.index(ordinal)
         return earlier(same_iteration(pairs, depth), depth, self.scop.loops[ordinal].direction)
+
+
+def _of_loop(access: Access, depth: int) -> isl.Map:
+    """`{ [iterators down to the loop] -> A[x] }`: what an iteration of the loop accesses."""
+    relation = access.relation.project_out(
+        isl.dim_type.in_, depth + 1, access.relation.dim(isl.dim_type.in_) - depth - 1
+    )
+    return relation.reset_tuple_id(isl.dim_type.in_) if relation.has_tuple_id(isl.dim_type.in_) else relation
 
 
 def same_iteration(pairs: isl.Map, depth: int) -> isl.Map:

@@ -12,10 +12,25 @@ from polylsp.model.scop import Scop
 def flow(scop: Scop) -> isl.UnionMap:
     """From each write to the reads that get its value, or may get it."""
     reads, sure, maybe = _accesses(scop)
+    order = dates(scop)
     information = isl.UnionAccessInfo.from_sink(reads)
     information = information.set_must_source(sure).set_may_source(maybe)
-    found = information.set_schedule_map(dates(scop)).compute_flow()
-    return found.get_may_dependence().coalesce()
+    try:
+        return information.set_schedule_map(order).compute_flow().get_may_dependence().coalesce()
+    except isl.Error:
+        # isl's analysis refuses some iteration domains with strides; relations alone can say it too.
+        before = order.lex_lt_union_map(order)
+        writes = sure.union(maybe)
+        overwritten = _meet(writes, sure, before).apply_range(_meet(sure, reads, before))
+        left = _meet(writes, reads, before).subtract(overwritten)
+        return left.apply_domain(writes.domain_map()).apply_range(reads.domain_map()).coalesce()
+
+
+def _meet(sources: isl.UnionMap, sinks: isl.UnionMap, before: isl.UnionMap) -> isl.UnionMap:
+    """`{ [source -> element] -> [sink -> element] }` of the accesses of which the first runs before."""
+    same = sources.range_map().apply_range(sinks.range_map().reverse())
+    ordered = sources.domain_map().apply_range(before).apply_range(sinks.domain_map().reverse())
+    return same.intersect(ordered)
 
 
 def false_dependences(scop: Scop) -> isl.UnionMap:

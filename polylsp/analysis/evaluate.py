@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 
-import islpy as isl
-
+from polylsp.analysis.conversions import always_too_large, converted, that_it_fits, wrapped
 from polylsp.analysis.effects import subexpressions
 from polylsp.analysis.paths import invariant_place, no_overlap, resolve_pointer
-from polylsp.analysis.scope import Scope, may_touch
+from polylsp.analysis.scope import Scope, element_of, may_touch
 from polylsp.analysis.spelling import spell
-from polylsp.analysis.state import At, Opaque, PointerValue, Value
+from polylsp.analysis.state import At, Base, Member, Opaque, PointerValue, Value
 from polylsp.analysis.value import (
     FALSE,
     ONE,
@@ -26,28 +25,28 @@ from polylsp.analysis.value import (
     choice,
     extremum,
     floor_div,
-    is_affine,
     negate,
 )
 from polylsp.model.program import (
     AddressOf,
+    Array,
     Binary,
     Call,
     Cast,
     Constant,
     Expr,
+    Field,
+    Index,
     Integer,
     Invariant,
     Pointer,
     Read,
     Select,
-    Site,
     Type,
     Unary,
     Variable,
 )
 from polylsp.model.rejection import Rejection
-from polylsp.model.verdict import Assumption
 
 
 def value_of(expression: Expr, scope: Scope) -> Value:
@@ -63,6 +62,28 @@ def value_of(expression: Expr, scope: Scope) -> Value:
     if isinstance(value, Poly):
         return value
     return _parameter(expression, scope) or value
+
+
+def declared_extents(
+    base: Base, steps: tuple[Index | Field | At | Member, ...], scope: Scope
+) -> tuple[Poly | None, ...]:
+    """The declared sizes of the dimensions that a path goes through, as far as they are known and fixed;
+    the steps are those of the source or, where it names another pointer, evaluated ones."""
+    found: list[Poly | None] = []
+    of_type: Type | None = base.variable.type if base.name == base.variable.name and not base.fresh else None
+    for number, step in enumerate(steps):
+        if isinstance(step, (Field, Member)):
+            of_type = step.type if isinstance(step, Field) else None
+            continue
+        extent = of_type.extent if isinstance(of_type, Array) else None
+        size = value_of(extent, scope) if extent is not None else None
+        fixed = isinstance(size, Poly) and size.symbols.isdisjoint(scope.dimensions)
+        if number > 0 and isinstance(steps[number - 1], (Field, Member)) and size in (ZERO, ONE):
+            # An old spelling of a last member that has as many elements as were allocated.
+            fixed = False
+        found.append(size if isinstance(size, Poly) and fixed else None)
+        of_type = element_of(of_type)
+    return tuple(found)
 
 
 def condition_of(expression: Expr, scope: Scope) -> tuple[Condition, Opaque | None]:
@@ -314,104 +335,19 @@ def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
     source = operand.type
     if source.bits < to.bits or (source.bits == to.bits and source.signed):
         return value
-    if value.symbols.isdisjoint(scope.dimensions) and not value.as_constant:
-        return _converted(value, expression, scope)
-    limit = Compare(">=", Poly.constant((1 << (to.bits - 1)) - 1) - value)
-    if not scope.always(limit) and source.bits > to.bits:
-        scope.assume(_fits(expression, to))
-    return value
-
-
-def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
-    """`value` as its type holds it: unsigned arithmetic is modulo a power of two. Values below
-    zero are wrapped exactly; that none is too large is assumed where it can't be shown."""
-    of_type = expression.type
-    assert isinstance(of_type, Integer)
-    if of_type.signed:
-        return value
-    size = 1 << of_type.bits
-    constant = value.as_constant
+    constant, half = value.as_constant, 1 << (to.bits - 1)
     if constant is not None:
-        return Poly.constant(constant % size)
-    if not is_affine(value, frozenset(scope.dimensions)):
-        if of_type.bits < 64:
-            scope.assume(_fits(expression, of_type))
+        return Poly.constant((constant + half) % (2 * half) - half)
+    if value.symbols.isdisjoint(scope.dimensions):
+        return converted(value, expression, scope)
+    below = Compare(">=", -value + (half - 1))
+    inside = AllOf((below, Compare(">=", value + half))) if source.signed else below
+    if scope.always(inside):
         return value
-    if value.symbols.isdisjoint(scope.dimensions) and isinstance(expression, Cast):
-        return value if scope.never_negative(value) else _converted(value, expression, scope)
-    value = _unwrapped_above(value, expression, of_type, scope)
-    if scope.never_negative(value):
-        return value
-    scope.parameters.wrapping = True
-    return choice(Compare(">=", value), value, value + size)
-
-
-def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
-    """`value` with what is beyond the type's range wrapped, or assumed away. An object has less than
-    2**63 bytes, so 64-bit values are taken to be within range unless they surely are not."""
-    size = 1 << of_type.bits
-    if _stays_below(value, size, scope):
-        return value
-    if _stays_below(value, 2 * size, scope):
-        return choice(Compare(">=", value - size), value - size, value)
-    if _always_too_large(value, size, scope):
-        return value - floor_div(value, size) * size
-    if of_type.bits < 64:
-        scope.assume(_fits(expression, of_type))
+    if source.bits == to.bits and always_too_large(value, half, scope):
+        return choice(below, value, value - 2 * half)
+    scope.assume(that_it_fits(expression, to))
     return value
-
-
-def _always_too_large(value: Poly, size: int, scope: Scope) -> bool:
-    """Whether some iteration goes beyond the type whatever the parameters: then to assume otherwise
-    would be false."""
-    beyond = scope.active.intersect(scope.set_of(Compare(">=", value - size)))
-    return not beyond.is_empty() and bool(scope.active.params().is_subset(beyond.params()))
-
-
-def _converted(value: Poly, expression: Expr, scope: Scope) -> Poly:
-    """A value that is fixed in the nest, converted: a parameter of its own, tied to the value
-    where both are used."""
-    assert isinstance(expression.type, Integer)
-    result = scope.parameters.symbol(
-        ("converted", value, expression.type), spell(expression), expression.type
-    )
-    scope.parameters.ties[next(iter(result.symbols))] = (value, expression.type.bits, expression.type.signed)
-    return result
-
-
-def _stays_below(value: Poly, size: int, scope: Scope) -> bool:
-    """Whether `value < size`, given that unsigned parameters hold what their type can hold."""
-    limits: list[Condition] = []
-    known = {name for name in scope.active.get_var_names(isl.dim_type.param) if name}
-    for name in sorted(value.symbols | known):
-        of_type = scope.parameters.types.get(name)
-        if isinstance(of_type, Integer):
-            symbol = scope.parameters.symbol_named(name)
-            limits.append(Compare(">=", -symbol + ((1 << (of_type.bits - of_type.signed)) - 1)))
-            limits += [] if of_type.signed else [Compare(">=", symbol)]
-    limits += _iterator_limits(value, scope)
-    try:
-        too_large = scope.active.intersect(scope.set_of(AllOf((*limits, Compare(">=", value - size)))))
-    except Exception:
-        return False
-    return bool(too_large.is_empty())
-
-
-def _iterator_limits(value: Poly, scope: Scope) -> list[Condition]:
-    """An iterator of an integer type holds what its type can hold."""
-    bits = [(f.dimension, t) for f in scope.frames if isinstance(t := scope.types.get(f.dimension), Integer)]
-    named = [(name, t) for name, t in bits if name in value.symbols]
-    return [
-        Compare(">=", scope.parameters.symbol_named(n) * -1 + ((1 << (t.bits - t.signed)) - 1))
-        for n, t in named
-    ]
-
-
-def _fits(expression: Expr, of_type: Integer) -> Assumption:
-    text = spell(expression)
-    kind = f"{'' if of_type.signed else 'unsigned '}{of_type.bits}-bit integer"
-    article = "an" if kind[0] in "u8" else "a"
-    return Assumption("no-wrap", (text,), f"`{text}` fits in {article} {kind}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,8 +395,3 @@ def _opaque(expression: Expr, scope: Scope) -> Opaque:
 
 def _as_opaque(value: object, expression: Expr, scope: Scope) -> Opaque:
     return value if isinstance(value, Opaque) else _opaque(expression, scope)
-
-
-def site_of(expression: Expr) -> Site:
-    """Where an expression is spelled."""
-    return expression.site

@@ -113,9 +113,7 @@ def _verdict(
     nest: Nest, conflicts: Conflicts, ordinal: int, after: dict[int, Live], wanted: Wanted
 ) -> Verdict:
     loop = nest.entries[ordinal].loop
-    in_memory = frozenset(a.memory.variable.name for a in nest.scop.accesses)
-    followed = frozenset(a.memory.variable.name for a in nest.scop.accesses if a.kind == "read")
-    scalars = scalars_of(loop, after[ordinal], in_memory, followed)
+    scalars = scalars_of(loop, nest.scop, after[ordinal])
     found = budgeted(wanted.operations, lambda: verdict(conflicts, ordinal, scalars))
     return Unknown(_gave_up(loop)) if isinstance(found, Exhausted) else found
 

@@ -11,6 +11,22 @@ from polylsp.model.program import Array, Constant
 from polylsp.model.scop import Access, Guard, Memory, Scop, ScopStatement
 
 
+def may_have_copy(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+    """Whether each iteration of the loop can work on a copy of its own: the memory is a variable that a
+    directive can give a copy to, and what an iteration reads of it, it wrote. What a pointer leads to is
+    no such variable, nor one member of a structure whose other members are needed from before."""
+    if memory.pointer is not None or memory.fresh or memory.follows_pointers:
+        return False
+    found = {memory.name: memory}
+    if memory.path != memory.variable.source_name:
+        found |= {
+            a.memory.name: a.memory
+            for a in conflicts.scop.accesses
+            if a.memory.variable.name == memory.variable.name and ordinal in conflicts.statement(a).loops
+        }
+    return all(covered_in_iteration(conflicts, m, ordinal) for m in found.values())
+
+
 def covered_in_iteration(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
     """Whether each read of `memory` in the loop is preceded, in the same iteration of the loop and
     whenever it runs, by a write of the element read."""

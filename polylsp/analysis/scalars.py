@@ -8,23 +8,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import expressions, subexpressions, walk
-from polylsp.analysis.induction import additive, reads_only, steps
+from polylsp.analysis.induction import additive, own_jumps, reads_only, steps
 from polylsp.analysis.liveness import Live, exposed_in
 from polylsp.analysis.spelling import spell
-from polylsp.model.program import Assign, Block, Declare, If, Integer, Loop, Pointer, Read, Variable
+from polylsp.model.program import Assign, Block, Declare, If, Integer, Jump, Loop, Pointer, Read, Variable
 from polylsp.model.rejection import Rejection
+from polylsp.model.scop import Scop
 from polylsp.model.verdict import Induction
 
 
 @dataclass(frozen=True)
 class LoopScalars:
     """What becomes of such variables when the iterations of a loop run in any order. `counters` are
-    only added to, so that they are sums; `after` is what is live after the loop."""
+    only added to, so that they are sums; `known` are the unique names of all whose value in each
+    iteration is known; `after` is what is live after the loop."""
 
     private: frozenset[str]
     lastprivate: frozenset[str]
     inductions: tuple[Induction, ...]
     counters: tuple[str, ...]
+    known: frozenset[str]
     after: Live
     iterator: str | None = None
     obstacle: Rejection | None = None
@@ -39,14 +42,18 @@ class LoopScalars:
         return name in self.after or "*" in self.after
 
 
-def scalars_of(loop: Loop, after: Live, in_memory: frozenset[str], followed: frozenset[str]) -> LoopScalars:
-    """Classify the integers and pointers that a loop assigns, apart from those declared in the loop
-    itself, and from those (unique names) that are not known in closed form, since the model has
-    reads of them as memory (`followed`); of others it may have writes (`in_memory`)."""
+def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
+    """Classify the integers and pointers that a loop of a nest assigns, apart from those declared in the
+    loop itself, and from those that are not known in closed form there, since the model has reads of
+    them in the loop as memory; of others it may have writes."""
+    in_memory = frozenset(a.memory.variable.name for a in scop.accesses)
+    inside = (a for a in scop.accesses if loop.ordinal in scop.statements[a.statement].loops)
+    followed = frozenset(a.memory.variable.name for a in inside if a.kind == "read")
     private: set[str] = set()
     last: set[str] = set()
     inductions: list[Induction] = []
     counters: list[str] = []
+    known: set[str] = set()
     obstacle: Rejection | None = None
     local = {s.variable.name for s in walk(loop.body) if isinstance(s, Declare)}
     changes = steps(loop)
@@ -57,12 +64,13 @@ def scalars_of(loop: Loop, after: Live, in_memory: frozenset[str], followed: fro
             continue
         live = name in after or "*" in after
         parts = changes.get(name)
+        known |= {name} if parts else set()
         if shown == loop.iterator and parts:
             last |= {shown} if live else set()
             continue
-        if parts and isinstance(variable.type, Integer) and not _used(loop, variable) and live:
+        if parts and isinstance(variable.type, Integer) and not _used(loop, variable):
             counters.append(shown)
-        elif parts and (_used(loop, variable) or live):
+        elif parts:
             step = " + ".join(("-" if p.sign < 0 else "") + spell(p.amount) for p in parts)
             inductions.append(Induction(shown, step))
             (last if live else private).add(shown)
@@ -76,6 +84,7 @@ def scalars_of(loop: Loop, after: Live, in_memory: frozenset[str], followed: fro
         frozenset(last),
         tuple(inductions),
         tuple(counters),
+        frozenset(known),
         after,
         loop.iterator,
         obstacle,
@@ -116,6 +125,8 @@ def _used(loop: Loop, variable: Variable) -> bool:
 def _surely_assigned(block: Block, variable: Variable) -> bool:
     """Whether each run of the block assigns the variable."""
     for statement in _unconditional(block):
+        if isinstance(statement, Jump):
+            return False
         if (
             isinstance(statement, Assign)
             and statement.target.variable == variable
@@ -138,3 +149,4 @@ def _unconditional(block: Block) -> Iterator[object]:
             continue
         else:
             yield statement
+            yield from own_jumps(Block((statement,)))

@@ -34,7 +34,7 @@ from polylsp.model.verdict import Assumption
 class Frame:
     """One loop around the point. `dimension` is the isl name of its iterator, `step` what is added
     to it each round; `domain` are its iterations and those around it; `obstacles` are reasons why
-    its verdict must stay unknown."""
+    its verdict must stay unknown; at the parameter values in `undefined` its counter overflows."""
 
     loop: Loop
     dimension: str
@@ -43,6 +43,7 @@ class Frame:
     domain: isl.Set | None = None
     obstacles: list[Rejection] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
+    undefined: isl.Set | None = None
 
 
 @dataclass

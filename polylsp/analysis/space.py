@@ -14,15 +14,15 @@ from polylsp.analysis.chains import binding
 from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
-from polylsp.analysis.private import covered_in_iteration
+from polylsp.analysis.private import may_have_copy
 from polylsp.analysis.regions import Nest, again, cut
-from polylsp.analysis.scalars import LoopScalars, scalars_of
+from polylsp.analysis.scalars import scalars_of
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.verdicts import verdict
 from polylsp.analysis.witness import value_based
 from polylsp.model.program import Function
 from polylsp.model.rejection import Rejection
-from polylsp.model.scop import Access, Scop, ScopStatement
+from polylsp.model.scop import Scop, ScopStatement
 from polylsp.model.space import Arrow, IterationSpace, Point
 from polylsp.model.verdict import DependenceKind
 
@@ -332,33 +332,21 @@ def _relations(nest: Nest, drawn: _Drawn, after: dict[int, Live]) -> list[tuple[
 
 def _binding(nest: Nest, conflicts: Conflicts, ordinal: int, after: dict[int, Live]) -> list[Conflict]:
     """What the loop carries, without what a copy per iteration removes; of reductions the flow."""
-    in_memory = frozenset(a.memory.variable.name for a in nest.scop.accesses)
-    followed = frozenset(a.memory.variable.name for a in nest.scop.accesses if a.kind == "read")
-    scalars = scalars_of(nest.entries[ordinal].loop, after[ordinal], in_memory, followed)
+    scalars = scalars_of(nest.entries[ordinal].loop, nest.scop, after[ordinal])
     verdicts = {ordinal: verdict(conflicts, ordinal, scalars)}
+    written = conflicts.written_in(ordinal)
+    kept = {
+        m.name for m in written if scalars.live(m.variable.name) or not may_have_copy(conflicts, m, ordinal)
+    }
     return [
         c
         for c in binding(conflicts, ordinal, verdicts, updates=True)
-        if (c.kind == "flow" or not _is_update(c)) and not _has_copy(conflicts, c.source, ordinal, scalars)
+        if (c.kind == "flow" or not _is_update(c)) and c.source.memory.name in kept
     ]
 
 
 def _is_update(conflict: Conflict) -> bool:
     return conflict.source.update is not None and conflict.source.update == conflict.sink.update
-
-
-def _has_copy(conflicts: Conflicts, access: Access, ordinal: int, scalars: LoopScalars) -> bool:
-    """Whether it is a plain variable that each iteration sets before it reads it: such a one does not
-    order the iterations even of a loop that others make sequential."""
-    memory = access.memory
-    plain = (
-        memory.pointer is None
-        and memory.dimensions == memory.scoped
-        and memory.path == memory.variable.source_name
-    )
-    return (
-        plain and not scalars.live(memory.variable.name) and covered_in_iteration(conflicts, memory, ordinal)
-    )
 
 
 def _at(space: isl.Set, values: _Values) -> isl.Set:

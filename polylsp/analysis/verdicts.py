@@ -5,17 +5,31 @@ reassociated, and on what all this rests.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import islice
 
 import islpy as isl
 
 from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflict, Conflicts
-from polylsp.analysis.private import covered_in_iteration, last_iteration_writes_all
+from polylsp.analysis.private import last_iteration_writes_all, may_have_copy
 from polylsp.analysis.scalars import LoopScalars
+from polylsp.analysis.spelling import spell
 from polylsp.analysis.witness import dependence, value_based, witness
+from polylsp.model.program import Array
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Access, Memory
-from polylsp.model.verdict import Assumption, Parallel, Reduction, Sequential, Unknown, Verdict
+from polylsp.model.verdict import (
+    Assumption,
+    Parallel,
+    Reduction,
+    ReductionOperator,
+    Sequential,
+    Unknown,
+    Verdict,
+)
+
+# Of more conflicts on one memory than these the rest is not looked at: they are all reasons for the same.
+_MOST = 120
 
 
 def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict:
@@ -27,6 +41,8 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
         return Unknown(scalars.obstacle)
     found = _Findings()
     for memory in conflicts.written_in(ordinal):
+        if memory.variable.name in scalars.known and not memory.shape:
+            continue
         _classify(conflicts, memory, ordinal, scalars, found)
     if found.obstacles:
         return _obstructed(conflicts, ordinal, found.obstacles, scalars)
@@ -41,50 +57,55 @@ class _Findings:
     lastprivate: list[str] = field(default_factory=list)
     reductions: list[Reduction] = field(default_factory=list)
     obstacles: list[Conflict] = field(default_factory=list)
+    sizes: list[Assumption] = field(default_factory=list)
 
 
 def _classify(
     conflicts: Conflicts, memory: Memory, ordinal: int, scalars: LoopScalars, found: _Findings
 ) -> None:
-    carried = _possible(conflicts, list(conflicts.carried(memory, ordinal)))
-    if not carried:
+    accesses = conflicts.accesses(memory, ordinal)
+    if not conflicts.meet(accesses, accesses, ordinal):
         return
     name = memory.variable.source_name
-    update = carried[0].source.update
-    if update is not None and all(c.source.update == c.sink.update == update for c in carried):
+    update = _reassociable(conflicts, accesses, ordinal)
+    if update is not None:
         found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
         return
-    if _may_be_private(conflicts, memory, ordinal) and covered_in_iteration(conflicts, memory, ordinal):
+    if may_have_copy(conflicts, memory, ordinal):
         if not scalars.live(memory.variable.name):
             found.private.append(name)
             return
         if last_iteration_writes_all(conflicts, memory, ordinal):
             found.lastprivate.append(name)
             return
-    found.obstacles += carried
+    carried = _possible(list(islice(conflicts.carried(memory, ordinal), _MOST)), conflicts.defined())
+    obstacles = _possible(carried, conflicts.defined(hints=True))
+    found.obstacles += obstacles
+    for conflict in carried:
+        if conflict not in obstacles:
+            found.sizes += [_declared_size(m) for m in conflicts.beyond_hints(conflict.relation.params())]
 
 
-def _possible(conflicts: Conflicts, carried: list[Conflict]) -> list[Conflict]:
-    """The conflicts that there are in executions in which no access leaves its array."""
-    if not carried:
-        return []
-    defined = conflicts.defined()
-    return [c for c in carried if not c.relation.intersect_params(defined).is_empty()]
+def _reassociable(conflicts: Conflicts, accesses: list[Access], ordinal: int) -> ReductionOperator | None:
+    """The operator of updates among which all conflicts are, if they are all updates of one kind."""
+    updates: set[ReductionOperator] = {a.update for a in accesses if a.update is not None}
+    for update in sorted(updates):
+        others = [a for a in accesses if a.update != update]
+        if not conflicts.meet(others, accesses, ordinal) and not conflicts.meet(accesses, others, ordinal):
+            return update
+    return None
 
 
-def _may_be_private(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether the memory is a variable that a directive can give a copy to: not what a pointer leads
-    to, and not one member of a structure whose other members are needed from before."""
-    if memory.pointer is not None or memory.fresh or memory.follows_pointers:
-        return False
-    if memory.path == memory.variable.source_name:
-        return True
-    siblings = {
-        a.memory.name: a.memory
-        for a in conflicts.scop.accesses
-        if a.memory.variable.name == memory.variable.name and ordinal in conflicts.statement(a).loops
-    }
-    return all(covered_in_iteration(conflicts, m, ordinal) for m in siblings.values() if m is not memory)
+def _possible(carried: list[Conflict], values: isl.Set) -> list[Conflict]:
+    """The conflicts that there are at some of these values of parameters."""
+    return [c for c in carried if not c.relation.intersect_params(values).is_empty()]
+
+
+def _declared_size(memory: Memory) -> Assumption:
+    of_type, name = memory.variable.type, memory.variable.source_name
+    extent = spell(of_type.extent) if isinstance(of_type, Array) and of_type.extent is not None else ""
+    text = f"the first subscript of `{name}` stays below the declared `{extent}`"
+    return Assumption("in-bounds", (name, extent), text)
 
 
 def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _Findings) -> Parallel:
@@ -94,7 +115,7 @@ def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _
     last = {*found.lastprivate, *scalars.lastprivate} - reductions.keys()
     private = {*found.private, *scalars.private} - last - reductions.keys()
     return Parallel(
-        assumptions(conflicts, ordinal, private | last),
+        (*assumptions(conflicts, ordinal, private | last), *dict.fromkeys(found.sizes)),
         tuple(sorted(private)),
         tuple(sorted(last)),
         tuple(reductions.values()),
@@ -136,9 +157,7 @@ def _rows_differ(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
 def _obstructed(
     conflicts: Conflicts, ordinal: int, obstacles: list[Conflict], scalars: LoopScalars
 ) -> Verdict:
-    proven = _proven(
-        conflicts, [c for c in obstacles if c.certain and _rests_on_inputs(conflicts, c)], ordinal
-    )
+    proven = _proven(conflicts, [c for c in obstacles if c.certain], ordinal)
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
     if shown is not None:
@@ -162,12 +181,12 @@ def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:
 def _proven(conflicts: Conflicts, certain: list[Conflict], ordinal: int) -> Conflict | None:
     """The most telling sure conflict: a value that is passed on, before a mere reuse of memory."""
     for conflict in certain:
-        if conflict.kind == "flow":
+        if conflict.kind == "flow" and _rests_on_inputs(conflicts, conflict):
             passed = value_based(conflicts, conflict, ordinal)
-            if not passed.is_empty():
+            if not passed.intersect_params(conflicts.defined(hints=True)).is_empty():
                 return Conflict(conflict.source, conflict.sink, passed, True)
-    others = [c for c in certain if c.kind != "flow"]
-    return next((c for c in others if c.kind == "anti"), others[0] if others else None)
+    reuses = sorted((c for c in certain if c.kind != "flow"), key=lambda c: c.kind != "anti")
+    return next((c for c in reuses if _rests_on_inputs(conflicts, c)), None)
 
 
 def _most_telling(obstacles: list[Conflict]) -> list[Conflict]:

@@ -17,18 +17,18 @@ import islpy as isl
 from polylsp.analysis.calls import call_accesses
 from polylsp.analysis.counting import enter_loop
 from polylsp.analysis.effects import subexpressions, subscripts
-from polylsp.analysis.evaluate import condition_of, value_of
+from polylsp.analysis.effects import walk as statements_in
+from polylsp.analysis.evaluate import condition_of, declared_extents, value_of
 from polylsp.analysis.paths import Path, resolve
 from polylsp.analysis.raw import LoopEntry, RawAccess, RawStatement, Region
 from polylsp.analysis.reductions import conditional_extremum, reduction_of
-from polylsp.analysis.scope import Scope, element_of
+from polylsp.analysis.scope import Scope
 from polylsp.analysis.spelling import spell_place
 from polylsp.analysis.state import ANYWHERE, Environment, Opaque, PointerValue
 from polylsp.analysis.value import Condition, NotAffineError, Poly, choice
 from polylsp.analysis.written import with_operator
 from polylsp.model.program import (
     AddressOf,
-    Array,
     Assign,
     Binary,
     Block,
@@ -38,7 +38,6 @@ from polylsp.model.program import (
     Declare,
     Evaluate,
     Expr,
-    Field,
     If,
     Integer,
     Invariant,
@@ -50,7 +49,6 @@ from polylsp.model.program import (
     Select,
     Site,
     Statement,
-    Type,
     Unary,
     Unsupported,
 )
@@ -139,17 +137,21 @@ class _Walker:
         before, guards = scope.environment, scope.guards
         ends: list[tuple[Environment, isl.Set, bool]] = []
         marks = [len(self.region.statements)]
+        left = False
         for block, domain in ((statement.then, inside), (statement.otherwise, outside)):
             scope.environment = dict(before)
             scope.active = domain
-            scope.guards = (*guards, self.guard("if")) if opaque else guards
+            scope.guards = inner = (*guards, self.guard("if")) if opaque else guards
             self.run(block)
+            left = left or scope.guards != inner
             ends.append((scope.environment, scope.active, scope.active is not domain))
             marks.append(len(self.region.statements))
         scope.guards = guards
         if opaque:
             self.written_either_way(statement.site, marks)
         self.join(statement, before, ends, inside, opaque)
+        if left:
+            self.may_have_left()
         return None
 
     def written_either_way(self, site: Site, marks: list[int]) -> None:
@@ -185,7 +187,7 @@ class _Walker:
         (then_env, then_active, then_left), (else_env, else_active, else_left) = ends
         scope.active = then_active.union(else_active)
         if (then_left or else_left) and opaque:
-            scope.guards = (*scope.guards, self.guard("if"))
+            self.may_have_left()
         if then_left and not opaque and then_active.is_empty():
             scope.environment = else_env
         elif else_left and not opaque and else_active.is_empty():
@@ -239,6 +241,10 @@ class _Walker:
             )
         return inside, active if opaque else active.subtract(inside), opaque
 
+    def may_have_left(self) -> None:
+        """What follows runs only if no jump before it was taken, and whether one was is not known."""
+        self.scope.guards = (*self.scope.guards, self.guard("if"))
+
     def guard(self, kind: Literal["if", "loop"]) -> Guard:
         return Guard(next(_identities), len(self.scope.frames), kind)
 
@@ -268,6 +274,8 @@ class _Walker:
         scope.position.pop()
         scope.position[-1] += 1
         scope.active, scope.guards = outer, guards
+        if any(isinstance(s, Jump) and s.kind == "return" for s in statements_in(loop.body)):
+            self.may_have_left()
         entered.leave(scope)
 
     def test(self, loop: Loop) -> None:
@@ -354,25 +362,9 @@ class _Walker:
         made = RawAccess(
             path, kind, place.site, place.type, place.variable, spell_place(place), update=update
         )
-        if path.base.name == place.variable.name:
-            made.extents = self.extents(place)
+        own = path.base.name == place.variable.name
+        made.extents = declared_extents(path.base, place.steps if own else path.steps, self.scope)
         yield made
-
-    def extents(self, place: Place) -> tuple[Poly | None, ...]:
-        """The declared sizes of the dimensions that a place goes through."""
-        found: list[Poly | None] = []
-        of_type: Type | None = place.variable.type
-        for step in place.steps:
-            if isinstance(step, Field):
-                of_type = step.type
-                continue
-            extent = of_type.extent if isinstance(of_type, Array) else None
-            size = value_of(extent, self.scope) if extent is not None else None
-            found.append(
-                size if isinstance(size, Poly) and size.symbols.isdisjoint(self.scope.dimensions) else None
-            )
-            of_type = element_of(of_type)
-        return tuple(found)
 
     def taint(self, path: Path, place: Place) -> None:
         """A write through a pointer to an integer or pointer variable changes what was known of it."""

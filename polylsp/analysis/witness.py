@@ -34,11 +34,13 @@ def witness(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> Witness |
     """Two iterations that really conflict: small parameters, the earliest source, the nearest sink;
     `None` where no parameters were found that agree with each other."""
     source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)
-    consistent = _consistent(conflict.relation, conflicts.scop.products)
+    defined = conflict.relation.intersect_params(conflicts.defined(hints=True))
+    consistent = _consistent(defined, conflicts.scop.products)
     if consistent is None:
         return None
-    point = _smallest(consistent, conflicts.defined(hints=True))
+    point = _smallest(consistent)
     parameters = _coordinates(point, isl.dim_type.param)
+    parameters.sort(key=lambda p: p[0] in conflicts.scop.converted)
     shown = {conflicts.scop.parameters.get(n, n): v for n, v in reversed(parameters)}
     values = [
         point.get_coordinate_val(isl.dim_type.set, k).to_python()
@@ -132,26 +134,33 @@ def _consistent(pairs: isl.Map, products: dict[str, tuple[str, ...]]) -> isl.Map
     return None
 
 
-def _smallest(pairs: isl.Map, defined: isl.Set) -> isl.Point:
-    """A pair at small parameter values, at which the program is defined; below 3 only where there is
-    none otherwise."""
-    inside = pairs.intersect_params(defined)
-    wrapped = (pairs if inside.is_empty() else inside).wrap()
-    count = wrapped.dim(isl.dim_type.param)
-    for low, high in ((3, 12), (1, 64), (0, 100_000)):
-        chosen = wrapped
-        for k in range(count):
-            chosen = chosen.lower_bound_val(isl.dim_type.param, k, isl.Val(low))
-            chosen = chosen.upper_bound_val(isl.dim_type.param, k, isl.Val(high))
-        if not chosen.is_empty():
-            return _earliest(chosen)
+# What a parameter is in a witness, the first that is possible: small, but not so small as to be special.
+_LIKED = (*range(3, 13), 2, 1, 0, -1)
+
+
+def _smallest(pairs: isl.Map) -> isl.Point:
+    """A pair at small parameter values."""
+    wrapped = pairs.wrap()
+    for k in range(wrapped.dim(isl.dim_type.param)):
+        tried = (wrapped.fix_val(isl.dim_type.param, k, isl.Val(value)) for value in _LIKED)
+        wrapped = next((t for t in tried if not t.is_empty()), None) or _nearest_zero(wrapped, k)
     return _earliest(wrapped)
 
 
+def _nearest_zero(pairs: isl.Set, parameter: int) -> isl.Set:
+    """The pairs at one value of a parameter, not further from zero than its order of magnitude."""
+    size = 64
+    while True:
+        near = pairs.lower_bound_val(isl.dim_type.param, parameter, isl.Val(-size))
+        near = near.upper_bound_val(isl.dim_type.param, parameter, isl.Val(size))
+        if not near.is_empty():
+            value = near.sample_point().get_coordinate_val(isl.dim_type.param, parameter)
+            return near.fix_val(isl.dim_type.param, parameter, value)
+        size *= 64
+
+
 def _earliest(pairs: isl.Set) -> isl.Point:
-    point = pairs.sample_point()
-    for k in range(pairs.dim(isl.dim_type.param)):
-        pairs = pairs.fix_val(isl.dim_type.param, k, point.get_coordinate_val(isl.dim_type.param, k))
+    """The earliest pair at given parameter values."""
     point = pairs.sample_point()
     for k in range(pairs.dim(isl.dim_type.set)):
         # One coordinate after the other: isl's own lexmin refuses some sets with divisions.

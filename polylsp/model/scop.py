@@ -118,8 +118,10 @@ class ScopStatement:
 @dataclass(frozen=True, slots=True, eq=False)
 class Scop:
     """A nest. `loops` by ordinal, in source order; `parameters` maps isl names to spellings; of these
-    `derived` stand for values that the function computed before, and `products` for products of others.
-    `inherited` are assumptions of loops around the nest."""
+    `derived` stand for values that the function computed before, `products` for products of others, and
+    `converted` for values converted to another type, under their own spelling.
+    `inherited` are assumptions of loops around the nest; `defined`: the values of parameters that their
+    types can hold, and at which no counter overflows."""
 
     context: isl.Set
     loops: dict[int, ScopLoop]
@@ -129,4 +131,6 @@ class Scop:
     site: Site
     derived: frozenset[str] = frozenset()
     products: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    converted: frozenset[str] = frozenset()
     inherited: tuple[Assumption, ...] = ()
+    defined: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))

@@ -82,19 +82,25 @@ def kind(pair: Pair) -> str:
 
 
 def pairs(machine: Machine, loop: LoopKey, sources: set[int], sinks: set[int], kind: str) -> Iterator[Pair]:
-    """Every dependence of a kind that a loop carries between two sets of accesses (uids)."""
+    """Every dependence of a kind that a loop carries between two sets of accesses (uids; a call is all
+    that happens inside it)."""
     if kind == "flow":
         for pair in carried_flows(machine).get(loop, ()):
-            if pair.source.uid in sources and pair.sink.uid in sinks:
+            if belongs(pair.source, sources) and belongs(pair.sink, sinks):
                 yield pair
         return
     earlier: dict[tuple[int, tuple[int, ...]], list[Event]] = defaultdict(list)
     for event in machine.trace:
         place = (event.slot, event.key)
-        if event.uid in sinks and event.write:
+        if belongs(event, sinks) and event.write:
             for source in earlier[place]:
                 rounds = carrier(source, event)
                 if rounds and rounds[0].loop == loop:
                     yield Pair(source, event, rounds[1].number - rounds[0].number)
-        if event.uid in sources and event.write == (kind == "output"):
+        if belongs(event, sources) and event.write == (kind == "output"):
             earlier[place].append(event)
+
+
+def belongs(event: Event, uids: set[int]) -> bool:
+    """Whether an access is one of these, or happens inside a call that is."""
+    return event.uid in uids or not uids.isdisjoint(event.calls)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
 from .draw_statements import Statements
 from .fitting import plus
 from .nests import Assign, Binary, Choice, Declare, Expr, For, If, Name, Number, Statement, Step, Type, While
@@ -83,6 +85,13 @@ class Loops(Statements):
         return low, plus(high, -1) if form == "<=" else high, step, form
 
     def test(self, name: str, limit: Expr, form: str) -> Expr:
+        if self.chance(8):
+            self.feature("two tests")
+            other = Binary(self.pick(["<", "!=", ">="]), Name(name), self.upper())
+            return Binary("&&", *self.draw(st.permutations([self.one_test(name, limit, form), other])))
+        return self.one_test(name, limit, form)
+
+    def one_test(self, name: str, limit: Expr, form: str) -> Expr:
         mirrored = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
         if self.chance(10):
             return Binary(mirrored[form], limit, Name(name))

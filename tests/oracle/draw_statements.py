@@ -35,8 +35,10 @@ class Statements(Expressions):
         ]  # fmt: skip
         if self.in_for:
             kinds.append(self.jump)
+        if self.chance(30):
+            kinds.append(self.break_out)
         if self.wild:
-            kinds += [self.data_condition, self.indirect_write, self.call, self.compaction, self.break_out]
+            kinds += [self.data_condition, self.indirect_write, self.call, self.compaction]
         return self.pick(kinds)()
 
     def simple(self) -> list[Statement]:
@@ -82,7 +84,15 @@ class Statements(Expressions):
             forms += [Assign(target, value, op) for op in "&|^"]
             test = Binary(self.pick("<>"), value, Number(1))
             forms += [Assign(target, Binary("&&", target, test)), Assign(target, Binary("||", target, test))]
-        body = [self.pick(forms)]
+        form = self.pick(forms)
+        if (
+            isinstance(form, Assign)
+            and isinstance(form.value, Binary)
+            and form.value.operator in ("&&", "||")
+        ):
+            # What stands on the right is read only if the left does not decide.
+            self.feature("conditional update")
+        body = [form]
         if self.chance(15):
             body.append(Assign(self.element(), target))
         return body
@@ -92,7 +102,8 @@ class Statements(Expressions):
         return [Assign(self.element(), self.value(), self.pick(operators))]
 
     def induction(self) -> list[Statement]:
-        self.feature("guarded induction" if self.guards else "induction")
+        nested = len(self.iterators) > 1
+        self.feature("guarded induction" if self.guards else "nested induction" if nested else "induction")
         self.used.add("k")
         step = Assign(Name("k"), Number(self.pick([1, 2, 3])), "+")
         use = Assign(self.element(Name("k")), self.value())
@@ -139,7 +150,13 @@ class Statements(Expressions):
 
     def jump(self) -> list[Statement]:
         self.feature("continue")
-        return [If(self.affine_condition(), (Jump("continue"),)), *self.simple()]
+        return [If(self.exit_test(60), (Jump("continue"),)), *self.simple()]
+
+    def exit_test(self, known: int) -> Expr:
+        """When to jump: in so many of a hundred cases not by the data, in affine programs never."""
+        if not self.wild or self.chance(known):
+            return self.affine_condition()
+        return Binary(">", self.data_value(), Number(3))
 
     def use_of(self, iterator: str) -> Statement:
         return Assign(self.element(Name(iterator)), self.value())
@@ -170,8 +187,7 @@ class Statements(Expressions):
 
     def break_out(self) -> list[Statement]:
         self.feature("break")
-        test = self.affine_condition() if self.chance(40) else Binary(">", self.data_value(), Number(3))
-        return [If(test, (Jump("break"),))]
+        return [If(self.exit_test(40), (Jump("break"),)), *self.simple()]
 
     def call(self) -> list[Statement]:
         plain = [array for array in self.arrays if array.rank in (1, 2)]

@@ -77,7 +77,7 @@ def holds(assumption: AssumptionClaim, run: Machine, key: LoopKey) -> bool:
         case "in-bounds":
             return not run.outside_rows
         case "no-wrap":
-            return not run.wrapped_unsigned
+            return not run.wrapped
         case "distinct-values":
             return all(_distinct(run, name) for name in assumption.subjects)
         case _:

@@ -15,6 +15,10 @@ LoopKey = tuple[str, int]
 Key = tuple[int, ...]
 
 
+class TooLong(Undefined):
+    """A run that takes more steps than are allowed."""
+
+
 class Mismatch(Exception):
     """A run in another order does something that the run in source order does not."""
 
@@ -113,7 +117,7 @@ class Machine:
     occurrences: int = 0
     observable: list[Slot] = field(default_factory=list)
     outside_rows: set[str] = field(default_factory=set)
-    wrapped_unsigned: bool = False
+    wrapped: bool = False
     result: Value = None
 
     def slot(self, name: str, type: Type, filled: bool = False) -> Slot:
@@ -144,13 +148,13 @@ class Machine:
         """Count a step; a run that is too long is given up."""
         self.limit -= 1
         if self.limit < 0:
-            raise Undefined("too many steps")
+            raise TooLong("too many steps")
 
     def fit(self, value: int, type: Type) -> int:
         """The result of an integer operator in its type."""
         if type == "unsigned":
             if not 0 <= value < 1 << 32:
-                self.wrapped_unsigned = True
+                self.wrapped = True
             return value & 0xFFFFFFFF
         if fits(value, type):
             return value
@@ -165,14 +169,17 @@ class Machine:
             return self.arithmetic.convert(value)
         if source == "double":
             raise Undefined("a floating-point value becomes an integer")
-        if target == "unsigned" and not 0 <= value < 1 << 32:
-            self.wrapped_unsigned = True
+        if not (0 <= value < 1 << 32 if target == "unsigned" else fits(value, target)):
+            self.wrapped = True
         return wrapped(value, target)
 
     def _contents(self, name: str, type: Type) -> Callable[[Key], Value]:
         inputs, arithmetic = self.inputs, self.arithmetic
+        given = {key: value for array, key, value in inputs.contents if array == name}
 
         def background(key: Key) -> Value:
+            if key in given:
+                return given[key]
             draw = random.Random(f"{inputs.seed} {name} {key}").getrandbits(40)
             if type == "double":
                 return arithmetic.initial(draw)

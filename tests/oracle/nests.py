@@ -203,12 +203,14 @@ class Inputs:
 
     `distinct` fills integer arrays with values that do not repeat; `aliases` makes a pointer
     parameter (first) point into the array of another (second), some elements further (third).
+    `contents` gives elements (array, subscripts) that hold a certain value.
     """
 
     parameters: tuple[tuple[str, int], ...]
     seed: int = 0
     distinct: bool = False
     aliases: tuple[tuple[str, str, int], ...] = ()
+    contents: tuple[tuple[str, tuple[int, ...], int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,8 @@ def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
         flowing = {pair.source.slot for pair in found.flows(run).get(key, ())}
         if any(p.source.key != () or p.source.slot in flowing for p in pairs):
             return
+        if any(_read_first(run, key, slot) for slot in {p.source.slot for p in pairs}):
+            return
         if any(_needed_after(run, key, slot) for slot in {p.source.slot for p in pairs}):
             return
     witness = claim.witness
@@ -36,6 +38,20 @@ def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
             "missed privatisation",
             f"`{variable}` can have a copy in every iteration",
         )
+
+
+def _read_first(run: Machine, key: LoopKey, slot: int) -> bool:
+    """Whether some iteration reads the variable before it writes it: its own copy would hold nothing."""
+    written: set[tuple[int, int]] = set()
+    for event in run.trace:
+        rounds = [(r.occurrence, r.number) for r in event.stack if r.loop == key]
+        if event.slot != slot or not rounds:
+            continue
+        if event.write:
+            written.add(rounds[-1])
+        elif rounds[-1] not in written:
+            return True
+    return False
 
 
 def _needed_after(run: Machine, key: LoopKey, slot: int) -> bool:

@@ -3,6 +3,7 @@ counterexample can be kept, edited and judged again as text."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pycparser import c_ast, c_parser
@@ -41,7 +42,7 @@ SIZES = ((4, 3, 2), (2, 5, 3), (6, 6, 6), (1, 1, 1), (3, 4, 1), (5, 2, 4))
 
 def program(text: str) -> Program:
     """The program of a C text; its last function is what is run."""
-    lines = (line for line in text.splitlines() if not line.lstrip().startswith("#"))
+    lines = (line for line in text.splitlines() if not line.lstrip().startswith(("#", "//")))
     tree = c_parser.CParser().parse("\n".join(lines))
     functions: list[Function] = []
     variables: list[Declare] = []
@@ -61,10 +62,12 @@ def program(text: str) -> Program:
     return numbered(Program(tuple(functions), tuple(variables), inputs))
 
 
-def expression(text: str) -> Expr:
-    """The expression that a text spells if it is one of scalars; else an unknown name."""
+def expression(text: str, arrays: Iterable[str] = ()) -> Expr:
+    """The expression that a text spells if it is one of scalars and of these arrays; else an unknown
+    name."""
+    parameters = ", ".join(f"int *{name}" for name in arrays) or "void"
     try:
-        parsed = program(f"int kernel(void)\n{{\n    return {text};\n}}\n").kernel.result
+        parsed = program(f"int kernel({parameters})\n{{\n    return {text};\n}}\n").kernel.result
     except (c_parser.ParseError, AssertionError, AttributeError, KeyError, ValueError):
         parsed = None
     return Name(text) if parsed is None else parsed

@@ -15,10 +15,12 @@ from .nests import Program
 INEXACT = (
     frozenset({"conditional update"}),
     frozenset({"guarded induction"}),
+    frozenset({"nested induction"}),
     frozenset({"induction", "continue"}),
 )
-"""What an affine program may hold, or hold together, and still not be decided: a condition on data,
-or a counter that some iterations do not change."""
+"""What an affine program may hold, or hold together, and still not be decided: a condition on data, or
+a counter that is no linear function of the iterators, because some iterations do not change it or an inner
+loop changes it as often as it runs."""
 
 
 @dataclass(slots=True)

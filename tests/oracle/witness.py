@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from itertools import product
 
 from .claims import AccessClaim, Claim, DependenceClaim, WitnessClaim
-from .dependences import carrier, flows, pairs
+from .dependences import belongs, carrier, flows, pairs
 from .extents import evaluated, extents, inside
 from .interpreter import Runner
-from .machine import Event, Key, LoopKey, Machine
-from .nests import For, Inputs, Loop, Name, Node, Program, While, children, walk
+from .machine import Event, Key, LoopKey, Machine, TooLong
+from .nests import Element, For, Inputs, Loop, Name, Node, Program, Section, Unary, While, children, walk
 from .printing import Layout
 from .reading import expression
 from .values import Undefined
@@ -41,18 +41,31 @@ def _witness(
     values = solved(program, w.parameters)
     if values is None:
         return
+    contents = tuple(_stated_contents(program, dict(w.parameters) | dict(values)))
     texts: list[str | None] = []
     machines: list[Machine] = []
     for seed in SEEDS:
         try:
-            machines.append(runner.run(Inputs(values, seed, distinct=seed == 1), limit=20_000))
+            machines.append(
+                runner.run(Inputs(values, seed, distinct=seed == 1, contents=contents), limit=20_000)
+            )
+        except TooLong:
+            # As good as never shorter with other contents.
+            break
         except Undefined:
             continue
         texts.append(_refuted(program, out, machines[-1], key, w))
+    if not machines:
+        # Something elsewhere in the program is not defined at these values: nothing can be seen.
+        return
     if _entered(program, key, w):
-        text = None if None in texts else _never(out, [*runs, *machines], key, w.dependence)
+        text = (
+            None
+            if None in texts or _unreachable(program, w)
+            else _never(out, [*runs, *machines], key, w.dependence)
+        )
     elif all(text == OVERWRITTEN for text in texts):
-        text = texts[0] if texts else None
+        text = texts[0]
     else:
         text = next((text for text in texts if text not in (None, OVERWRITTEN)), None)
     if text:
@@ -107,6 +120,31 @@ def solved(program: Program, spelled: tuple[tuple[str, int], ...]) -> tuple[tupl
     return None
 
 
+def _unreachable(program: Program, w: WitnessClaim) -> bool:
+    """Whether the loop is meant as it is entered with values in memory that no input can give."""
+    read = [expression(text, _constant_arrays(program)) for text, _ in w.parameters]
+    return any(isinstance(e, Name) and not e.name.isidentifier() for e in read)
+
+
+def _constant_arrays(program: Program) -> list[str]:
+    return [p.name for p in program.kernel.parameters if p.constant]
+
+
+def _stated_contents(program: Program, stated: dict[str, int]) -> Iterator[tuple[str, Key, int]]:
+    """The array elements whose values a witness names, as `idx[i + 1]` with the value of `i`."""
+    for text, value in stated.items():
+        match expression(text, _constant_arrays(program)):
+            case Unary(operator="*", operand=Section(array=array)):
+                yield array, (0,), value
+            case Element(array=array, subscripts=(subscript,)):
+                inside = list(walk(subscript))
+                names = {n.name for n in inside if isinstance(n, Name)}
+                if names <= stated.keys() and not any(isinstance(n, Element) for n in inside):
+                    yield array, (evaluated(subscript, stated),), value
+            case _:
+                pass
+
+
 def _refuted(program: Program, out: Layout, run: Machine, key: LoopKey, w: WitnessClaim) -> str | None:
     d = w.dependence
     sources, sinks = uids(out, run, d.source), uids(out, run, d.sink)
@@ -158,9 +196,7 @@ def _events(
     return [
         event
         for event in run.trace
-        if event.write == write
-        and (event.uid in wanted or not wanted.isdisjoint(event.calls))
-        and _is_at(event, function, iteration)
+        if event.write == write and belongs(event, wanted) and _is_at(event, function, iteration)
     ]
 
 

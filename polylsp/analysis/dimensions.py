@@ -1,0 +1,119 @@
+"""Linear subscripts split into one for each dimension of an array, and what that has to assume."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polylsp.analysis.delinearise import Layout, splits
+from polylsp.analysis.raw import RawAccess, RawStatement
+from polylsp.analysis.scope import set_of
+from polylsp.analysis.state import Parameters
+from polylsp.analysis.value import (
+    Compare,
+    NotAffineError,
+    Poly,
+    Symbol,
+    is_affine,
+)
+from polylsp.model.verdict import Assumption
+
+Needed = tuple[int, Assumption]
+"""What has to be assumed for the subscript with this number to stay within its dimension."""
+
+
+def rows_meet(
+    here: list[tuple[RawStatement, RawAccess]],
+    parts: dict[tuple[int, int], tuple[Poly, ...]],
+    number: int,
+    dimension: int,
+    depth: int,
+) -> bool:
+    """Whether accesses in a loop (at `depth`) differ in the subscripts before `dimension`, so that it
+    matters that the ones from there on stay within their row."""
+    outer = {parts[id(a), number][:dimension] for _, a in here}
+    inner = {name for s, _ in here for name in iterator_names(s)[depth:]}
+    return len(outer) > 1 or any(not p.symbols.isdisjoint(inner) for o in outer for p in o)
+
+
+def best_split(
+    statement: RawStatement, subscript: Poly, layout: Layout, parameters: Parameters
+) -> tuple[tuple[Poly, ...], list[Needed]] | None:
+    """The way to write a subscript that takes the fewest assumptions to stay within the rows."""
+    best: tuple[tuple[Poly, ...], list[Needed]] | None = None
+    for parts in splits(subscript, layout, frozenset(iterator_names(statement))):
+        needed = _needed(statement, parts, layout, parameters)
+        if needed is not None and (best is None or len(needed) < len(best[1])):
+            best = (parts, needed)
+        if best is not None and not best[1]:
+            break
+    return best
+
+
+def _needed(
+    statement: RawStatement, parts: tuple[Poly, ...], layout: Layout, parameters: Parameters
+) -> list[Needed] | None:
+    """What must be assumed for the inner subscripts to stay within their dimensions; `None` if that
+    is never so."""
+    names = iterator_names(statement)
+    if not all(is_affine(p, frozenset(names)) for p in parts):
+        return None
+    needed: list[Needed] = []
+    for k, (part, extent) in enumerate(zip(parts[1:], layout.extents, strict=True), 1):
+        if extent is None:
+            return None
+        for condition, assumption in _bounds(part, extent, parameters):
+            try:
+                holds = statement.domain.intersect(set_of(names, condition, parameters))
+            except NotAffineError:
+                return None
+            fails = statement.domain.subtract(holds)
+            if fails.is_empty():
+                continue
+            if _spread_out(statement, part).is_subset(fails.params()):
+                return None
+            needed.append((k, assumption))
+    return needed
+
+
+def _spread_out(statement: RawStatement, part: Poly) -> isl.Set:
+    """The parameter values at which the iterators in a subscript take more than one value; what is
+    assumed must be possible at some of them."""
+    domain = statement.domain
+    result = domain.params()
+    for k, name in enumerate(iterator_names(statement)):
+        if name in part.symbols:
+            pairs = isl.Map.from_domain_and_range(domain, domain)
+            result = result.intersect(pairs.order_lt(isl.dim_type.in_, k, isl.dim_type.out, k).params())
+    return result
+
+
+def _bounds(part: Poly, extent: Poly, parameters: Parameters) -> list[tuple[Compare, Assumption]]:
+    """That a subscript lies in a dimension, as conditions and as sentences."""
+    inner, size = pretty(part, parameters), pretty(extent, parameters)
+    constant = part.as_constant
+    below = f"`{inner}` stays below `{size}`"
+    if constant is not None and constant >= 0:
+        below = f"`{size}` is at least {constant + 1}"
+    found = [
+        (Compare(">=", part), Assumption("in-bounds", (inner,), f"`{inner}` is not negative")),
+        (Compare(">=", extent - part - 1), Assumption("in-bounds", (inner, size), below)),
+    ]
+    return found[1:] if constant is not None and constant >= 0 else found
+
+
+def iterator_names(statement: RawStatement) -> tuple[str, ...]:
+    """The isl names of the iterators around a statement, outermost first."""
+    return tuple(f.dimension for f in statement.frames)
+
+
+def pretty(value: Poly, parameters: Parameters) -> str:
+    """A polynomial as a person would write it."""
+    parts: list[str] = []
+    for monomial, coefficient in sorted(value.terms, key=lambda t: (not t[0], len(t[0]))):
+        factors = [parameters.texts.get(a.name, a.name) if isinstance(a, Symbol) else "…" for a in monomial]
+        size = abs(coefficient)
+        body = " * ".join(([str(size)] if size != 1 or not factors else []) + factors)
+        sign = "-" if coefficient < 0 else "+"
+        parts.append(f"{sign} {body}")
+    text = " ".join(parts).removeprefix("+ ")
+    return text.replace("- ", "-", 1) if text.startswith("- ") else text or "0"

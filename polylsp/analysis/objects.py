@@ -1,0 +1,193 @@
+"""Which object each access of a region leads to, and how its subscripts become dimensions."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+from polylsp.analysis.delinearise import FLAT, Layout, layout_of
+from polylsp.analysis.dimensions import Needed, best_split, iterator_names, rows_meet
+from polylsp.analysis.paths import path_text
+from polylsp.analysis.raw import RawAccess, RawStatement, Region
+from polylsp.analysis.state import At, Base, Member, Opaque, Parameters
+from polylsp.analysis.value import (
+    ZERO,
+    Poly,
+    Symbol,
+    is_affine,
+)
+from polylsp.model.program import Array, OtherType, Pointer, Struct
+from polylsp.model.rejection import Rejection
+from polylsp.model.scop import Memory, Polynomial
+
+Key = tuple[str, tuple[str, ...]]
+Members = list[tuple[RawStatement, RawAccess]]
+
+
+def grouped(region: Region) -> dict[Key, Members]:
+    """Accesses by object: same base, same shape. An access of a whole structure counts as one of each
+    of its parts that are named elsewhere."""
+    shapes: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    for statement in region.statements:
+        for access in statement.accesses:
+            shapes[access.path.base.name].add(access.path.shape)
+    groups: dict[Key, Members] = {}
+    for statement in region.statements:
+        statement.accesses = [
+            part for access in statement.accesses for part in _parts(access, shapes[access.path.base.name])
+        ]
+        for access in statement.accesses:
+            groups.setdefault(key_of(access), []).append((statement, access))
+    return groups
+
+
+def _parts(access: RawAccess, shapes: set[tuple[str, ...]]) -> list[RawAccess]:
+    """The access itself, or one of each longer path that others of its object take."""
+    own = access.path.shape
+    longer = [s for s in shapes if _is_prefix(own, s) and not any(_is_prefix(s, other) for other in shapes)]
+    if not longer:
+        return [access]
+    anything = Opaque(0, Rejection("data-dependent-value", access.site, "all elements are meant"))
+    found: list[RawAccess] = []
+    for shape in sorted(longer):
+        rest = shape[len(own) :]
+        steps = tuple(At(anything) if s == "[]" else Member(s[1:]) for s in rest)
+        path = replace(access.path, steps=(*access.path.steps, *steps))
+        found.append(replace(access, path=path, exact=access.exact and "[]" not in rest, region=None))
+    return found
+
+
+def key_of(access: RawAccess) -> Key:
+    """What tells the object of an access from others."""
+    return access.path.base.name, access.path.shape
+
+
+def _is_prefix(shorter: tuple[str, ...], longer: tuple[str, ...]) -> bool:
+    return len(shorter) < len(longer) and longer[: len(shorter)] == shorter
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the accesses of one object are written: `layouts` has one entry for each subscript of the
+    path, `None` where no dimensions could be told (then any element may be meant); `parts` the
+    subscripts that one subscript (its number) of one access (its identity) stands for."""
+
+    memory: Memory
+    shape: tuple[str, ...]
+    layouts: tuple[Layout | None, ...]
+    parts: dict[tuple[int, int], tuple[Poly, ...]]
+
+
+def plan_of(
+    key: Key, members: Members, region: Region, parameters: Parameters, names: dict[str, str]
+) -> Plan:
+    """How all accesses of one object are written; `names` are the isl names given so far."""
+    base_name, shape = key
+    first = members[0][1]
+    base = first.path.base
+    parts: dict[tuple[int, int], tuple[Poly, ...]] = {}
+    layouts: tuple[Layout | None, ...] = (None,) * shape.count("[]")
+    if _agree(members):
+        layouts = tuple(_layout(k, members, parameters, parts) for k in range(len(layouts)))
+    scoped = region.declared.get(base.name, 0) if not base.fresh else 0
+    scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
+    path = path_text(base, shape)
+    memory = Memory(
+        _unique(path, base_name, names),
+        base.variable,
+        path,
+        first.type,
+        scoped + sum(1 if p is None else len(p.strides) for p in layouts),
+        scoped,
+        base.variable if _led_by_pointer(base) else None,
+        any(a.path.followed for _, a in members),
+        any(_varying_rows(s, a) for s, a in members),
+        base.fresh,
+        shape,
+        base.name == base.variable.name,
+        _strides(layouts),
+    )
+    return Plan(memory, shape, layouts, parts)
+
+
+def _strides(layouts: tuple[Layout | None, ...]) -> tuple[Polynomial, ...]:
+    """The strides of an array with one subscript that stands for several dimensions."""
+    only = layouts[0] if len(layouts) == 1 else None
+    if only is None or len(only.strides) < 2:
+        return ()
+    terms = [
+        [(tuple(a.name for a in m if isinstance(a, Symbol)), c, m) for m, c in p.terms] for p in only.strides
+    ]
+    if any(len(names) < len(monomial) for row in terms for names, _, monomial in row):
+        return ()
+    return tuple(tuple((names, c) for names, c, _ in row) for row in terms)
+
+
+def _agree(members: Members) -> bool:
+    """Whether all accesses of an object see elements of one size, and none leaves the first row of an
+    array that others see as rows."""
+    sizes = {
+        a.type if isinstance(a.type, (Struct, OtherType)) else getattr(a.type, "bits", 64) for _, a in members
+    }
+    loose = any(a.path.loose for _, a in members)
+    rows = any(s != ZERO for _, a in members for s in a.path.subscripts[:-1])
+    return len(sizes) == 1 and not (loose and rows)
+
+
+def _layout(
+    number: int, members: Members, parameters: Parameters, parts: dict[tuple[int, int], tuple[Poly, ...]]
+) -> Layout | None:
+    """The layout of one subscript over all accesses; their parts go to `parts`."""
+    found = [(s, a.path.subscripts[number], a) for s, a in members]
+    known = [(s, p, a) for s, p, a in found if isinstance(p, Poly)]
+    if all(is_affine(p, frozenset(iterator_names(s))) for s, p, _ in known):
+        parts.update({(id(a), number): (p,) for _, p, a in known})
+        return FLAT
+    layout = layout_of((p, frozenset(iterator_names(s))) for s, p, _ in known)
+    if layout is None:
+        return None
+    chosen: list[tuple[RawStatement, list[Needed]]] = []
+    for statement, subscript, access in known:
+        best = best_split(statement, subscript, layout, parameters)
+        if best is None:
+            return None
+        parts[id(access), number] = best[0]
+        chosen.append((statement, best[1]))
+    for statement, needed in chosen:
+        for depth, frame in enumerate(statement.frames):
+            here = [(s, a) for s, _, a in known if frame in s.frames]
+            frame.assumptions += [
+                a
+                for k, a in needed
+                if a not in frame.assumptions and rows_meet(here, parts, number, k, depth)
+            ]
+    return layout
+
+
+def _led_by_pointer(base: Base) -> bool:
+    if base.fresh:
+        return False
+    variable = base.variable
+    return isinstance(variable.type, Pointer) or (
+        isinstance(variable.type, Array) and variable.storage == "parameter"
+    )
+
+
+def _varying_rows(statement: RawStatement, access: RawAccess) -> bool:
+    """Whether the access follows different pointers in different iterations."""
+    if not access.path.followed:
+        return False
+    leading = access.path.steps[: max(access.path.followed)]
+    names = frozenset(iterator_names(statement))
+    indices = [s.index for s in leading if isinstance(s, At)]
+    return any(isinstance(i, Opaque) or not i.symbols.isdisjoint(names) for i in indices)
+
+
+def _unique(path: str, base_name: str, names: dict[str, str]) -> str:
+    stem = "".join(c if c.isalnum() or c == "_" else "_" for c in path)
+    name, count = stem, 1
+    while name in names and names[name] != f"{base_name} {path}":
+        count += 1
+        name = f"{stem}_{count}"
+    names[name] = f"{base_name} {path}"
+    return name

@@ -1,0 +1,23 @@
+"""What keeps a directive from standing before a loop, whatever its verdict."""
+
+from polylsp.model.facts import LoopFacts
+from polylsp.model.verdict import Parallel
+from polylsp.pipeline import analyse
+from polylsp.settings import Settings
+
+
+def loop(body: str) -> LoopFacts:
+    text = f"double a[100];\nvoid f(int n, int m) {{\n    for (int i = 0; i < n; i++) {{ {body} }}\n}}\n"
+    return analyse("a.c", text, Settings(), schedules=False).functions[0].answer.facts.loops[0]
+
+
+def test_a_parallel_loop_that_a_break_leaves_cannot_have_a_directive() -> None:
+    found = loop("if (i > m) break; a[i] = i;")
+    assert isinstance(found.verdict, Parallel)
+    assert "`break`" in found.misfit
+
+
+def test_a_break_of_an_inner_loop_does_not_matter() -> None:
+    found = loop("for (int j = 0; j < 9; j++) { if (j > i) break; a[i] += j; }")
+    assert isinstance(found.verdict, Parallel)
+    assert found.misfit == ""
