@@ -14,10 +14,9 @@ Each is asked by value and remembered, so an edit re-asks only what it changed.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from time import perf_counter
@@ -28,6 +27,7 @@ from polylsp.analysis.summaries import Calls, NoSummary, Summary
 from polylsp.analysis.summary import callees, summarise
 from polylsp.codegen.answer import answer
 from polylsp.codegen.subject import Subject
+from polylsp.frontends.c.damage import damage
 from polylsp.frontends.c.declarations import Declaration
 from polylsp.frontends.c.environment import Environment, environment_of, needed, place
 from polylsp.frontends.c.expand import Expanded, Unexpandable, expand, used_macros
@@ -80,7 +80,7 @@ def analyse(
             state.answers[one] = _Answers(wanted, task.summaries, given_up, answer)
         placed.append(PlacedFunction(start, answer))
     _forget(path, state, prepared)
-    return FileReport(path, "c", tuple(placed), (*_problems(items, known, options), *_damage(text, items)))
+    return FileReport(path, "c", tuple(placed), (*_problems(items, known, options), *damage(text, items)))
 
 
 def iteration_space(
@@ -376,52 +376,3 @@ def _problems(items: Outline, known: Environment, options: Options) -> tuple[Fil
         item, start = items.items[problem.item], items.starts[problem.item]
         found.append(FileProblem(problem.code, place(problem, item).shift(start), problem.message))
     return tuple(found)
-
-
-_CONDITION = re.compile(r"#\s*(if|ifdef|ifndef|elif)")
-
-
-def _damage(text: str, items: Outline) -> Iterator[FileProblem]:
-    """Text that no compiler would read as it is meant."""
-    at = text.find("\0")
-    if at >= 0:
-        message = "This file holds NUL bytes: it is not C source, or it is damaged."
-        yield FileProblem("syntax-error", Span(at, at + 1), message)
-    opened = _unclosed_comment(text)
-    if opened >= 0:
-        yield FileProblem("syntax-error", Span(opened, opened + 2), "This comment is never closed.")
-    yield from (p for p in _strays(items) if opened < 0 or p.span.start < opened)
-
-
-def _unclosed_comment(text: str) -> int:
-    """Where a comment starts that is never closed, outside functions; else -1."""
-    if text.rfind("/*") <= text.rfind("*/"):
-        return -1
-    return tokenize(normalise(text)).unterminated
-
-
-def _strays(items: Outline) -> Iterator[FileProblem]:
-    """What stands between functions and is no C, said once for each run of such text."""
-    before = False
-    for start, item in zip(items.starts, items.items, strict=True):
-        message = _stray(item)
-        if message and not before:
-            yield FileProblem("syntax-error", Span(start, start + min(len(item.text), 1)), message)
-        before = bool(message)
-
-
-def _stray(item: Item) -> str:
-    """What is wrong with text that is no function, or an empty string."""
-    bare = _CONDITION.fullmatch(item.text.strip()) if item.kind == "directive" else None
-    if bare is not None:
-        return f"This `#{bare[1]}` has no condition."
-    if item.kind != "stray" or not item.text:
-        return ""
-    first = item.text[0]
-    if first in ")]}":
-        return f"This `{first}` closes nothing."
-    if first in "([{":
-        return f"This `{first}` does not belong to a function or a declaration."
-    if item.text.count('"') % 2 or item.text.count("'") % 2:
-        return "A string or character in this line is never closed."
-    return ""
