@@ -80,7 +80,9 @@ def analyse(
             state.answers[one] = _Answers(wanted, task.summaries, given_up, answer)
         placed.append(PlacedFunction(start, answer))
     _forget(path, state, prepared)
-    return FileReport(path, "c", tuple(placed), (*_problems(items, known, options), *damage(text, items)))
+    broken = frozenset(one.start for one in placed if _is_broken(one))
+    problems = (*_problems(items, known, options, broken), *damage(text, items, broken))
+    return FileReport(path, "c", tuple(placed), problems)
 
 
 def iteration_space(
@@ -252,7 +254,7 @@ _TOO_LONG = Unexpandable("budget", Span(0, 1), "Reading this function was given 
 def _refused(item: Item, why: Unexpandable) -> Prepared:
     """A function whose macros could not be expanded: only its loops are listed."""
     raw = tokenize(normalise(item.text))
-    first = max(0, bisect_right(raw.starts, why.span.start) - 1)
+    first = max(0, min(bisect_right(raw.ends, why.span.start), len(raw.ends) - 1))
     site = Site(first, max(first, bisect_right(raw.starts, why.span.end - 1) - 1))
     texts = tuple(raw.texts)
     function = rejected(texts, Rejection(why.code, site, why.message, why.advice))
@@ -365,7 +367,14 @@ def _answer(task: _Task, stopped: frozenset[str]) -> FunctionAnswer:
 # --- Findings outside functions ----------------------------------------------------------
 
 
-def _problems(items: Outline, known: Environment, options: Options) -> tuple[FileProblem, ...]:
+def _is_broken(placed: PlacedFunction) -> bool:
+    return any(problem.code == "syntax-error" for problem in placed.answer.facts.problems)
+
+
+def _problems(
+    items: Outline, known: Environment, options: Options, broken: frozenset[int]
+) -> tuple[FileProblem, ...]:
+    """What is wrong with directives and headers, but for what functions (at `broken`) say themselves."""
     found: list[FileProblem] = []
     if options.problem:
         found.append(FileProblem("compile-commands", Span(0, 0), options.problem))
@@ -374,5 +383,7 @@ def _problems(items: Outline, known: Environment, options: Options) -> tuple[Fil
             found.append(FileProblem(problem.code, Span(0, 0), problem.message))
             continue
         item, start = items.items[problem.item], items.starts[problem.item]
+        if problem.code == "syntax-error" and start in broken:
+            continue
         found.append(FileProblem(problem.code, place(problem, item).shift(start), problem.message))
     return tuple(found)

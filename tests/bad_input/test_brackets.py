@@ -58,6 +58,32 @@ def test_between_functions_it_is_pointed_out(check, trouble: str, named: str) ->
     assert named in said[0]
 
 
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (f"{LOOP}\n    a[i] = 0.0; }}", "8: Expected an expression before `<`."),
+        ("    a[0] = 1.0; /* a[1] = 2.0;", "8: This comment is never closed. Close it with `*/`."),
+        ("    a[0] = 1.0;\n  #endif", "9: This conditional has no `#if`."),
+        ("    a[0] = 1.0;\n  #else", "9: This conditional has no `#if`."),
+        ("  #if 1\n    a[0] = 1.0;", "8: This conditional has no `#endif`."),
+        ("#error not today", "8: `#error`: not today."),
+    ],
+)
+def test_what_follows_from_an_error_in_a_function_is_not_said_of_the_file(check, body, message) -> None:
+    found = check(function(body.replace("i < n", "< n")))
+    assert found.verdicts("first") == ["parallel"]
+    assert found.messages("syntax-error") == [message]
+
+
+def test_a_brace_too_many_after_a_whole_function_is_not_hidden_by_an_earlier_error(check) -> None:
+    broken = "void odd(int n)\n{\n    n = ;\n}\n"
+    found = check(f"{FIRST}{broken}{LAST}}}\n")
+    assert found.messages("syntax-error") == [
+        "8: Expected an expression before `;`.",
+        "15: This `}` closes nothing.",
+    ]
+
+
 def test_a_comment_that_is_never_closed_is_pointed_out(check) -> None:
     found = check(f"{FIRST}{LAST}/* {FIRST.replace('first', 'lost')}")
     assert found.keeps_the_good_ones()

@@ -67,6 +67,8 @@ STATEMENTS = [
     ("x = y ? @z@;", "expected `:` after `z`"),
     ("for (i = 0; i < n; i@++@", "expected `)` after `++` to close `for (`"),
     ("for (i = 0; i @<@", "expected an expression after `<`"),
+    ("for (i = 0; i < @n@ if (x) y = 1;", "expected `;` after `n`"),
+    ("for (i = @0@ while (x) y = 1;", "expected `;` after `0`"),
     ("for (i = 0; i < @n@) x = 1;", "expected `;` after `n`"),
     ("for (i = 0, i < n@)@ x = 1;", "a `for` has two `;` between its parentheses"),
     ("@for@ i = 0; i < n; i++) x = 1;", "expected `(` after `for`"),

@@ -88,10 +88,11 @@ def needed(known: Environment, tokens: Iterable[str]) -> tuple[Declaration, ...]
 
 def place(problem: Problem, item: Item) -> Span:
     """Where in its item a problem stands, relative to the item's start."""
-    at = item.text.find(problem.directive)
+    directive = problem.directive.strip()
+    at = item.text.find(directive)
     if at < 0:
         return Span(0, len(item.text))
-    return Span(at, at + len(problem.directive))
+    return Span(at, at + len(directive))
 
 
 _watched: dict[tuple[str, Options], tuple[tuple[str, int], ...]] = {}

@@ -138,6 +138,8 @@ def _marks(error: _Error) -> Iterator[tuple[str, ...]]:
             yield "`)`", ")", ";"
             if error.headed == "for":
                 yield "`;`", ";"
+                yield "`;`", ";", ")"
+                yield "`;`", ";", ";", ")"
             yield "`,` or `)`", ","
         case "[":
             yield "`]`", "]"
