@@ -100,6 +100,13 @@ def test_what_is_missing_is_named_where_it_is_missing(statement: str, message: s
     assert tokens[problem.site.first] == at
 
 
+@pytest.mark.parametrize("text", ["int (f) { while (1) ; }", "int f(void);"])
+def test_what_defines_no_function_is_told_by_its_header(text: str) -> None:
+    function, _ = _lower(text)
+    (problem,) = function.problems
+    assert (problem.message, problem.site.first) == ("this does not define a function", 0)
+
+
 def test_a_brace_that_is_missing_in_the_middle_is_told_by_the_one_that_stays_open() -> None:
     function, tokens = _lower("void f(int n) { while (n) { n--; }")
     (problem,) = function.problems

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
 from polylsp.frontends.c.declarations import Declaration
@@ -43,7 +44,7 @@ def parse(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parse
                 return _explained(tokens, kept, lexer.position(str(error)), str(error))
             _leave_out(kept, broken, lexer.column(str(error)))
             continue
-        return _split(trees, kept) or _explained(tokens, kept, 0, "")
+        return _split(trees, kept) or _no_function(tokens)
 
 
 _DECLINED = (ParseError, ValueError, AssertionError, AttributeError, TypeError)
@@ -77,6 +78,12 @@ def too_deep(tokens: tuple[str, ...]) -> Rejection:
     )
 
 
+def _no_function(tokens: tuple[str, ...]) -> Rejection:
+    """The rejection of C that defines no function, as `int (f) { }`."""
+    header = tokens.index("{") if "{" in tokens else len(tokens)
+    return Rejection("syntax-error", Site(0, max(0, header - 1)), "this does not define a function")
+
+
 def _leave_out(kept: dict[int, Declaration], broken: int, column: int) -> None:
     """Drop a declaration that does not parse, and all that use the type which it lacks."""
     tokens = kept[broken].tokens
@@ -94,11 +101,17 @@ def _parser(lexer: Lexer) -> CParser:
 
 def _split(trees: list[Any], declarations: dict[int, Declaration]) -> Parsed | None:
     """The last function of the trees, and what stands before it."""
+    trees = [tree for tree in trees if not isinstance(tree, c_ast.FuncDef) or _has_parameters(tree)]
     for index in range(len(trees) - 1, -1, -1):
-        if type(trees[index]).__name__ == "FuncDef":
+        if isinstance(trees[index], c_ast.FuncDef):
             before = tuple((_origin(t, declarations), t) for t in trees[:index])
             return Parsed(trees[index], before)
     return None
+
+
+def _has_parameters(definition: Any) -> bool:
+    """Whether what has a body is a function, unlike `int (f) { }`, which the parser accepts."""
+    return isinstance(definition.decl.type, c_ast.FuncDecl)
 
 
 def _origin(tree: Any, declarations: dict[int, Declaration]) -> Declaration | None:
