@@ -28,7 +28,7 @@ class Lexer:
         for key, declaration in declarations.items():
             self._append(declaration.tokens, -1 - key)
         if _lacks_type(tokens, declarations.values()):
-            self._stream.append(_token("INT", "int", 0, 1))
+            self._stream.append(Token("INT", "int", 0, 1, *_FILE))
         self._append(tokens, None)
         self._callbacks: dict[str, Callable[..., Any]] = {}
         self._next = 0
@@ -36,12 +36,12 @@ class Lexer:
 
     def _append(self, tokens: tuple[str, ...], line: int | None) -> None:
         for index, text in enumerate(tokens):
-            kind, value = classify(text)
-            self._stream.append(_token(kind, value, index if line is None else line, index))
+            place = index if line is None else line
+            self._stream.append(Token(*classify(text), place, index, *_FILE))
 
     def serve(self, **callbacks: Callable[..., Any]) -> Any:
         """This lexer, for a parser with these callbacks."""
-        self._callbacks = callbacks
+        self._callbacks = callbacks if "type_lookup_func" in callbacks else {}
         return self
 
     def input(self, text: str, filename: str = "") -> None:
@@ -53,17 +53,17 @@ class Lexer:
         if self._next > len(self._stream):
             return None
         token = self._stream[self._next - 1]
-        self._tell_scopes(token)
+        if self._callbacks:
+            self._tell_scopes(token, self._callbacks)
         return token
 
-    def _tell_scopes(self, token: Token) -> None:
+    def _tell_scopes(self, token: Token, tell: dict[str, Callable[..., Any]]) -> None:
         """pycparser before 3.12, the last for Python 3.10, has its lexer tell types from other names."""
-        tell = self._callbacks
-        if token.type == "ID" and "type_lookup_func" in tell and tell["type_lookup_func"](token.value):
+        if token.type == "ID" and tell["type_lookup_func"](token.value):
             token.type = "TYPEID"
-        elif token.type == "LBRACE" and "on_lbrace_func" in tell:
+        elif token.type == "LBRACE":
             tell["on_lbrace_func"]()
-        elif token.type == "RBRACE" and "on_rbrace_func" in tell:
+        elif token.type == "RBRACE":
             tell["on_rbrace_func"]()
 
     def position(self, error: str) -> int:
@@ -116,12 +116,7 @@ def _ignored(*_: Any) -> bool:
 _NO_CALLBACKS: dict[str, Any] = {
     name: _ignored for name, one in signature(CLexer).parameters.items() if one.default is Parameter.empty
 }
-_PLACES = len(fields(Token)) - 2  # line and column, since 3.12 also the file
-
-
-def _token(kind: str, text: str, line: int, column: int) -> Token:
-    places: tuple[Any, ...] = (line, column, "")
-    return Token(kind, text, *places[:_PLACES])
+_FILE: tuple[Any, ...] = ("",) if len(fields(Token)) > 4 else ()  # a token names its file since 3.12
 
 
 def known_types(declarations: Iterable[Declaration]) -> frozenset[str]:
