@@ -10,7 +10,8 @@ from pathlib import Path
 from polylsp.frontends.c import declarations
 from polylsp.frontends.c.declarations import Declaration
 from polylsp.frontends.c.directives import Condition, Script, Step, follow, included_name, script
-from polylsp.frontends.c.macros import Macro, Overflow, expand_texts, macro
+from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
+from polylsp.frontends.c.macros import Macro, macro
 from polylsp.frontends.c.options import Options
 from polylsp.frontends.c.predefined import predefined
 from polylsp.frontends.c.tokens import decode, normalise
