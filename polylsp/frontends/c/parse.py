@@ -31,6 +31,8 @@ class Parsed:
 
 def parse(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parsed | Rejection:
     """The tree of one function; a declaration that does not parse is left out."""
+    if len(tokens) > _TOKEN_LIMIT:
+        return Rejection("budget", _header(tokens), "this function is too long to be analysed", _SPLIT)
     kept: dict[int, Declaration] = dict(enumerate(declarations))
     while True:
         lexer = Lexer(tokens, kept)
@@ -47,6 +49,8 @@ def parse(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parse
         return _split(trees, kept) or _no_function(tokens)
 
 
+_TOKEN_LIMIT = 250_000  # more than a second of parsing; generated tables and tests of compilers
+_SPLIT = "split the function"
 _DECLINED = (ParseError, ValueError, AssertionError, AttributeError, TypeError)
 
 
@@ -74,14 +78,17 @@ def too_deep(tokens: tuple[str, ...]) -> Rejection:
         "budget",
         Site(0, max(0, len(tokens) - 1)),
         "this function nests its expressions or statements too deeply to be analysed",
-        "split the function",
+        _SPLIT,
     )
 
 
 def _no_function(tokens: tuple[str, ...]) -> Rejection:
     """The rejection of C that defines no function, as `int (f) { }`."""
-    header = tokens.index("{") if "{" in tokens else len(tokens)
-    return Rejection("syntax-error", Site(0, max(0, header - 1)), "this does not define a function")
+    return Rejection("syntax-error", _header(tokens), "this does not define a function")
+
+
+def _header(tokens: tuple[str, ...]) -> Site:
+    return Site(0, max(0, (tokens.index("{") if "{" in tokens else len(tokens)) - 1))
 
 
 def _leave_out(kept: dict[int, Declaration], broken: int, column: int) -> None:
