@@ -14,36 +14,27 @@ Each is asked by value and remembered, so an edit re-asks only what it changed.
 
 from __future__ import annotations
 
-import re
-from bisect import bisect_right
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from hashlib import blake2b
-from time import perf_counter
 
 from polylsp.analysis.facts import Wanted, facts, given_up, nests_of
 from polylsp.analysis.space import iteration_space as drawn_space
 from polylsp.analysis.summaries import Calls, NoSummary, Summary
-from polylsp.analysis.summary import callees, summarise
+from polylsp.analysis.summary import summarise
 from polylsp.codegen.answer import answer
 from polylsp.codegen.subject import Subject
-from polylsp.frontends.c.declarations import Declaration
-from polylsp.frontends.c.environment import Environment, environment_of, needed, place
-from polylsp.frontends.c.expand import Expanded, Unexpandable, expand, used_macros
-from polylsp.frontends.c.lower.builtins import in_library
-from polylsp.frontends.c.lower.function import lower, rejected
-from polylsp.frontends.c.macros import Macro
+from polylsp.frontends.c.damage import damage
+from polylsp.frontends.c.environment import Environment, environment_of, place
 from polylsp.frontends.c.options import Options, options_for
-from polylsp.frontends.c.outline import Item, Outline, outline
-from polylsp.frontends.c.tokens import normalise, tokenize
+from polylsp.frontends.c.outline import Item, Outline
 from polylsp.model.action import Answer, Ask, Declined
 from polylsp.model.facts import FunctionFacts
-from polylsp.model.program import Function, Site
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
 from polylsp.model.space import IterationSpace
+from polylsp.prepared import TOO_LONG, Prepared, digest, prepare, refused
 from polylsp.query import query
+from polylsp.remembered import Answers, State, forget, outlined, state_of
 from polylsp.settings import Settings
 from polylsp.text import Span
 
@@ -65,22 +56,24 @@ def analyse(
     options = options_for(path, settings)
     items = outlined(path, text)
     known = environment_of(items.items, path, options)
-    state = _states.setdefault(path, _State())
+    state = state_of(path)
     prepared = _prepared(state, items, known, given_up, observe)
     summaries = _summaries(prepared)
     wanted = Wanted(schedules, settings.max_operations)
     placed: list[PlacedFunction] = []
     for done, (start, one) in enumerate(prepared):
-        answer = state.answers.get(one, _Answers()).get(wanted, _used(one, summaries), given_up)
+        answer = state.answers.get(one, Answers()).get(wanted, _used(one, summaries), given_up)
         if answer is None:
             task = _lighter(_task(one, _used(one, summaries), wanted), given_up)
             if observe is not None and not decided.remembers(task):
                 observe(task.key, one.function.name, done, len(prepared))
             answer = _answer(task, given_up)
-            state.answers[one] = _Answers(wanted, task.summaries, given_up, answer)
+            state.answers[one] = Answers(wanted, task.summaries, given_up, answer)
         placed.append(PlacedFunction(start, answer))
-    _forget(path, state, prepared)
-    return FileReport(path, "c", tuple(placed), (*_problems(items, known, options), *_damage(text, items)))
+    forget(path, state, prepared)
+    broken = frozenset(one.start for one in placed if _is_broken(one))
+    problems = (*_problems(items, known, options, broken), *damage(text, items, broken))
+    return FileReport(path, "c", tuple(placed), problems)
 
 
 def iteration_space(
@@ -90,7 +83,7 @@ def iteration_space(
     sizes: of the loops with the iterators `dimensions`, or of loop `ordinal` and a neighbour."""
     items = outlined(path, text)
     known = environment_of(items.items, path, options_for(path, settings))
-    prepared = _prepared(_states.setdefault(path, _State()), items, known, frozenset(), None)
+    prepared = _prepared(state_of(path), items, known, frozenset(), None)
     one = next(each for _, each in prepared if each.function.name == function)
     calls = calls_of(_used(one, _summaries(prepared)))
     return drawn_space(one.function, calls, ordinal, dimensions, settings.max_operations)
@@ -100,7 +93,7 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     """The edit that an action makes, or why there is none."""
     items = outlined(path, text)
     known = environment_of(items.items, path, options_for(path, settings))
-    prepared = _prepared(_states.setdefault(path, _State()), items, known, frozenset(), None)
+    prepared = _prepared(state_of(path), items, known, frozenset(), None)
     one = next((each for start, each in prepared if start == ask.starts), None)
     if one is None or one.function.name != ask.function:
         return Declined(f"There is no function `{ask.function}` here any more.")
@@ -111,103 +104,11 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     return answer(subject, ask, settings)
 
 
-@dataclass(frozen=True, slots=True)
-class _Answers:
-    """The last answer about a function, and what it was asked with."""
-
-    wanted: Wanted | None = None
-    summaries: tuple[Summary | NoSummary, ...] = ()
-    given_up: frozenset[str] = frozenset()
-    answer: FunctionAnswer | None = None
-
-    def get(
-        self, wanted: Wanted, summaries: tuple[Summary | NoSummary, ...], given_up: frozenset[str]
-    ) -> FunctionAnswer | None:
-        """The answer, if it was asked with the same, or with schedules too."""
-        asked = self.wanted
-        if (
-            asked is None
-            or asked.operations != wanted.operations
-            or (wanted.schedules and not asked.schedules)
-        ):
-            return None
-        same = all(a is b for a, b in zip(self.summaries, summaries, strict=False))
-        return (
-            self.answer
-            if same and len(summaries) == len(self.summaries) and given_up == self.given_up
-            else None
-        )
-
-
-@dataclass(slots=True)
-class _State:
-    """What is kept of the last version of a file: functions and answers that an edit left alone."""
-
-    known: Environment | None = None
-    prepared: dict[Item, Prepared] = field(default_factory=dict["Item", "Prepared"])
-    answers: dict[Prepared, _Answers] = field(default_factory=dict["Prepared", "_Answers"])
-
-
-_states: OrderedDict[str, _State] = OrderedDict()
-
-
-def _forget(path: str, state: _State, prepared: list[tuple[int, Prepared]]) -> None:
-    """Drop what the current version of a file, and all but the latest files, no longer need."""
-    if len(state.answers) > 2 * len(prepared) + 64:
-        current = {one for _, one in prepared}
-        state.answers = {one: answer for one, answer in state.answers.items() if one in current}
-    _states.move_to_end(path)
-    if len(_states) > 64:
-        _states.popitem(last=False)
-
-
 # --- Text --------------------------------------------------------------------------------
-
-_outlines: OrderedDict[str, tuple[str, Outline]] = OrderedDict()
-
-
-def outlined(path: str, text: str) -> Outline:
-    """The items of a file; only what changed since the last text of that path is scanned."""
-    found = outline(text, _outlines.get(path))
-    _outlines[path] = (text, found)
-    _outlines.move_to_end(path)
-    if len(_outlines) > 64:
-        _outlines.popitem(last=False)
-    return found
-
-
-@dataclass(frozen=True, slots=True)
-class Tokens:
-    """A function's tokens, the declarations they need, and functions with a library name that the file
-    defines itself (`own`); equal where these are."""
-
-    key: str
-    texts: tuple[str, ...] = field(compare=False, repr=False)
-    declarations: tuple[Declaration, ...] = field(compare=False, repr=False)
-    own: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Prepared:
-    """A function ready for analysis; equal where its tokens and declarations are."""
-
-    key: str
-    function: Function = field(compare=False, repr=False)
-    calls: tuple[str, ...] = field(compare=False)
-    places: str = ""
-    starts: tuple[int, ...] = field(default=(), compare=False, repr=False)
-    ends: tuple[int, ...] = field(default=(), compare=False, repr=False)
-    seconds: tuple[tuple[str, float], ...] = field(default=(), compare=False)
-
-
-@query()
-def lowered(tokens: Tokens) -> Function:
-    """The program of a function, from its tokens and the declarations they need."""
-    return lower(tokens.texts, tokens.declarations, tokens.own)
 
 
 def _prepared(
-    state: _State, items: Outline, known: Environment, stopped: frozenset[str], observe: Observer | None
+    state: State, items: Outline, known: Environment, stopped: frozenset[str], observe: Observer | None
 ) -> list[tuple[int, Prepared]]:
     """The functions of a file and where they start; those the preprocessor leaves out are not there."""
     remembered = state.prepared if state.known is known else {}
@@ -220,53 +121,14 @@ def _prepared(
             continue
         one = remembered.get(item)
         if one is None:
-            key = _digest(item.text)
+            key = digest(item.text)
             if observe is not None and key not in stopped:
                 observe(key, item.name, number, len(items.items))
-            one = _refused(item, _TOO_LONG) if key in stopped else _prepare(item, macros, known, own)
+            one = refused(item, TOO_LONG) if key in stopped else prepare(item, macros, known, own)
         kept[item] = one
         result.append((start, one))
     state.known, state.prepared = known, kept
     return result
-
-
-def _prepare(item: Item, macros: Mapping[str, Macro], known: Environment, own: frozenset[str]) -> Prepared:
-    started = perf_counter()
-    expanded = expand(item.text, used_macros(item.text, macros))
-    if isinstance(expanded, Unexpandable):
-        return _refused(item, expanded)
-    ready = perf_counter()
-    declarations = needed(known, expanded.texts)
-    own = frozenset(name for name in own & frozenset(expanded.texts) if in_library(name))
-    tokens = Tokens(_digest(expanded.texts, declarations, sorted(own)), expanded.texts, declarations, own)
-    function = lowered(tokens)
-    parsed = perf_counter()
-    spent = (("preprocess", ready - started), ("parse", parsed - ready))
-    places = _digest(expanded.starts, expanded.ends)
-    return Prepared(tokens.key, function, callees(function), places, *_spans(expanded), spent)
-
-
-_TOO_LONG = Unexpandable("budget", Span(0, 1), "Reading this function was given up because it took too long.")
-
-
-def _refused(item: Item, why: Unexpandable) -> Prepared:
-    """A function whose macros could not be expanded: only its loops are listed."""
-    raw = tokenize(normalise(item.text))
-    first = max(0, bisect_right(raw.starts, why.span.start) - 1)
-    site = Site(first, max(first, bisect_right(raw.starts, why.span.end - 1) - 1))
-    texts = tuple(raw.texts)
-    function = rejected(texts, Rejection(why.code, site, why.message, why.advice))
-    starts, ends = tuple(raw.starts) or (0,), tuple(raw.ends) or (0,)
-    return Prepared(_digest(texts, why), function, (), _digest(starts, ends), starts, ends)
-
-
-def _spans(expanded: Expanded) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The tokens' spans; a function always has one, if only of nothing."""
-    return expanded.starts or (0,), expanded.ends or (0,)
-
-
-def _digest(*values: object) -> str:
-    return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 # --- Facts -------------------------------------------------------------------------------
@@ -291,7 +153,7 @@ class _Task:
 
 def _task(prepared: Prepared, summaries: tuple[Summary | NoSummary, ...], wanted: Wanted) -> _Task:
     """The task, named so that equal keys mean equal facts."""
-    return _Task(_digest(prepared.key, [s.key for s in summaries], wanted), prepared, summaries, wanted)
+    return _Task(digest(prepared.key, [s.key for s in summaries], wanted), prepared, summaries, wanted)
 
 
 @query()
@@ -365,7 +227,14 @@ def _answer(task: _Task, stopped: frozenset[str]) -> FunctionAnswer:
 # --- Findings outside functions ----------------------------------------------------------
 
 
-def _problems(items: Outline, known: Environment, options: Options) -> tuple[FileProblem, ...]:
+def _is_broken(placed: PlacedFunction) -> bool:
+    return any(problem.code == "syntax-error" for problem in placed.answer.facts.problems)
+
+
+def _problems(
+    items: Outline, known: Environment, options: Options, broken: frozenset[int]
+) -> tuple[FileProblem, ...]:
+    """What is wrong with directives and headers, but for what functions (at `broken`) say themselves."""
     found: list[FileProblem] = []
     if options.problem:
         found.append(FileProblem("compile-commands", Span(0, 0), options.problem))
@@ -374,54 +243,7 @@ def _problems(items: Outline, known: Environment, options: Options) -> tuple[Fil
             found.append(FileProblem(problem.code, Span(0, 0), problem.message))
             continue
         item, start = items.items[problem.item], items.starts[problem.item]
+        if problem.code == "syntax-error" and start in broken:
+            continue
         found.append(FileProblem(problem.code, place(problem, item).shift(start), problem.message))
     return tuple(found)
-
-
-_CONDITION = re.compile(r"#\s*(if|ifdef|ifndef|elif)")
-
-
-def _damage(text: str, items: Outline) -> Iterator[FileProblem]:
-    """Text that no compiler would read as it is meant."""
-    at = text.find("\0")
-    if at >= 0:
-        message = "This file holds NUL bytes: it is not C source, or it is damaged."
-        yield FileProblem("syntax-error", Span(at, at + 1), message)
-    opened = _unclosed_comment(text)
-    if opened >= 0:
-        yield FileProblem("syntax-error", Span(opened, opened + 2), "This comment is never closed.")
-    yield from (p for p in _strays(items) if opened < 0 or p.span.start < opened)
-
-
-def _unclosed_comment(text: str) -> int:
-    """Where a comment starts that is never closed, outside functions; else -1."""
-    if text.rfind("/*") <= text.rfind("*/"):
-        return -1
-    return tokenize(normalise(text)).unterminated
-
-
-def _strays(items: Outline) -> Iterator[FileProblem]:
-    """What stands between functions and is no C, said once for each run of such text."""
-    before = False
-    for start, item in zip(items.starts, items.items, strict=True):
-        message = _stray(item)
-        if message and not before:
-            yield FileProblem("syntax-error", Span(start, start + min(len(item.text), 1)), message)
-        before = bool(message)
-
-
-def _stray(item: Item) -> str:
-    """What is wrong with text that is no function, or an empty string."""
-    bare = _CONDITION.fullmatch(item.text.strip()) if item.kind == "directive" else None
-    if bare is not None:
-        return f"This `#{bare[1]}` has no condition."
-    if item.kind != "stray" or not item.text:
-        return ""
-    first = item.text[0]
-    if first in ")]}":
-        return f"This `{first}` closes nothing."
-    if first in "([{":
-        return f"This `{first}` does not belong to a function or a declaration."
-    if item.text.count('"') % 2 or item.text.count("'") % 2:
-        return "A string or character in this line is never closed."
-    return ""

@@ -29,6 +29,8 @@ def may_overlap(left: Memory, right: Memory) -> bool:
     """Whether two memories may share an element, as far as C's rules tell."""
     if not may_alias_types(left.element, right.element):
         return False
+    if _never_written(left) or _never_written(right):
+        return False
     if left.fresh or right.fresh:
         return _reaches_fresh(left, right) or _reaches_fresh(right, left)
     if _restricted(left) or _restricted(right):
@@ -46,6 +48,10 @@ def _reaches_fresh(pointer: Memory, fresh: Memory) -> bool:
     """Whether a pointer of unknown value may have been set to the allocation; one that still has the
     value it had when the function began has not."""
     return fresh.fresh and not pointer.fresh and _by_pointer(pointer) and not pointer.from_entry
+
+
+def _never_written(memory: Memory) -> bool:
+    return memory.variable.const and not _by_pointer(memory)
 
 
 def _by_pointer(memory: Memory) -> bool:

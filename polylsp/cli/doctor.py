@@ -26,8 +26,6 @@ _PACKAGES = (
     "pcpp",
     "pygls",
     "lsprotocol",
-    "tree-sitter",
-    "tree-sitter-c",
     "cattrs",
     "rich",
 )

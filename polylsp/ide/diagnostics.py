@@ -12,7 +12,7 @@ from polylsp.ide import wording
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.nests import exposing_transform, parallel_band
 from polylsp.ide.pages import page_uri
-from polylsp.model.facts import LoopFacts
+from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, PlacedFunction
 from polylsp.model.verdict import AccessPoint, Parallel, Sequential, Unknown
@@ -97,11 +97,16 @@ def diagnostics(source: Source, report: FileReport, settings: Settings) -> tuple
 def function_diagnostics(
     source: Source, placed: PlacedFunction, settings: Settings
 ) -> tuple[Diagnostic, ...]:
-    """The findings of one function: its problems, then one for each loop."""
+    """The findings of one function: its problems, then one for each loop that these do not explain."""
     facts = placed.answer.facts
     found = [_problem(placed, rejection) for rejection in facts.problems]
-    found.extend(_loop(source, placed, loop) for loop in facts.loops)
+    found.extend(_loop(source, placed, loop) for loop in facts.loops if not _explained(facts, loop))
     return tuple(finding for finding in found if finding.code not in settings.disabled_diagnostics)
+
+
+def _explained(facts: FunctionFacts, loop: LoopFacts) -> bool:
+    """Whether the loop is undecided for what is wrong with the whole function: that is said once."""
+    return isinstance(loop.verdict, Unknown) and loop.verdict.rejection in facts.problems
 
 
 def _loop(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Diagnostic:

@@ -92,7 +92,8 @@ class Variable:
 
     `name` is unique in the function (`i`, then `i@2` for a second `i` of another scope);
     `source_name` is what the user wrote. `escapes` says that its address is taken in a way
-    that lets an unknown pointer reach it.
+    that lets an unknown pointer reach it. `const`: it is written before the program begins, and
+    no correct program writes it again (C11 6.7.3p6).
     """
 
     name: str
@@ -100,6 +101,7 @@ class Variable:
     type: Type
     storage: Literal["parameter", "local", "static", "global"]
     escapes: bool = False
+    const: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -227,6 +227,21 @@ def test_problems_have_their_own_code_and_severity() -> None:
     )
 
 
+def test_what_is_wrong_with_a_function_is_not_said_again_of_its_loops() -> None:
+    text = "void f(int n) { for (i = 0; i < n; i++) g(); for (j = 0; j < n; j++) n = ; }\n"
+    f = facts.function(text)
+    broken = Rejection("syntax-error", f.site(";", 6), "expected an expression before `;`")
+    other = Rejection("unknown-call", f.site("g()"), "nothing is known of `g`")
+    f.problems.append(broken)
+    f.loop("for (i = 0; i < n; i++)", Unknown(other), body="g();")
+    f.loop("for (j = 0; j < n; j++)", Unknown(broken), iterator="j", body="n = ;")
+    source, report = Source(text), facts.report(f)
+    assert found(source, report) == [
+        ("not-analyzable", "`i` is not decided: nothing is known of `g`."),
+        ("syntax-error", "Expected an expression before `;`."),
+    ]
+
+
 def test_every_code_of_the_table_is_of_a_known_severity() -> None:
     from polylsp.ide.diagnostics import SEVERITIES
 

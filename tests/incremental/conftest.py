@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from asking import Edited
 
-from polylsp import pipeline
+from polylsp import pipeline, prepared
 from polylsp.frontends.c.expand import expand
 
 Edit = Callable[[str], Edited]
@@ -16,7 +16,7 @@ Edit = Callable[[str], Edited]
 @pytest.fixture
 def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
     """Opens a text with a memory that knows of no other text."""
-    for query in (expand, pipeline.lowered, pipeline.summarised, pipeline.decided):
+    for query in (expand, prepared.lowered, pipeline.summarised, pipeline.decided):
         monkeypatch.setattr(query, "_answers", OrderedDict())
 
     def open_text(text: str) -> Edited:

@@ -15,7 +15,8 @@ from typing import Any, Literal
 from pcpp import OutputDirective, Preprocessor
 from pcpp.preprocessor import Action as Handling
 
-from polylsp.frontends.c.macros import Macro, Overflow, expand_texts, macro
+from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
+from polylsp.frontends.c.macros import Macro, macro
 from polylsp.frontends.c.tokens import Tokens, directive_lines, directive_text, tokenize
 
 StepKind = Literal["text", "define", "undef", "include", "error", "once", "malformed"]

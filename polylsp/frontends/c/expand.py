@@ -9,7 +9,8 @@ from typing_extensions import assert_never
 
 from polylsp.frontends.c.directives import Condition, follow, script
 from polylsp.frontends.c.gnu import plain_c
-from polylsp.frontends.c.macros import Macro, Overflow, Uses, closure, expand_uses
+from polylsp.frontends.c.macro_expansion import Overflow, Uses, expand_uses
+from polylsp.frontends.c.macros import Macro, closure
 from polylsp.frontends.c.tokens import normalise, tokenize, words
 from polylsp.query import query
 from polylsp.text import Span

@@ -7,9 +7,14 @@ items around it are scanned again.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from polylsp.frontends.c.item_body import scan_body
+from polylsp.frontends.c.item_header import scan_header
+from polylsp.frontends.c.item_scan import ItemScan
+from polylsp.frontends.c.layout import DIRECTIVE, starts_line, trimmed
 from polylsp.frontends.c.scanner import Cut, Scanner, skip_blank
 from polylsp.frontends.c.tokens import normalise
 
@@ -131,7 +136,7 @@ def _scan(text: str, plain: str, before: _Known, old: _Known, shift: int, settle
         begin = skip_blank(scanner, at)
         if begin >= len(plain):
             break
-        cut = scanner.cut(begin, items, starts)
+        cut = _cut(scanner, begin, items, starts)
         merged = len(items) - cut.merged
         del items[merged:], starts[merged:], reaches[merged:], returns[merged:]
         items.append(_item(text, plain, cut))
@@ -140,6 +145,25 @@ def _scan(text: str, plain: str, before: _Known, old: _Known, shift: int, settle
         returns.append(cut.returned)
         at = cut.end
     return Outline(tuple(items), tuple(starts), tuple(reaches), tuple(returns))
+
+
+def _cut(scanner: Scanner, start: int, items: Sequence[Item], starts: Sequence[int]) -> Cut:
+    """The item that starts at `start`, where something stands that is not blank."""
+    text = scanner.text
+    first = text[start]
+    if first in "#%" and (first == "#" or text.startswith("%:", start)) and starts_line(text, start):
+        directive = DIRECTIVE.match(text, start)
+        assert directive is not None
+        return Cut("directive", start, max(trimmed(text, start, directive.end()), start + 1))
+    if first in "};)":
+        return Cut("stray", start, start + 1)
+    scan = ItemScan(scanner, start, items, starts)
+    found: Cut | int = start
+    while True:
+        for step in (scan_header, scan_body):
+            found = step(scan, found)
+            if isinstance(found, Cut):
+                return found
 
 
 def _item(text: str, plain: str, cut: Cut) -> Item:

@@ -1,22 +1,35 @@
-"""Where and why a function's tokens are not C, in words."""
+"""Where and why a function's tokens are not C, in words.
+
+A parser knows where it gave up, not what a person left out there. That is found by trying: what may be
+missing is put in, and the first thing that lets the parser read on is named (the simple repairs of
+Burke and Fisher, "A Practical Method for LR and LL Syntactic Error Diagnosis and Recovery", 1987).
+"""
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-import tree_sitter_c
-from tree_sitter import Language, Node, Parser
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from polylsp.frontends.c.brackets import matching_brackets
+from polylsp.frontends.c.lexer import UNKNOWN, classify
+from polylsp.frontends.c.unknown_type import unknown_type
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
 
+Stop = Callable[[tuple[str, ...]], int]
+"""The index of the token that the parser declines in these; their number if it declines none."""
 
-def syntax_error(tokens: tuple[str, ...], position: int, types: frozenset[str]) -> Rejection:
-    """The rejection for tokens that the parser declined at or just after `position`."""
+_AHEAD = 4  # tokens: so far the parser looks ahead, and not further
+_HEADED = ("if", "for", "while", "switch")  # what parentheses follow
+
+
+def syntax_error(
+    tokens: tuple[str, ...], stop: int, reason: str, types: frozenset[str], parser: Stop
+) -> Rejection:
+    """The rejection for tokens of which the parser declined the one at `stop`, with its own reason."""
     if not tokens:
-        return Rejection("syntax-error", Site(0, 0), "there is nothing here", "")
-    unknown = _unknown_type(tokens, position, types)
+        return Rejection("syntax-error", Site(0, 0), "there is nothing here")
+    unknown = unknown_type(tokens, stop, types)
     if unknown is not None:
         return Rejection(
             "syntax-error",
@@ -24,90 +37,194 @@ def syntax_error(tokens: tuple[str, ...], position: int, types: frozenset[str]) 
             f"`{tokens[unknown]}` is used as a type but is not declared",
             "include the header that declares it, or tell polylsp where it is with `-I`",
         )
-    text = next((k for k, token in enumerate(tokens) if _is_open_text(token)), None)
-    if text is not None:
-        return _at(text, "this string or character is never closed")
-    bracket = _unmatched(tokens)
-    if bracket is not None:
-        verb = "is never closed" if tokens[bracket] in ("(", "[", "{") else "closes nothing"
-        return _at(bracket, f"this `{tokens[bracket]}` {verb}")
-    node = _first_error(_tree(tokens))
-    row = min(node.start_point[0], len(tokens) - 1) if node is not None else position
-    if node is not None and node.is_missing and row <= position + 1:
-        # What is missing stands after the token before it: that is where a person looks.
-        after = max(0, row - 1) if node.start_point[1] == 0 else row
-        return _at(after, f"expected `{node.type}` after `{tokens[after]}`")
-    inside = node is None or row > position or node.start_point[0] <= position <= node.end_point[0]
-    at = position if inside else row
-    return _at(at, f"syntax error at `{tokens[at]}`")
+    alone = _unmatched(tokens)
+    if stop >= len(tokens) and alone:
+        return _at(alone[-1], f"this `{tokens[alone[-1]]}` is never closed")
+    stop = min(stop, len(tokens) - 1)
+    return _explained(
+        _Error(tokens, stop, _innermost(tokens[:stop]), "Invalid expression" in reason, parser), alone
+    )
 
 
-def _at(index: int, message: str) -> Rejection:
-    return Rejection("syntax-error", Site(index, index), message, "correct the syntax of this function")
+@dataclass(frozen=True, slots=True)
+class _Error:
+    """The token that was declined, the innermost bracket that is open there (or -1), and whether the
+    parser looked for an expression."""
+
+    tokens: tuple[str, ...]
+    stop: int
+    opened: int
+    expression: bool
+    parser: Stop
+
+    @property
+    def found(self) -> str:
+        return self.tokens[self.stop]
+
+    @property
+    def before(self) -> str:
+        return self.tokens[self.stop - 1] if self.stop else ""
+
+    @property
+    def bracket(self) -> str:
+        return self.tokens[self.opened] if self.opened >= 0 else ""
+
+    @property
+    def headed(self) -> str:
+        """The keyword before the bracket, if parentheses always follow it."""
+        before = self.tokens[self.opened - 1] if self.opened > 0 else ""
+        return before if before in _HEADED else ""
+
+    def helps(self, *missing: str) -> bool:
+        """Whether the parser takes the declined token once these stand before it."""
+        ahead = self.tokens[self.stop : self.stop + _AHEAD]
+        return self.parser((*self.tokens[: self.stop], *missing, *ahead)) > self.stop + len(missing)
 
 
-def _is_open_text(token: str) -> bool:
-    """Whether a string or character literal lacks its closing quote."""
-    quote = next((c for c in token if c in "\"'"), "")
-    return bool(quote) and (token.count(quote) < 2 or not token.endswith(quote))
+def _explained(error: _Error, alone: list[int]) -> Rejection:
+    """The first explanation that fits; the surest come first."""
+    call = error.before == "(" and error.found in (";", "}")  # of nothing: not closed
+    return (
+        _no_token(error)
+        or (_at(error.stop, f"this `{error.found}` closes nothing") if error.stop in alone else None)
+        or (None if call else _missing_operand(error))
+        or _missing_mark(error)
+        or _missing_operand(error)
+        or _missing_name(error)
+        or _never_closed(error, alone)
+        or _fallback(error)
+    )
 
 
-def _unmatched(tokens: tuple[str, ...]) -> int | None:
-    """The innermost bracket without a partner, or `None`."""
-    match = matching_brackets(tokens)
-    alone = [
-        k for k, token in enumerate(tokens) if token in ("(", "[", "{", ")", "]", "}") and k not in match
-    ]
-    return alone[-1] if alone else None
+def _no_token(error: _Error) -> Rejection | None:
+    """The declined token is none of C's: a literal that is not closed, a stray character."""
+    token = error.found
+    if classify(token)[0] != UNKNOWN:
+        return None
+    if any(quote in token for quote in "\"'"):
+        return _at(error.stop, "this string or character is never closed")
+    if token[0].isdigit() or token[0] == ".":
+        return _at(error.stop, f"{_shown(token)} is not a valid number")
+    return _at(error.stop, f"{_shown(token)} has no meaning in C")
 
 
-@lru_cache(maxsize=1)
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_c.language()))
-
-
-def _tree(tokens: tuple[str, ...]) -> Node:
-    return _parser().parse("\n".join(tokens).encode("utf-8", "replace")).root_node
-
-
-def _first_error(root: Node) -> Node | None:
-    """The error that stands first in the text; a missing token is more telling than the rest."""
-    found: list[Node] = []
-    pending = [root]
-    while pending:
-        node = pending.pop()
-        if node.is_missing or node.is_error:
-            found.append(node)
-        if node.has_error:
-            pending.extend(node.children)
-    return min(found, key=lambda n: (n.start_byte, not n.is_missing), default=None)
-
-
-def _unknown_type(tokens: tuple[str, ...], position: int, types: frozenset[str]) -> int | None:
-    """The index near `position` of a name that stands where only a type can."""
-    for index in (position - 1, position, position - 2):
-        if not 0 <= index < len(tokens) - 1 or not _is_name(tokens[index]) or tokens[index] in types:
-            continue
-        before = tokens[index - 1] if index else ";"
-        after = index + 1
-        while after < len(tokens) - 1 and tokens[after] == "*":
-            after += 1
-        declares = before in _BEFORE_DECLARATION and _is_name(tokens[after])
-        casts = before == "(" and after > index + 1 and tokens[after] == ")"
-        if declares or casts:
-            return index
+def _missing_mark(error: _Error) -> Rejection | None:
+    """Punctuation is missing. It belongs after the token before, which is where a person looks."""
+    if error.before in _HEADED:
+        return _after(error, "`(`")
+    if error.before == "do":
+        return _after(error, "a statement")
+    for what, *missing in _marks(error):
+        if error.helps(*missing):
+            closes = f" to close {_opener(error)}" if what in _CLOSING.values() else ""
+            return _after(error, what, closes)
+    if (
+        error.headed == "for"
+        and error.found == ")"
+        and error.tokens[error.opened : error.stop].count(";") < 2
+    ):
+        return _at(error.stop, "a `for` has two `;` between its parentheses")
     return None
 
 
-_BEFORE_DECLARATION = frozenset((";", "{", "}", "(", ",", "const", "static", "extern", "inline", "register"))
+_CLOSING = {"(": "`)`", "[": "`]`", "{": "`}`"}
 
 
-def _is_name(token: str) -> bool:
-    return (token[0].isalpha() or token[0] == "_") and token not in _KEYWORDS and token[-1] not in "\"'"
+def _marks(error: _Error) -> Iterator[tuple[str, ...]]:
+    """What may be missing, and the tokens to try it with."""
+    match error.bracket:
+        case "(":
+            yield "`)`", ")"
+            yield "`)`", ")", ";"
+            if error.headed == "for":
+                yield "`;`", ";"
+                yield "`;`", ";", ")"
+                yield "`;`", ";", ";", ")"
+            yield "`,` or `)`", ","
+        case "[":
+            yield "`]`", "]"
+        case "{":
+            if error.before in (")", "else") and error.helps("{", "}"):
+                yield "a statement", ";"
+            yield "`;`", ";"
+            yield "`while (...)`", "while", "(", "_", ")", ";"
+            yield "`}`", "}"
+            yield "`,` or `}`", ","
+        case _:
+            yield "`{`", "{", "}"
+    yield "`:`", ":"
+    yield "`:`", ":", "_"
 
 
-_KEYWORDS = frozenset(
-    "auto break case char const continue default do double else enum extern float for goto if inline int "  # noqa: SIM905
-    "long register restrict return short signed sizeof static struct switch typedef union unsigned void "
-    "volatile while _Bool _Complex".split()
-)
+def _missing_operand(error: _Error) -> Rejection | None:
+    """The parser looked for an expression after something that is no operand and opens no block."""
+    before = error.before
+    operand = before[:1].isalnum() or before[:1] in ("_", "'", '"') or before in (")", "]", "}", "++", "--")
+    return (
+        None if operand or not error.expression or error.found == "{" else _expected(error, "an expression")
+    )
+
+
+def _missing_name(error: _Error) -> Rejection | None:
+    """An expression or a name is missing, and perhaps what ends it."""
+    if error.before in (".", "->"):
+        return _expected(error, "the name of a member")
+    for what, *missing in (("an expression", "_", "++"), ("a name", "_")):
+        if error.helps(*missing) or error.helps(*missing, ";"):
+            return _expected(error, what)
+    return None
+
+
+def _never_closed(error: _Error, alone: list[int]) -> Rejection | None:
+    """A bracket that was opened before the declined token has no partner anywhere."""
+    before = [k for k in alone if k < error.stop and error.tokens[k] in "([{"]
+    return _at(before[-1], f"this `{error.tokens[before[-1]]}` is never closed") if before else None
+
+
+def _fallback(error: _Error) -> Rejection:
+    if error.expression:
+        return _expected(error, "an expression")
+    if error.found == "else":
+        return _at(error.stop, "this `else` has no `if`")
+    if error.found == "}":
+        return _at(max(0, error.stop - 1), f"something is missing after {_shown(error.before)}")
+    return _at(error.stop, f"{_shown(error.found)} cannot stand here")
+
+
+def _after(error: _Error, what: str, closes: str = "") -> Rejection:
+    return _at(max(0, error.stop - 1), f"expected {what} after {_shown(error.before)}{closes}")
+
+
+def _expected(error: _Error, what: str) -> Rejection:
+    """It is told by the declined token if that goes on with the statement, else by the one before."""
+    if error.found == "}" or error.found[0].isalpha():
+        return _after(error, what)
+    return _at(error.stop, f"expected {what} before {_shown(error.found)}")
+
+
+def _at(index: int, message: str) -> Rejection:
+    return Rejection("syntax-error", Site(index, index), message)
+
+
+def _shown(token: str) -> str:
+    return f"`{token}`" if len(token) <= 40 else f"`{token[:37]}...`"
+
+
+def _opener(error: _Error) -> str:
+    """The bracket that is open, with the name before it: "`for (`"."""
+    before = error.tokens[error.opened - 1] if error.opened else ""
+    named = before[:1].isalpha() or before[:1] == "_"
+    space = " " if before in _HEADED or error.bracket == "{" else ""
+    return f"`{before}{space}{error.bracket}`" if named else f"`{error.bracket}`"
+
+
+def _innermost(tokens: tuple[str, ...]) -> int:
+    """The last bracket that is open at the end of the tokens, or -1."""
+    match = matching_brackets(tokens)
+    return next((k for k in range(len(tokens) - 1, -1, -1) if tokens[k] in "([{" and k not in match), -1)
+
+
+def _unmatched(tokens: tuple[str, ...]) -> list[int]:
+    """The brackets without a partner."""
+    match = matching_brackets(tokens)
+    return [k for k, token in enumerate(tokens) if token in ("(", "[", "{", ")", "]", "}") and k not in match]

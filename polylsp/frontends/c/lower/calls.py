@@ -73,7 +73,7 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
         refuse(fx, "unsupported-statement", context.site(node), "inline assembly is not analysed")
         return Invariant("asm", INT, context.site(node))
     if name == "offsetof":
-        from polylsp.frontends.c.lower.expressions import offset
+        from polylsp.frontends.c.lower.conversions import offset
 
         return offset(context, node, fx)
     arguments = _arguments(context, node, known, fx)

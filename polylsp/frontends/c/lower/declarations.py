@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 from pycparser import c_ast
@@ -77,7 +78,7 @@ def declare_local(context: Context, decl: Any, fx: Effects) -> None:
     if decl.init is not None and _is_typeof(type):
         type = _inferred(context, decl)
     storage = _storage(decl)
-    variable = _enter(context, decl.name, type, storage)
+    variable = _enter(context, decl.name, type, storage, storage == "static" and _is_table(decl))
     if is_volatile(context, decl):
         context.volatile.add(variable.name)
     if storage != "local":
@@ -110,11 +111,24 @@ def _storage(decl: Any) -> Literal["local", "static", "global"]:
     return "global" if "extern" in decl.storage else "local"
 
 
+def _is_table(decl: Any) -> bool:
+    """Whether an object is defined here, and as `const` with all its elements."""
+    declared = decl.type
+    while isinstance(declared, c_ast.ArrayDecl):
+        declared = declared.type
+    defined = "extern" not in decl.storage
+    return defined and isinstance(declared, c_ast.TypeDecl) and "const" in (declared.quals or ())
+
+
 def _enter(
-    context: Context, name: str, type: Any, storage: Literal["parameter", "local", "static", "global"]
+    context: Context,
+    name: str,
+    type: Any,
+    storage: Literal["parameter", "local", "static", "global"],
+    const: bool = False,
 ) -> Variable:
     unique = context.unique(name)
-    variable = Variable(unique, name, type, storage, unique in context.escaping)
+    variable = Variable(unique, name, type, storage, unique in context.escaping, const)
     context.scopes[-1].names[name] = variable
     return variable
 
@@ -136,12 +150,13 @@ def _global(context: Context, decl: Any) -> None:
     known = context.scopes[-1].names.get(decl.name)
     if isinstance(known, Variable):
         # `extern double a[];` beside `double a[10];`: the one that knows more is kept.
-        if isinstance(known.type, Array) and known.type.extent is not None:
-            return
-        variable = Variable(known.name, decl.name, type, "global", known.escapes)
+        complete = isinstance(known.type, Array) and known.type.extent is not None
+        variable = replace(known, type=known.type if complete else type, const=known.const or _is_table(decl))
         context.scopes[-1].names[decl.name] = variable
+        if complete:
+            return
     else:
-        variable = _enter(context, decl.name, type, "global")
+        variable = _enter(context, decl.name, type, "global", _is_table(decl))
     if is_volatile(context, decl):
         context.volatile.add(variable.name)
     if is_const(decl) and decl.init is not None:

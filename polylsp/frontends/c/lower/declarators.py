@@ -26,7 +26,7 @@ FUNCTION = OtherType("function")
 def resolve(context: Context, node: Any, fx: Effects) -> Type:
     """The type of a declarator; extents that are expressions are lowered in place."""
     match node:
-        case c_ast.Typename() | c_ast.Decl() | c_ast.Typedef() | c_ast.AttributedType():
+        case c_ast.Typename() | c_ast.Decl() | c_ast.Typedef():
             return resolve(context, node.type, fx)
         case c_ast.TypeDecl():
             type = resolve(context, node.type, fx)
@@ -47,8 +47,6 @@ def resolve(context: Context, node: Any, fx: Effects) -> Type:
             return _struct(context, node, fx)
         case c_ast.Enum():
             return _enumeration(context, node, fx)
-        case c_ast.TypeOf():
-            return _type_of(context, node.expr, fx)
         case _:
             return OtherType(type_name(node))
 
@@ -119,14 +117,6 @@ def _extent(context: Context, dim: Any, fx: Effects) -> Expr | None:
     if inner.rejections or inner.statements:
         return None
     return extent
-
-
-def _type_of(context: Context, operand: Any, fx: Effects) -> Type:
-    from polylsp.frontends.c.lower.expressions import type_of
-
-    if isinstance(operand, c_ast.Typename):
-        return resolve(context, operand, fx)
-    return type_of(context, operand)
 
 
 def _struct(context: Context, node: Any, fx: Effects) -> Type:

@@ -7,53 +7,32 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polylsp.frontends.c.lower import assignments, calls
+from polylsp.frontends.c.lower import assignments, calls, conversions, operators
 from polylsp.frontends.c.lower.context import Context, Effects, Prototype, refuse
-from polylsp.frontends.c.lower.declarators import FUNCTION, is_volatile, resolve
+from polylsp.frontends.c.lower.declarators import FUNCTION
 from polylsp.frontends.c.lower.literals import character, number, string
 from polylsp.frontends.c.lower.order import settle
 from polylsp.frontends.c.lower.places import place
-from polylsp.frontends.c.lower.temporaries import assign_temporary, temporary
 from polylsp.frontends.c.lower.types import (
-    BOOL,
     CHAR,
     INT,
     LONG,
-    SIZE,
-    VOID,
-    alignment,
-    common,
-    is_arithmetic,
-    offset_of,
-    promote,
-    size,
     spelling,
 )
 from polylsp.frontends.c.lower.values import (
-    binary,
-    convert,
     decayed,
-    is_scalar,
-    is_truth,
-    negated,
     truth,
-    unary,
 )
 from polylsp.model.program import (
     AddressOf,
     Array,
-    Block,
     Constant,
     Expr,
-    If,
     Invariant,
     OtherType,
     Pointer,
     Read,
-    Select,
-    Struct,
     Type,
-    Variable,
 )
 
 
@@ -72,19 +51,19 @@ def direct_value(context: Context, node: Any, fx: Effects) -> Expr:
         case c_ast.ArrayRef() | c_ast.StructRef() | c_ast.UnaryOp(op="*") | c_ast.CompoundLiteral():
             return _read(context, node, fx)
         case c_ast.UnaryOp():
-            return _unary(context, node, fx)
+            return operators.unary_operation(context, node, fx)
         case c_ast.BinaryOp():
-            return _binary(context, node, fx)
+            return operators.binary_operation(context, node, fx)
         case c_ast.Assignment():
             return assignments.assignment(context, node, fx, used=True)
         case c_ast.TernaryOp():
-            return _select(context, node, fx)
+            return operators.select(context, node, fx)
         case c_ast.ExprList():
             for part in node.exprs[:-1]:
                 assignments.effect(context, part, fx.sequenced())
             return value(context, node.exprs[-1], fx)
         case c_ast.Cast():
-            return _cast(context, node, fx)
+            return conversions.cast(context, node, fx)
         case c_ast.FuncCall():
             return calls.call(context, node, fx)
         case _:
@@ -156,31 +135,13 @@ def _read(context: Context, node: Any, fx: Effects) -> Expr:
     return decayed(found)
 
 
-def _unary(context: Context, node: Any, fx: Effects) -> Expr:
-    match node.op:
-        case "&":
-            return _address(context, node, fx)
-        case "!":
-            return replace_site(negated(value(context, node.expr, fx)), context, node)
-        case "++" | "--" | "p++" | "p--":
-            return assignments.increment(context, node, fx, used=True)
-        case "sizeof" | "_Alignof":
-            return _size(context, node)
-        case _:
-            operand = value(context, node.expr, fx)
-            if not is_arithmetic(operand.type):
-                return unsupported(
-                    context, node, fx, f"`{node.op}` is applied to something that is no number"
-                )
-            return unary(node.op, operand, context.site(node))
-
-
 def replace_site(expr: Expr, context: Context, node: Any) -> Expr:
     """The expression as spelled by `node`."""
     return expr if isinstance(expr, Read) else replace(expr, site=context.site(node))
 
 
-def _address(context: Context, node: Any, fx: Effects) -> Expr:
+def address(context: Context, node: Any, fx: Effects) -> Expr:
+    """`&operand`."""
     site = context.site(node)
     if isinstance(node.expr, c_ast.ID) and isinstance(context.lookup(node.expr.name), Prototype):
         return Invariant(node.expr.name, Pointer(FUNCTION), site)
@@ -188,128 +149,3 @@ def _address(context: Context, node: Any, fx: Effects) -> Expr:
     if found is None:
         return Invariant(context.text(node), Pointer(INT), site)
     return AddressOf(found, Pointer(found.type), site)
-
-
-def _size(context: Context, node: Any) -> Expr:
-    site = context.site(node)
-    operand = node.expr
-    if isinstance(operand, c_ast.Typename):
-        type = resolve(context, operand, Effects())
-    else:
-        type = _as_object(context, operand, type_of(context, operand))
-    if node.op == "_Alignof":
-        return Constant(alignment(type, context.structs), SIZE, site)
-    if isinstance(operand, c_ast.Constant) and operand.type == "string":
-        text = string(operand.value)
-        return Constant(len(text) + 1 if text is not None else 8, SIZE, site)
-    bytes = size(type, context.structs)
-    return Constant(bytes, SIZE, site) if bytes is not None else Invariant(context.text(node), SIZE, site)
-
-
-def _as_object(context: Context, operand: Any, type: Type) -> Type:
-    """A parameter with brackets is a pointer, also to `sizeof`."""
-    known = context.lookup(operand.name) if isinstance(operand, c_ast.ID) else None
-    if isinstance(known, Variable) and known.storage == "parameter" and isinstance(type, Array):
-        return Pointer(type.element)
-    return type
-
-
-def _binary(context: Context, node: Any, fx: Effects) -> Expr:
-    site = context.site(node)
-    if node.op in ("&&", "||"):
-        return _logical(context, node, fx)
-    left = value(context, node.left, fx)
-    right = value(context, node.right, fx)
-    if not (is_scalar(left.type) and is_scalar(right.type)):
-        if not fx.rejections:
-            unsupported(context, node, fx, "this operator is applied to something that is no number")
-        return Invariant(context.text(node), INT, site)
-    return binary(node.op, left, right, site)
-
-
-def _logical(context: Context, node: Any, fx: Effects) -> Expr:
-    """`a && b`; where `b` does something, as `t = a; if (t) t = b;`."""
-    first = fx.sequenced()
-    left = truth(value(context, node.left, first))
-    settle(context, first, left)
-    branch = fx.branch()
-    right = truth(value(context, node.right, branch))
-    settle(context, branch, right)
-    site = context.site(node)
-    if not branch.statements:
-        return binary(node.op, left, right, site)
-    result = temporary(context, fx, INT, node)
-    assign_temporary(fx.statements, result, left)
-    assign_temporary(branch.statements, result, right)
-    chosen = Read(result) if node.op == "&&" else negated(Read(result))
-    fx.statements.append(If(truth(chosen), Block(tuple(branch.statements)), Block(), site))
-    return truth(Read(result))
-
-
-def _select(context: Context, node: Any, fx: Effects) -> Expr:
-    """`c ? a : b`; where `a` or `b` does something, as an `if` that sets a temporary."""
-    test = condition(context, node.cond, fx)
-    then_fx, else_fx = fx.branch(), fx.branch()
-    then = value(context, node.iftrue, then_fx)
-    otherwise = value(context, node.iffalse, else_fx)
-    settle(context, then_fx, then)
-    settle(context, else_fx, otherwise)
-    site = context.site(node)
-    type = _common_type(then, otherwise)
-    if isinstance(type, Struct) and not fx.rejections:
-        unsupported(context, node, fx, "`?:` chooses between structures")
-    then, otherwise = convert(then, type), convert(otherwise, type)
-    if isinstance(test, Constant):
-        chosen, kept = (then, then_fx) if test.value else (otherwise, else_fx)
-        fx.statements.extend(kept.statements)
-        return chosen
-    if not then_fx.statements and not else_fx.statements:
-        return Select(test, then, otherwise, type, site)
-    result = temporary(context, fx, type, node)
-    assign_temporary(then_fx.statements, result, then)
-    assign_temporary(else_fx.statements, result, otherwise)
-    fx.statements.append(If(test, Block(tuple(then_fx.statements)), Block(tuple(else_fx.statements)), site))
-    return Read(result)
-
-
-def _common_type(then: Expr, otherwise: Expr) -> Type:
-    if is_arithmetic(then.type) and is_arithmetic(otherwise.type):
-        return common(then.type, otherwise.type)
-    return then.type if isinstance(then.type, Pointer) and not isinstance(then, Constant) else otherwise.type
-
-
-def _cast(context: Context, node: Any, fx: Effects) -> Expr:
-    if is_volatile(context, node.to_type):
-        message = f"`{context.text(node)}` makes the access `volatile`, so its order must be kept"
-        refuse(fx, "volatile", context.site(node), message)
-    to = resolve(context, node.to_type, fx)
-    operand = direct_value(context, node.expr, fx)
-    if not is_scalar(to) or not is_scalar(operand.type):
-        if to != VOID and not fx.rejections:
-            unsupported(context, node, fx, f"the conversion to `{spelling(to)}` is not analysed")
-        return operand
-    result = convert(operand, to)
-    if isinstance(node.expr, c_ast.FuncCall) and not _is_pure(result):
-        return result
-    return replace_site(result, context, node) if to != BOOL or is_truth(result) else result
-
-
-def _is_pure(expr: Expr) -> bool:
-    return bool(getattr(expr, "pure", True))
-
-
-def offset(context: Context, node: Any, fx: Effects) -> Expr:
-    """`offsetof(type, member)`."""
-    type = resolve(context, node.args.exprs[0], fx)
-    member = node.args.exprs[1]
-    site = context.site(node)
-    if isinstance(type, Struct) and isinstance(member, c_ast.ID):
-        found = offset_of(type, member.name, context.structs)
-        if found is not None:
-            return Constant(found, SIZE, site)
-    return Invariant(context.text(node), SIZE, site)
-
-
-def promoted(expr: Expr) -> Expr:
-    """The value after the integer promotions."""
-    return convert(expr, promote(expr.type))

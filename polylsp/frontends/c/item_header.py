@@ -1,0 +1,199 @@
+"""The header of an item: everything up to `;` or a function's brace."""
+
+from __future__ import annotations
+
+from polylsp.frontends.c.item_scan import Conditional, ItemScan
+from polylsp.frontends.c.layout import (
+    AGGREGATE,
+    ATTRIBUTE_USE,
+    BLOCK,
+    BODY_EVENT,
+    COMMENTS,
+    DIRECTIVE,
+    EVENT,
+    HEADER,
+    LINKAGE,
+    LOOK,
+    OLD_STYLE_REST,
+    OLD_STYLE_START,
+    TYPE_WORD,
+    blanked,
+    directive_word,
+    function_name,
+    harmless_before,
+    starts_line,
+)
+from polylsp.frontends.c.scanner import Cut
+
+
+def scan_header(scan: ItemScan, at: int) -> Cut | int:
+    """The item whose header starts at `at`; where a function's body starts, its offset."""
+    text, search = scan.text, EVENT.search
+    closed = assigned = False
+    begin = at
+    while event := search(text, at):
+        mark, where = text[event.start()], event.start()
+        at = event.end()
+        match mark:
+            case "(":
+                scan.parens += 1
+            case ")":
+                closed = True
+                scan.parens = max(0, scan.parens - 1)
+            case "=":
+                assigned = assigned or scan.parens == 0
+            case ";":
+                if scan.parens == 0 and closed and not assigned:
+                    brace = _old_style_body(scan, begin, where)
+                    if brace >= 0:
+                        return _enter(scan, begin, brace, old_style=True)
+                if scan.parens and BLOCK.match(text, begin):
+                    continue
+                return scan.leave("stray" if scan.parens else "declaration", at)
+            case "{":
+                split = _split(scan, begin, where)
+                if split >= 0:
+                    return scan.leave("stray", split)
+                role = _role(scan, begin, where, closed, assigned)
+                if role == "linkage":
+                    return scan.leave("declaration", at)
+                if role == "function":
+                    return _enter(scan, begin, where)
+                if role == "block":
+                    return scan.leave("stray", _matching(scan, where)[0])
+                at, broken = _matching(scan, where)
+                if broken:
+                    return scan.leave("stray", at)
+                begin_after = at
+                if scan.scanner.at_header(scan.next(begin_after)) and starts_line(
+                    text, scan.next(begin_after)
+                ):
+                    return scan.without_semicolon(begin_after)
+                closed = closed and assigned
+            case "}":
+                return scan.leave("stray", where)
+            case "/":
+                at = scan.scanner.comment_end(where) if text[where + 1] == "*" else at
+            case "\n":
+                if at > where + 1:
+                    directive = DIRECTIVE.match(text, where + 1)
+                    assert directive is not None
+                    if not _header_directive(scan, where + 1, directive.end()):
+                        return scan.leave("stray", where)
+                    at = directive.end()
+                elif scan.parens and scan.scanner.at_header(at):
+                    return scan.leave("stray", where)
+            case _:
+                pass
+    return scan.leave("stray", len(text))
+
+
+def _header_directive(scan: ItemScan, start: int, end: int) -> bool:
+    """Take in a directive inside a header; false if it ends the header."""
+    word = directive_word(scan.text, start)
+    if word in ("if", "ifdef", "ifndef"):
+        scan.conditionals.append(Conditional(list(scan.opened), scan.parens))
+        return True
+    if word in ("else", "elif", "elifdef", "elifndef"):
+        if scan.conditionals:
+            scan.parens = scan.conditionals[-1].parens
+            return True
+        return scan.merge_back()
+    if word == "endif" and scan.conditionals:
+        scan.conditionals.pop()
+        return True
+    return word in ("pragma", "line") and scan.parens > 0
+
+
+def _old_style_body(scan: ItemScan, begin: int, semicolon: int) -> int:
+    """The brace after the parameter declarations of an old-style definition, or -1."""
+    header = scan.clean(begin, semicolon)
+    if not OLD_STYLE_START.match(header.lstrip()) or header.lstrip().startswith("typedef"):
+        return -1
+    scan.scanner.look(semicolon + LOOK)
+    rest = COMMENTS.sub(blanked, scan.text[semicolon : semicolon + LOOK])
+    match = OLD_STYLE_REST.match(rest)
+    return semicolon + match.end() - 1 if match else -1
+
+
+def _split(scan: ItemScan, begin: int, brace: int) -> int:
+    """Where a header that follows unfinished text on earlier lines starts, or -1."""
+    text = scan.text
+    line = text.rfind("\n", begin, brace)
+    while line >= 0:
+        if line + 1 < brace and (text[line + 1].isalpha() or text[line + 1] == "_"):
+            header = HEADER.match(text, line + 1, min(brace + 1, line + 1 + LOOK))
+            if header and header.end() == brace + 1:
+                before = scan.clean(begin, line)
+                own = text[line + 1 : brace].split("(")[0]
+                has_type = len(own.split()) > 1 and TYPE_WORD.search(own)
+                if has_type and not harmless_before(before):
+                    return line
+                return -1
+        line = text.rfind("\n", begin, line)
+    return -1
+
+
+def _role(scan: ItemScan, begin: int, brace: int, closed: bool, assigned: bool) -> str:
+    header = scan.clean(begin, brace).strip()
+    if BLOCK.match(header) or not header:
+        return "block"
+    if header.startswith("extern") and LINKAGE.fullmatch(scan.text[begin:brace].strip()):
+        return "linkage"
+    if assigned or not closed or header.startswith("typedef"):
+        return "aggregate"
+    bare = ATTRIBUTE_USE.sub(" ", header)
+    if "(" not in bare:
+        return "aggregate"
+    tail = bare[bare.rfind(")") + 1 :].strip()
+    if tail and AGGREGATE.search(bare[: bare.find("(")]):
+        return "aggregate"
+    return "function"
+
+
+def _matching(scan: ItemScan, brace: int) -> tuple[int, bool]:
+    """The end of the braces opened at `brace`, and whether they were never closed."""
+    text, at, depth = scan.text, brace + 1, 1
+    conditionals: list[int] = []
+    while event := BODY_EVENT.search(text, at):
+        mark, where = text[event.start()], event.start()
+        at = event.end()
+        if mark == "{":
+            depth += 1
+        elif mark == "}":
+            depth -= 1
+            if depth == 0:
+                return at, False
+        elif mark == "/" and text[where + 1] == "*":
+            at = scan.scanner.comment_end(where)
+        elif mark == "\n" and at > where + 1:
+            directive = DIRECTIVE.match(text, where + 1)
+            assert directive is not None
+            at = directive.end()
+            word = directive_word(text, where + 1)
+            if word in ("if", "ifdef", "ifndef"):
+                conditionals.append(depth)
+            elif word in ("else", "elif") and conditionals:
+                depth = conditionals[-1]
+            elif word == "endif" and conditionals:
+                conditionals.pop()
+        elif mark == "\n" and scan.scanner.at_header(at):
+            return where, True
+    scan.scanner.look(len(text) + 1)
+    return len(text), True
+
+
+def _enter(scan: ItemScan, begin: int, brace: int, old_style: bool = False) -> int:
+    """Note the signature of a function; the offset at which its body starts."""
+    header = scan.clean(begin, brace)
+    if not scan.name:
+        scan.name = function_name(header)
+        scan.body = brace - scan.start
+    if old_style:
+        specifiers = header[: header.rfind(scan.name, 0, header.find("(") + 1)].strip()
+        scan.pieces += [scan.text[scan.copied : begin], f"{specifiers or 'int'} {scan.name}();"]
+    else:
+        signature = scan.text[scan.copied : brace].rstrip()
+        scan.pieces += [signature, "\n;" if "#" in signature or "//" in signature else ";"]
+    scan.opened = [brace]
+    return brace + 1

@@ -1,0 +1,217 @@
+"""Reads the directives and declarations of a file and of the headers that it includes, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+from polylsp.frontends.c import declarations
+from polylsp.frontends.c.declarations import Declaration
+from polylsp.frontends.c.directives import Condition, Script, Step, follow, included_name, script
+from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
+from polylsp.frontends.c.macros import Macro, macro
+from polylsp.frontends.c.options import Options
+from polylsp.frontends.c.predefined import predefined
+from polylsp.frontends.c.tokens import decode, normalise
+
+BUNDLED = Path(__file__).parent / "include"
+_DEPTH_LIMIT = 64
+_FILE_LIMIT = 4000
+_OPEN_AT_ONCE = 8
+_HEADER_BYTES = 16_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A finding on a directive of item `item` (its number in the outline, or -1 for an option).
+    `directive` is the text of the line it is about; `place` finds it."""
+
+    code: str
+    item: int
+    directive: str
+    message: str
+
+
+@dataclass(slots=True)
+class Reading:
+    """A file being read: the macros in force and all that was declared so far."""
+
+    path: str
+    options: Options
+    macros: dict[str, Macro] = field(default_factory=lambda: dict(predefined()))
+    snapshots: dict[int, Mapping[str, Macro]] = field(default_factory=dict[int, Mapping[str, Macro]])
+    snapshot: Mapping[str, Macro] | None = None
+    found: list[Declaration] = field(default_factory=list[Declaration])
+    pending: list[str] = field(default_factory=list[str])
+    problems: dict[Problem, None] = field(default_factory=dict[Problem, None])
+    headers: dict[str, None] = field(default_factory=dict[str, None])
+    wanted: dict[str, None] = field(default_factory=dict[str, None])
+    once: set[str] = field(default_factory=set[str])
+    stack: list[str] = field(default_factory=list[str])
+    files: int = 0
+    item: int = -1
+    directive: str = ""
+
+    def begin(self) -> None:
+        """Apply the options."""
+        self._read_header(str(BUNDLED / "polylsp_builtins.h"))
+        for definition in self.options.defines:
+            name, _, value = definition.partition("=")
+            known = macro(f"{name} {value if '=' in definition else '1'}")
+            if known is not None:
+                self.macros[known.name] = known
+        for name in self.options.undefines:
+            self.macros.pop(name, None)
+        for name in self.options.forced_includes:
+            self._include(f'"{name}"', str(Path(self.path).parent), f"-include {name}")
+
+    def read_file(self, skeleton: tuple[str, ...], functions: frozenset[int]) -> None:
+        """Read the items of the file itself."""
+        parts: list[Step | Condition] = []
+        owners: list[int] = []
+        for k, text in enumerate(skeleton):
+            if k in functions:
+                parts.append(Step("once", 0, 0, "function"))
+                owners.append(k)
+            own = script(normalise(text)).parts
+            parts += own
+            owners += [k] * len(own)
+        folder = str(Path(self.path).parent)
+
+        def perform(k: int) -> None:
+            step = parts[k]
+            assert isinstance(step, Step)
+            if owners[k] != self.item:
+                self.pending.clear()
+                self.item = owners[k]
+            if step.argument == "function" and step.kind == "once":
+                self._enter_function(owners[k])
+                return
+            self.directive = skeleton[owners[k]][step.start : step.end]
+            self._perform(step, folder)
+
+        for misplaced in follow(parts, self.macros, perform):
+            owner, part = owners[misplaced.index], parts[misplaced.index]
+            self._problem("syntax-error", owner, skeleton[owner][part.start : part.end], misplaced.message)
+
+    def _enter_function(self, item: int) -> None:
+        if self.snapshot is None:
+            self.snapshot = dict(self.macros)
+        self.snapshots[item] = self.snapshot
+
+    def _perform(self, step: Step, folder: str) -> None:
+        match step.kind:
+            case "define" if step.macro is not None:
+                if self.macros.get(step.macro.name) != step.macro:
+                    self.macros[step.macro.name] = step.macro
+                    self.snapshot = None
+            case "undef":
+                if self.macros.pop(step.argument, None) is not None:
+                    self.snapshot = None
+            case "include":
+                self._include(step.argument, folder, self.directive)
+            case "text" if step.tokens is not None:
+                self._declare(step.tokens.texts)
+            case "error":
+                where = f" in `{Path(self.stack[-1]).name}`" if self.stack else ""
+                self._problem("syntax-error", self.item, self.directive, f"`#error`{where}: {step.argument}")
+            case "once":
+                if self.stack:
+                    self.once.add(self.stack[-1])
+            case _:
+                self._problem("syntax-error", self.item, self.directive, step.argument)
+
+    def _declare(self, texts: tuple[str, ...]) -> None:
+        expanded = expand_texts(texts, self.macros)
+        if isinstance(expanded, Overflow):
+            message = f"The macro `{expanded.name}` expands to far too much code to be analysed."
+            self._problem("budget", self.item, expanded.name, message)
+            return
+        if self.pending:
+            expanded = self.pending + expanded
+        complete, self.pending = declarations.split(expanded)
+        for piece in complete:
+            known = declarations.declaration(tuple(piece))
+            if known is not None:
+                self.found.append(known)
+
+    def _include(self, argument: str, folder: str, directive: str) -> None:
+        named = included_name(argument, self.macros)
+        if named is None:
+            self._problem("syntax-error", self.item, directive, "This `#include` names no file.")
+            return
+        name, angle = named
+        for candidate in self._candidates(name, angle, folder):
+            if candidate in self.headers or Path(candidate).is_file():
+                self._read_header(candidate)
+                return
+            if not candidate.startswith(str(BUNDLED)):
+                self.wanted[candidate] = None
+        where = f", included by `{Path(self.stack[-1]).name}`," if self.stack else ""
+        message = (
+            f"The header `{name}`{where} was not found: add its folder to the include paths; "
+            "what it declares is unknown until then."
+        )
+        self._problem("missing-header", self.item, directive, message)
+
+    def _candidates(self, name: str, angle: bool, folder: str) -> list[str]:
+        options = self.options
+        folders = [*options.include_paths, *options.system_paths, str(BUNDLED)]
+        folders = [*folders, folder] if angle else [folder, *options.quote_paths, *folders]
+        return [str(Path(one, name)) for one in folders]
+
+    def _read_header(self, path: str) -> None:
+        if path in self.once:
+            return
+        self.files += 1
+        if (
+            self.stack.count(path) >= _OPEN_AT_ONCE
+            or len(self.stack) >= _DEPTH_LIMIT
+            or self.files > _FILE_LIMIT
+        ):
+            message = f"`{Path(path).name}` includes itself without end: give it an include guard."
+            self._problem("missing-header", self.item, self.directive, message)
+            return
+        read = _header(path, stamp(path))
+        self.headers[path] = None
+        if read is None:
+            message = f"The header `{Path(path).name}` could not be read."
+            self._problem("missing-header", self.item, self.directive, message)
+            return
+        self.stack.append(path)
+        folder = str(Path(path).parent)
+
+        def perform(k: int) -> None:
+            step = read.parts[k]
+            assert isinstance(step, Step)
+            self._perform(step, folder)
+
+        misplaced = follow(read.parts, self.macros, perform)
+        self.stack.pop()
+        if misplaced:
+            message = f"`{Path(path).name}` has a conditional that is not closed or not opened."
+            self._problem("syntax-error", self.item, self.directive, message)
+
+    def _problem(self, code: str, item: int, directive: str, message: str) -> None:
+        self.problems[Problem(code, item, directive, message)] = None
+
+
+@lru_cache(maxsize=1024)
+def _header(path: str, stamp: int) -> Script | None:
+    """The steps of a header as it was at `stamp`; `None` if it cannot be read."""
+    try:
+        with Path(path).open("rb") as file:
+            return script(normalise(decode(file.read(_HEADER_BYTES))))
+    except OSError:
+        return None
+
+
+def stamp(path: str) -> int:
+    """A number that changes with the file; -1 where there is none."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return -1
+    return found.st_mtime_ns ^ found.st_size
