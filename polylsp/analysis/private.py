@@ -93,6 +93,8 @@ def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int
     direction = scop.loops[ordinal].direction
     everything = isl.UnionMap("{ }")
     final = isl.UnionMap("{ }")
+    if not _ends(scop.loops[ordinal].domain, direction):
+        return False
     iterations = _iterations(conflicts, ordinal)
     last = iterations.lexmax() if direction > 0 else iterations.lexmin()
     for access in writes:
@@ -100,6 +102,14 @@ def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int
     for access in sure:
         final = final.union(_by_outer(conflicts, access, ordinal, last).to_union_map())
     return bool(everything.is_subset(final))
+
+
+def _ends(domain: isl.Set, direction: int) -> bool:
+    """Whether the model knows an end of the innermost loop of a domain."""
+    last = domain.dim(isl.dim_type.set) - 1
+    if direction > 0:
+        return bool(domain.dim_has_upper_bound(isl.dim_type.set, last))
+    return bool(domain.dim_has_lower_bound(isl.dim_type.set, last))
 
 
 def _iterations(conflicts: Conflicts, ordinal: int) -> isl.Map:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 _PARAM = isl.dim_type.param
+_SET = isl.dim_type.set
 _NEAR = (0, 1, 2, -1)
 
 
@@ -33,14 +34,20 @@ class Names:
 
 def largest(values: isl.Set, dimension: int) -> isl.Aff | None:
     """The largest value of a dimension where the set is not empty, if one expression says it."""
-    bounded = values.dim_has_upper_bound(isl.dim_type.set, dimension)
-    return _single(values.dim_max(dimension), values) if bounded else None
+    alone = _alone(values, dimension)
+    return _single(alone.dim_max(0), alone) if alone.dim_has_upper_bound(_SET, 0) else None
 
 
 def smallest(values: isl.Set, dimension: int) -> isl.Aff | None:
     """The smallest value of a dimension where the set is not empty, if one expression says it."""
-    bounded = values.dim_has_lower_bound(isl.dim_type.set, dimension)
-    return _single(values.dim_min(dimension), values) if bounded else None
+    alone = _alone(values, dimension)
+    return _single(alone.dim_min(0), alone) if alone.dim_has_lower_bound(_SET, 0) else None
+
+
+def _alone(values: isl.Set, dimension: int) -> isl.Set:
+    """The values of one dimension, whatever the others are."""
+    count = values.dim(_SET)
+    return values.project_out(_SET, dimension + 1, count - dimension - 1).project_out(_SET, 0, dimension)
 
 
 def constant(value: isl.Aff) -> int | None:
