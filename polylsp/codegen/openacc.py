@@ -12,6 +12,7 @@ from polylsp.codegen.subject import Subject
 from polylsp.codegen.transfer import Transfer
 from polylsp.model.action import Answer, Declined
 from polylsp.model.facts import LoopFacts
+from polylsp.model.program import Binary
 from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
 
@@ -29,14 +30,18 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     found = region(subject, ordinal)
     if isinstance(found, Declined):
         return found
-    refused = next((r for kernel in found.kernels if (r := _refused(kernel))), None)
+    refused = next((r for kernel in found.kernels if (r := _refused(subject, kernel))), None)
     if refused is not None:
         return Declined(refused)
     return edited(subject, found, list(_directives(subject, found, settings)))
 
 
-def _refused(kernel: Kernel) -> str | None:
-    """Compilers take reductions of scalars only."""
+def _refused(subject: Subject, kernel: Kernel) -> str | None:
+    """Compilers take reductions of scalars only, and no `!=` (OpenACC 3.3, 2.9)."""
+    for loop in kernel.loops:
+        condition = subject.loop(loop.ordinal).condition
+        if isinstance(condition, Binary) and condition.operator == "!=":
+            return f"OpenACC takes no `!=` in the header of the loop `{loop.iterator}`: write `<` or `>`."
     arrays = [a for clause in kernel.sharing.reductions for a in clause.arguments if "[" in a]
     if not arrays:
         return None
@@ -51,8 +56,14 @@ def _directives(subject: Subject, found: Region, settings: Settings) -> Iterator
         levels = (Clause("gang"),) if inner else (Clause("gang"), Clause("vector"))
         yield kernel.loops[0], _outer(kernel, levels, found, settings)
         for loop in inside(subject, kernel.loops):
-            if not loop.misfit and not subject.begins_in_macro(loop.site):
+            if _takes_a_directive(subject, loop):
                 yield loop, _inner(loop, inner)
+
+
+def _takes_a_directive(subject: Subject, loop: LoopFacts) -> bool:
+    condition = subject.loop(loop.ordinal).condition
+    unequal = isinstance(condition, Binary) and condition.operator == "!="
+    return not loop.misfit and not unequal and not subject.begins_in_macro(loop.site)
 
 
 def _outer(kernel: Kernel, levels: tuple[Clause, ...], found: Region, settings: Settings) -> Directive:

@@ -39,12 +39,7 @@ def transfers(
     if found is None:
         return Declined("What this loop accesses is not known in full.")
     scop = found[1].scop
-    copied = {
-        name
-        for root in roots
-        if isinstance(root.verdict, Parallel)
-        for name in (*root.verdict.private, *root.verdict.lastprivate)
-    }
+    copied = {name for root in roots for name in _with_clauses(root)}
     conflicts = Conflicts(scop)
     result: list[Transfer] = []
     for variable, accesses in _arrays(scop, roots).items():
@@ -57,23 +52,37 @@ def transfers(
     return tuple(sorted(result, key=lambda each: each.name))
 
 
+def _with_clauses(root: LoopFacts) -> set[str]:
+    """The variables that other clauses of its directive are about."""
+    if not isinstance(root.verdict, Parallel):
+        return set()
+    scalars = {each.variable for each in root.verdict.reductions if not each.is_array}
+    return {*root.verdict.private, *root.verdict.lastprivate, *scalars}
+
+
 def _arrays(scop: Scop, roots: tuple[LoopFacts, ...]) -> dict[Variable, list[Access]]:
-    """The accesses to memory behind a subscript, by variable; arrays that live inside a root have none."""
+    """The accesses to what is moved, by variable; variables that live inside a root have none."""
     result: dict[Variable, list[Access]] = {}
     for access in scop.accesses:
         loops = scop.statements[access.statement].loops
         for root in roots:
-            outside = root.ordinal in loops and access.memory.scoped <= loops.index(root.ordinal)
-            if outside and "[]" in access.memory.shape:
+            if root.ordinal in loops and access.memory.scoped <= loops.index(root.ordinal):
                 result.setdefault(access.memory.variable, []).append(access)
-    return result
+    return {v: a for v, a in result.items() if _is_moved(a)}
+
+
+def _is_moved(accesses: list[Access]) -> bool:
+    """A scalar that is only read is handed over as a value; whatever else must be moved."""
+    return any("[]" in a.memory.shape or a.kind == "write" for a in accesses)
 
 
 def _transfer(
     subject: Subject, conflicts: Conflicts, region: LoopFacts, variable: Variable, accesses: list[Access]
 ) -> Transfer | Declined:
-    part = _section(subject, conflicts.scop, accesses, region)
     name = variable.source_name
+    if all("[]" not in a.memory.shape for a in accesses):
+        return Transfer(name, name, True, True)
+    part = _section(subject, conflicts.scop, accesses, region)
     if part is None:
         return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
     depth = conflicts.statement(accesses[0]).loops.index(region.ordinal)
