@@ -224,6 +224,9 @@ def _distances(out: Layout, run: Machine, key: LoopKey, d: DependenceClaim) -> I
         return
     sources, sinks = uids(out, run, d.source), uids(out, run, d.sink)
     for pair in pairs(run, key, sources, sinks, d.kind):
+        if pair.source.uid not in sources or pair.sink.uid not in sinks:
+            # Inside a call it cannot be told through which argument an element was reached.
+            continue
         if pair.distance != d.distance:
             text = f"{d.kind} from `{d.source.text}` to `{d.sink.text}`: {pair.distance}, not {d.distance}"
             yield "distance", f"{text}, with {run.inputs.parameters}"
