@@ -8,7 +8,7 @@ from polylsp.codegen.subject import Subject
 from polylsp.model.action import Edited, Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.model.verdict import Parallel
-from polylsp.text import Span
+from polylsp.text import Span, newline
 
 
 def edited(subject: Subject, found: Region, directives: list[tuple[LoopFacts, Directive]]) -> Edited:
@@ -30,8 +30,3 @@ def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> Repl
         return Replacement(Span(line, line), f"{text}{end}")
     before = len(subject.line_before(start)) - len(subject.line_before(start).rstrip())
     return Replacement(Span(start - before, start), f"{end}{text}{end}{indentation}")
-
-
-def newline(text: str) -> str:
-    """How the lines of a file end."""
-    return "\r\n" if "\r\n" in text else "\n"

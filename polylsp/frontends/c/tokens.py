@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from polylsp.text import Span
+
 CONTINUATION = r"\\[ \t]*\n"
 LINE_COMMENT = r"//[^\\\n]*(?:\\(?:[ \t]*\n)?[^\\\n]*)*"
 DIRECTIVE_REST = r"(?:[^\\\n/]|\\(?:[ \t]*\n)?|/(?![/*])|/\*(?:[^*]|\*(?!/))*(?:\*/|$)|//.*)*"
@@ -84,19 +86,24 @@ def tokenize(text: str, directives: bool = True) -> Tokens:
     return Tokens(tuple(texts), tuple(starts), tuple(ends), unterminated if unterminated >= 0 else bad)
 
 
+def comments(text: str) -> list[Span]:
+    """The extents of the comments of a normalised text, those at the end of directives included."""
+    return [Span(*match.span(1)) for match in _COMMENT.finditer(text) if match.group(1)]
+
+
 def directive_lines(text: str) -> list[tuple[int, int]]:
     """The extents of the preprocessor lines of a normalised text, not those inside comments."""
     if "#" not in text and "%:" not in text:
         return []
-    comments = [match.span(1) for match in _COMMENT.finditer(text) if match.group(1)] if "/*" in text else []
+    inside = comments(text) if "/*" in text else []
     found: list[tuple[int, int]] = []
     index = at = 0
     while match := _DIRECTIVE.search(text, at):
         start, end = match.span()
-        while index < len(comments) and comments[index][1] <= start:
+        while index < len(inside) and inside[index].end <= start:
             index += 1
-        if index < len(comments) and comments[index][0] < start:
-            at = comments[index][1]
+        if index < len(inside) and inside[index].start < start:
+            at = inside[index].end
             continue
         found.append((start, end))
         at = max(end, start + 1)
