@@ -1,6 +1,6 @@
 """Comments that suppress findings: `// polylsp: ignore CODE, CODE -- why`; without a code, all of them.
 
-A comment at the end of a line, or within it, is about that line. One on a line of its own is about the
+What follows `--`, or another comment's `//`, is for people. A comment at the end of a line, or within it, is about that line. One on a line of its own is about the
 next line; `#pragma` lines and other comments in between do not matter.
 """
 
@@ -22,7 +22,7 @@ Suppressed = Mapping[int, frozenset[str]]
 
 _MARK = "polylsp:"
 _CODES = r"[a-z][\w-]*(?:\s*,\s*[a-z][\w-]*)*"
-_WORDS = re.compile(rf"/[/*]\s*polylsp:\s*ignore(?:\s+({_CODES}))?\s*(?:--.*)?")
+_WORDS = re.compile(rf"/[/*]\s*polylsp:\s*ignore(?:\s+({_CODES}))?\s*(?:(?:--|//).*)?")
 _PRAGMA = re.compile(r"\s*#\s*pragma\b")
 
 

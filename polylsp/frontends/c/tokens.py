@@ -44,14 +44,39 @@ class Tokens:
     unterminated: int = -1
 
 
-def decode(data: bytes) -> str:
-    """The text of a C file: UTF-8 with or without a byte-order mark, UTF-16 with one, else Latin-1."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
+@dataclass(frozen=True, slots=True)
+class FileEncoding:
+    """How a file's text is written: the bytes that stand before it, and the name of the codec."""
+
+    mark: bytes
+    codec: str
+
+
+def encoding_of(data: bytes) -> FileEncoding:
+    """UTF-8 with or without a byte-order mark, UTF-16 with one, else Latin-1."""
+    for mark, codec in (
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF8, "utf-8"),
+    ):
+        if data.startswith(mark) and _is_text(data, codec):
+            return FileEncoding(mark, codec)
+    return FileEncoding(b"", "utf-8" if _is_text(data, "utf-8") else "latin-1")
+
+
+def _is_text(data: bytes, codec: str) -> bool:
+    """Whether all of it can be read so; UTF-16 is read whatever is wrong with it."""
     try:
-        return data.decode("utf-8-sig")
+        data.decode(codec)
     except UnicodeDecodeError:
-        return data.decode("latin-1")
+        return codec.startswith("utf-16")
+    return True
+
+
+def decode(data: bytes) -> str:
+    """The text of a C file."""
+    encoding = encoding_of(data)
+    return data[len(encoding.mark) :].decode(encoding.codec, "replace")
 
 
 def normalise(text: str) -> str:
