@@ -1,7 +1,8 @@
 """Comments that suppress findings: `// polylsp: ignore CODE, CODE -- why`; without a code, all of them.
 
-What follows `--`, or another comment's `//`, is for people. A comment at the end of a line, or within it, is about that line. One on a line of its own is about the
-next line; `#pragma` lines and other comments in between do not matter.
+A comment at the end of a line, or within it, is about that line. One on a line of its own is about the
+next line; `#pragma` lines and other comments in between do not matter. What follows `--`, or the `//` of
+another comment, is for people.
 """
 
 from __future__ import annotations
