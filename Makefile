@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 PYRIGHT := pyright[nodejs]
 N ?= 1000
 
-.PHONY: setup demo test lint unit bench-latency soak constraints clean help
+.PHONY: setup demo test lint unit bench-latency bench-transform soak constraints clean help
 
 setup: $(READY)  ## the environment, in .venv
 
@@ -39,6 +39,9 @@ unit: setup  ## the tests
 
 bench-latency: setup  ## how long an editor waits
 	$(BIN)/python tests/bench/latency.py
+
+bench-transform: setup  ## how long code actions take
+	$(BIN)/python tests/bench/transform.py
 
 soak: setup  ## N random loop nests against the oracle: make soak N=20000
 	$(BIN)/python -m tests.oracle.soak --examples $(N)

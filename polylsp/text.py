@@ -92,6 +92,11 @@ class Source:
         return start, end
 
 
+def newline(text: str) -> str:
+    """How the lines of a text end."""
+    return "\r\n" if "\r\n" in text else "\n"
+
+
 def _units(text: str, encoding: Encoding) -> int:
     """The length of `text` in code units."""
     if text.isascii() or encoding == "utf-32":

@@ -15,12 +15,13 @@ _HEADING = re.compile(r"^#{1,6}\s+(.*?)\s*#*$")
 @dataclass(frozen=True, slots=True)
 class Fence:
     """A fenced block: `info` is its first word, `options` the rest; `line` is the 1-based line of
-    its first line of text in the Markdown file."""
+    its first line of text in the Markdown file, `number` counts the fences of the file from 0."""
 
     info: str
     options: str
     line: int
     text: str
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +49,7 @@ def cases(path: Path) -> list[Case]:
     """The cases of one suite, in order; those under one heading are told apart by a number."""
     found: list[Case] = []
     headers: list[tuple[str, str]] = []
-    for title, fence in _fences(path.read_text(encoding="utf-8")):
+    for title, fence in fences(path.read_text(encoding="utf-8")):
         name = re.search(r"\bfile=(\S+)", fence.options)
         if fence.info in LANGUAGES and name:
             headers.append((name[1], fence.text))
@@ -63,24 +64,27 @@ def cases(path: Path) -> list[Case]:
     return _numbered(found)
 
 
-def rewrite(case: Case, golden: Fence, text: str) -> None:
-    """Replaces the text of a golden fence in the file, wherever earlier rewrites have moved it."""
-    lines = case.path.read_text(encoding="utf-8").splitlines(keepends=True)
-    opening = f"```{golden.info} {golden.options}".rstrip()
-    after = [k for k, line in enumerate(lines) if line.rstrip() == opening]
-    at = min(after, key=lambda k: abs(k + 2 - golden.line)) + 1
+def rewrite(path: Path, fence: Fence, text: str, opening: str = "") -> None:
+    """Replaces the text of a fence in a file, wherever earlier rewrites have moved it, and the words that
+    open it, if others are given."""
+    written = path.read_text(encoding="utf-8")
+    lines = written.splitlines(keepends=True)
+    at = [each.line for _, each in fences(written)][fence.number] - 1
     end = next(k for k in range(at, len(lines)) if lines[k].startswith("```"))
     lines[at:end] = [text if text.endswith("\n") or not text else text + "\n"]
-    case.path.write_text("".join(lines), encoding="utf-8")
+    lines[at - 1] = f"```{opening}\n" if opening else lines[at - 1]
+    path.write_text("".join(lines), encoding="utf-8")
 
 
-def _fences(text: str) -> Iterator[tuple[str, Fence]]:
-    title, opening, start, body = "", None, 0, list[str]()
-    for number, line in enumerate(text.split("\n"), 1):
+def fences(document: str) -> Iterator[tuple[str, Fence]]:
+    """The fences of a document, each with the heading above it."""
+    title, opening, start, body, count = "", None, 0, list[str](), 0
+    for number, line in enumerate(document.split("\n"), 1):
         if opening is not None:
             if line.startswith(opening[1]) and not line.strip("`").strip():
-                yield title, Fence(opening[2], opening[3], start, "".join(f"{b}\n" for b in body))
-                opening = None
+                text = "".join(f"{b}\n" for b in body)
+                yield title, Fence(opening[2], opening[3], start, text, count)
+                opening, count = None, count + 1
             else:
                 body.append(line)
         elif match := _FENCE.match(line):

@@ -49,7 +49,7 @@ def _mismatches(case: Case, report: FileReport, update: bool) -> Iterator[str]:
             yield f"{case.path}:{fence.line}: {message}"
         if fence.info == "golden" and (got := golden(fence, source, report)) != fence.text:
             if update:
-                rewrite(case, fence, got)
+                rewrite(case.path, fence, got)
             else:
                 message = f"golden `{fence.options}` differs (--update rewrites it); got\n{got}"
                 yield f"{case.path}:{fence.line}: {message}"

@@ -9,7 +9,9 @@ import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update", action="store_true", help="rewrite golden fences in tests/cases")
+    parser.addoption(
+        "--update", action="store_true", help="rewrite golden fences in tests/cases and tests/actions"
+    )
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

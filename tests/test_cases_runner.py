@@ -169,5 +169,5 @@ def test_update_rewrites_one_golden_fence(tmp_path: Path) -> None:
     fence = "```golden hover f 1\nbefore\n```\n"
     suite.write_text(f"```c\n```\n{fence}```c\n```\n{fence}")
     second = cases(suite)[1]
-    rewrite(second, second.about[0], "after\n")
+    rewrite(second.path, second.about[0], "after\n")
     assert suite.read_text() == f"```c\n```\n{fence}```c\n```\n{fence.replace('before', 'after')}"

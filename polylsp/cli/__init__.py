@@ -14,6 +14,20 @@ import polylsp
 from polylsp.cli.exits import Exit
 from polylsp.cli.places import address, count, define, file_line, pair_of_names
 
+TARGETS = ("openmp", "openacc", "openmp-target")
+TRANSFORMS = (
+    "interchange",
+    "distribute",
+    "fuse",
+    "skew",
+    "tile",
+    "privatize",
+    "expand",
+    "restrict",
+    "overlap-check",
+)
+"""As in `model/action.py`, which `--help` must not load."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives the exit status that the contract names."""
@@ -49,6 +63,7 @@ def parser() -> argparse.ArgumentParser:
     _check(commands.add_parser("check", help="report every loop of files and folders"))
     _explain(commands.add_parser("explain", help="tell all that is known of one loop and its nest"))
     _model(commands.add_parser("model", help="print the polyhedral model of every nest, as isl text"))
+    _offload(commands.add_parser("offload", help="print or write the edit that a code action would make"))
     _serve(commands.add_parser("serve", help="run the language server"))
     commands.add_parser("doctor", help="show compilers, GPUs and headers found, and what is missing")
     return top
@@ -73,6 +88,17 @@ def _explain(command: argparse.ArgumentParser) -> None:
 def _model(command: argparse.ArgumentParser) -> None:
     command.add_argument("path", metavar="FILE")
     command.add_argument("--format", choices=("text", "json"), default="text")
+    _sources(command)
+
+
+def _offload(command: argparse.ArgumentParser) -> None:
+    command.add_argument("place", type=file_line, metavar="FILE:LINE", help="a line of the loop, from 1")
+    action = command.add_mutually_exclusive_group(required=True)
+    action.add_argument("--target", choices=TARGETS, help="whose directives to write")
+    action.add_argument("--transform", choices=TRANSFORMS, help="how to change the loops")
+    outcome = command.add_mutually_exclusive_group()
+    outcome.add_argument("--diff", action="store_true", help="print the edit as a unified diff (default)")
+    outcome.add_argument("--write", action="store_true", help="write the edit to the file")
     _sources(command)
 
 

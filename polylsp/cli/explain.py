@@ -6,11 +6,11 @@ import argparse
 
 from polylsp.cli.exits import Exit
 from polylsp.cli.files import Unreadable
-from polylsp.cli.one_file import analysed, iterations
+from polylsp.cli.one_file import analysed, iterations, no_loop
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines, write_text
 from polylsp.cli.pool import Crashed
 from polylsp.ide.explain import explain_object, explain_parts
-from polylsp.ide.lookup import loop_on_line, loops
+from polylsp.ide.lookup import loop_on_line
 from polylsp.ide.terminal import part_lines
 from polylsp.model.facts import LoopFacts
 from polylsp.model.report import FileReport, PlacedFunction
@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
         return Exit.UNREADABLE
     found = loop_on_line(source, report, line - 1)
     if found is None:
-        complain(f"{path}:{line}: no loop here{_where_else(source, report)}")
+        complain(f"{path}:{line}: {no_loop(source, report)}")
         return Exit.USAGE
     if options.format == "json":
         write_json(explain_object(source, report, line - 1))
@@ -56,13 +56,3 @@ def _draw(
     shown = " and ".join(each for each in space.dimensions if each)
     write_text(picture(space, f"{name}: iterations of {shown}"))
     return Exit.DONE
-
-
-def _where_else(source: Source, report: FileReport) -> str:
-    lines = sorted({source.line_of(placed.span(loop.header).start) + 1 for placed, loop in loops(report)})
-    if not lines:
-        return "; the file has no loops"
-    shown = ", ".join(str(line) for line in lines[:10])
-    return (
-        f"; there are loops on line{'s' if len(lines) > 1 else ''} {shown}{', …' if len(lines) > 10 else ''}"
-    )

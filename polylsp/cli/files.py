@@ -38,10 +38,15 @@ def files_of(paths: Sequence[str]) -> list[str]:
 
 def read(path: str) -> str:
     """The text of a C file, whatever its encoding; raises `Unreadable`."""
+    return decode(read_bytes(path))
+
+
+def read_bytes(path: str) -> bytes:
+    """What a C file holds; raises `Unreadable`."""
     if Path(path).suffix not in _SUFFIXES:
         raise Unreadable(f"{path}: not a C file (its name does not end in .c or .h)")
     try:
-        return decode(Path(path).read_bytes())
+        return Path(path).read_bytes()
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from error
 

@@ -8,6 +8,8 @@ from typing import Union
 
 from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.pool import Crashed, Observer, results
+from polylsp.ide.lookup import loop_on_line, loops
+from polylsp.model.action import ActionName, Ask, Declined, Edited
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport
 from polylsp.model.space import IterationSpace
@@ -33,6 +35,27 @@ def iterations(
     return space
 
 
+def edited(
+    path: str, text: str, line: int, action: ActionName, options: argparse.Namespace
+) -> Union[Edited, Declined]:
+    """What an action makes of the loop that a 0-based line is about; raises `Unreadable`."""
+    file = _File(path, text, settings_of(options))
+    (answer,) = results(_edit, [_Action(file, line, action)], 1, file.settings)
+    if isinstance(answer, Crashed):
+        raise Unreadable(f"{path}: {answer.reason}")
+    return answer
+
+
+def no_loop(source: Source, report: FileReport) -> str:
+    """What to say where a line is about no loop."""
+    lines = sorted({source.line_of(placed.span(loop.header).start) + 1 for placed, loop in loops(report)})
+    if not lines:
+        return "no loop here; the file has no loops"
+    shown = ", ".join(str(line) for line in lines[:10])
+    more = ", …" if len(lines) > 10 else ""
+    return f"no loop here; there are loops on line{'s' if len(lines) > 1 else ''} {shown}{more}"
+
+
 @dataclass(frozen=True, slots=True)
 class _File:
     path: str
@@ -48,6 +71,13 @@ class _Loop:
     dimensions: tuple[str, str] | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Action:
+    file: _File
+    line: int
+    action: ActionName
+
+
 def _analyse(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:
     from polylsp.pipeline import analyse
 
@@ -59,3 +89,16 @@ def _space(loop: _Loop, _given_up: frozenset[str], _observe: Observer) -> Union[
 
     file = loop.file
     return iteration_space(file.path, file.text, file.settings, loop.function, loop.ordinal, loop.dimensions)
+
+
+def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union[Edited, Declined]:
+    from polylsp.pipeline import edit
+
+    file, source = chosen.file, Source(chosen.file.text)
+    report = _analyse(file, given_up, observe)
+    found = loop_on_line(source, report, chosen.line)
+    if found is None:
+        return Declined(no_loop(source, report))
+    placed, loop = found
+    ask = Ask(chosen.action, placed.answer.facts.name, placed.start, loop.ordinal)
+    return edit(file.path, file.text, file.settings, ask)

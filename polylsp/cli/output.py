@@ -45,6 +45,12 @@ def write_text(text: str) -> None:
     print(text, end="" if text.endswith("\n") else "\n")
 
 
+def write_bytes(data: bytes) -> None:
+    """Prints what is encoded already on stdout."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+
+
 def write_json(value: Any) -> None:
     """Prints JSON on stdout."""
     print(json.dumps(value, indent=2))

@@ -8,7 +8,7 @@ from polylsp.codegen.subject import Subject
 from polylsp.model.action import Edited, Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.model.verdict import Parallel
-from polylsp.text import Span
+from polylsp.text import Span, newline
 
 
 def edited(subject: Subject, found: Region, directives: list[tuple[LoopFacts, Directive]]) -> Edited:
@@ -27,11 +27,8 @@ def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> Repl
     text = directive.text(indentation).replace("\n", end)
     if subject.opens_its_line(start):
         line = start - len(subject.line_before(start))
-        return Replacement(Span(line, line), f"{text}{end}")
+        # A line above that goes on (`\\`) is ended by an empty one, or the directive would be a part of it.
+        gap = end if subject.line_before(max(line - 1, 0)).rstrip().endswith("\\") else ""
+        return Replacement(Span(line, line), f"{gap}{text}{end}")
     before = len(subject.line_before(start)) - len(subject.line_before(start).rstrip())
     return Replacement(Span(start - before, start), f"{end}{text}{end}{indentation}")
-
-
-def newline(text: str) -> str:
-    """How the lines of a file end."""
-    return "\r\n" if "\r\n" in text else "\n"

@@ -12,6 +12,7 @@ from polylsp.ide import wording
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.nests import exposing_transform, parallel_band
 from polylsp.ide.pages import page_uri
+from polylsp.ide.suppression import is_suppressed, suppressed
 from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, PlacedFunction
@@ -87,17 +88,20 @@ class Diagnostic:
 
 
 def diagnostics(source: Source, report: FileReport, settings: Settings) -> tuple[Diagnostic, ...]:
-    """All findings of a file, in source order."""
+    """All findings of a file that no comment suppresses, in source order."""
+    hidden = suppressed(source)
     found = [_file_problem(p) for p in report.problems if p.code not in settings.disabled_diagnostics]
     for placed in report.functions:
         found.extend(function_diagnostics(source, placed, settings))
-    return tuple(sorted(found, key=lambda finding: (finding.span.start, finding.span.end)))
+    shown = (each for each in found if not is_suppressed(hidden, source.line_of(each.span.start), each.code))
+    return tuple(sorted(shown, key=lambda finding: (finding.span.start, finding.span.end)))
 
 
 def function_diagnostics(
     source: Source, placed: PlacedFunction, settings: Settings
 ) -> tuple[Diagnostic, ...]:
-    """The findings of one function: its problems, then one for each loop that these do not explain."""
+    """The findings of one function: its problems, then one for each loop that these do not explain;
+    what comments suppress is among them."""
     facts = placed.answer.facts
     found = [_problem(placed, rejection) for rejection in facts.problems]
     found.extend(_loop(source, placed, loop) for loop in facts.loops if not _explained(facts, loop))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polylsp.model.action import Ask
 from polylsp.model.facts import LoopFacts
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.text import Source, Span
@@ -53,6 +54,14 @@ def loop_by_number(
     """Loop `ordinal` of the function of that name."""
     for placed, loop in loops(report):
         if loop.ordinal == ordinal and placed.answer.facts.name == function:
+            return placed, loop
+    return None
+
+
+def loop_of_ask(report: FileReport, ask: Ask) -> tuple[PlacedFunction, LoopFacts] | None:
+    """The loop that an action is about."""
+    for placed, loop in loops(report):
+        if placed.start == ask.starts and loop.ordinal == ask.ordinal:
             return placed, loop
     return None
 

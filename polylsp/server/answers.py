@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
+    from polylsp.server.job import Job
+    from polylsp.server.messages import Finished
 
 Layout = tuple[tuple[int, str], ...]
 """Where each function of a file starts, and the key of its answer."""
@@ -26,6 +28,7 @@ class Answers:
         self._answers: OrderedDict[str, FunctionAnswer] = OrderedDict()
         self._fuller: OrderedDict[str, str] = OrderedDict()
         self._forgotten: list[str] = []
+        self._resend = False
 
     def add(self, answers: Iterable[FunctionAnswer]) -> None:
         """Remember some answers. One that is known stays the object it was, which tells what was
@@ -52,6 +55,27 @@ class Answers:
         forgotten = tuple(self._forgotten)
         self._forgotten.clear()
         return forgotten
+
+    def take_resend(self) -> bool:
+        """Whether answers were missing since the last call: the worker must send all of them again."""
+        resend, self._resend = self._resend, False
+        return resend
+
+    def deliver(self, job: Job, result: Finished) -> bool:
+        """Give the document of a job its report; no, if answers are missing."""
+        document = job.document
+        if job.full:
+            self.pair(document.layout, result.layout)
+        report = self.report(document.path, result.language, result.layout, result.problems)
+        if report is None:
+            self._resend = True
+            return False
+        document.needs_quick = False
+        if job.full:
+            document.needs_full = False
+        document.layout = () if job.full else result.layout
+        document.set_report(report)
+        return True
 
     def report(
         self, path: str, language: str, layout: Layout, problems: tuple[FileProblem, ...]

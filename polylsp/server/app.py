@@ -39,14 +39,22 @@ _FEATURES: dict[str, Callable[..., Any]] = {
     types.TEXT_DOCUMENT_INLAY_HINT: answer("inlay_hint", "inlay_hint"),
     types.INLAY_HINT_RESOLVE: note("inlay_hint", "resolve"),
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answer("document_symbol", "document_symbol"),
+    types.CODE_ACTION_RESOLVE: answer("code_action", "resolve"),
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.did_change_watched_files,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: workspace_folders.did_change_workspace_folders,
 }
 
+_CODE_ACTIONS = types.CodeActionOptions(
+    code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite],
+    resolve_provider=True,
+)
+
 _COMMANDS: dict[str, Callable[..., Any]] = {
     commands.RESTART_WORKER: commands.restart_worker,
     commands.STATUS: commands.status,
+    commands.APPLY_ACTION: commands.apply_action,
+    commands.TELL_REMARKS: commands.tell_remarks,
 }
 
 
@@ -55,6 +63,7 @@ def create_server(worker_command: Sequence[str] = WORKER_COMMAND) -> PolylspServ
     server = PolylspServer(worker_command)
     for method, handler in _FEATURES.items():
         server.feature(method)(handler)
+    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, _CODE_ACTIONS)(answer("code_action", "code_action"))
     for command, handler in _COMMANDS.items():
         server.command(command)(handler)
     return server

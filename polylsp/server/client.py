@@ -15,7 +15,8 @@ from polylsp.text import Encoding
 @dataclass(frozen=True, slots=True)
 class Client:
     """A client's abilities. `pulls`: it asks for diagnostics and can be told to ask again;
-    a client that could not be told is sent them instead."""
+    a client that could not be told is sent them instead. `action_literals`: it takes code actions that
+    hold edits, not commands alone; `resolves_edits` and `resolves_commands`: it asks for these later."""
 
     encoding: Encoding = "utf-16"
     markdown: bool = False
@@ -29,6 +30,13 @@ class Client:
     registers_configuration: bool = False
     registers_watched_files: bool = False
     wants_status: bool = False
+    action_literals: bool = False
+    resolves_edits: bool = False
+    resolves_commands: bool = False
+    preferred_actions: bool = False
+    disabled_actions: bool = False
+    document_changes: bool = False
+    applies_edits: bool = False
 
 
 def client_of(params: types.InitializeParams) -> Client:
@@ -41,6 +49,9 @@ def client_of(params: types.InitializeParams) -> Client:
     pulls = capabilities.text_document is not None and capabilities.text_document.diagnostic is not None
     pulls = pulls and has("workspace.diagnostics.refresh_support")
     diagnostics = "text_document.diagnostic" if pulls else "text_document.publish_diagnostics"
+    actions = "text_document.code_action"
+    resolved = get_capability(capabilities, f"{actions}.resolve_support.properties", ()) or ()
+    keeps_data = has(f"{actions}.data_support")
     formats = get_capability(capabilities, "text_document.hover.content_format", ()) or ()
     return Client(
         encoding=_encoding(capabilities),
@@ -57,6 +68,13 @@ def client_of(params: types.InitializeParams) -> Client:
         registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),
         registers_watched_files=has("workspace.did_change_watched_files.dynamic_registration"),
         wants_status=_wants_status(params),
+        action_literals=has(f"{actions}.code_action_literal_support"),
+        resolves_edits=keeps_data and "edit" in resolved,
+        resolves_commands=keeps_data and "command" in resolved,
+        preferred_actions=has(f"{actions}.is_preferred_support"),
+        disabled_actions=has(f"{actions}.disabled_support"),
+        document_changes=has("workspace.workspace_edit.document_changes"),
+        applies_edits=has("workspace.apply_edit"),
     )
 
 

@@ -36,8 +36,9 @@ def offset_of(source: Source, position: types.Position, encoding: Encoding) -> i
 
 
 def span_of(source: Source, extent: types.Range, encoding: Encoding) -> Span:
-    """The span that a range means."""
-    return Span(offset_of(source, extent.start, encoding), offset_of(source, extent.end, encoding))
+    """The span that a range means, also where its ends are the wrong way round."""
+    start, end = offset_of(source, extent.start, encoding), offset_of(source, extent.end, encoding)
+    return Span(min(start, end), max(start, end))
 
 
 def edit_of(change: types.TextDocumentContentChangeEvent) -> Edit:

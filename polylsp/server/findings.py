@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from polylsp.ide.diagnostics import diagnostics, function_diagnostics
 from polylsp.ide.lookup import function_span
+from polylsp.ide.suppression import Suppressed, is_suppressed, suppressed
 from polylsp.model.report import FileReport, FunctionAnswer, PlacedFunction
 from polylsp.server.client import Client
 from polylsp.server.convert import DiagnosticWriter, Template, relative
@@ -20,12 +21,14 @@ from polylsp.text import Source
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What was written of a function: valid while its text and its first column are the same."""
+    """What was written of a function: valid while its text, its first column, and what comments suppress
+    on its lines (counted from its first) are the same."""
 
     answer: FunctionAnswer
     length: int
     text: str
     character: int
+    hidden: Suppressed
     template: Template
     line: int
     json: str
@@ -50,31 +53,37 @@ class Findings:
         self.rewritten = 0
         old, self._written = self._written, {}
         parts = [self._problems(source, report)]
+        hidden = suppressed(source)
         for placed in report.functions:
             key = placed.answer.key
-            written = self._written[key] = self._function(source, placed, old.get(key))
+            written = self._written[key] = self._function(source, placed, hidden, old.get(key))
             parts.append(written.json)
         return f"[{','.join(part for part in parts if part)}]"
 
-    def _function(self, source: Source, placed: PlacedFunction, old: _Written | None) -> _Written:
+    def _function(
+        self, source: Source, placed: PlacedFunction, hidden: Suppressed, old: _Written | None
+    ) -> _Written:
         if old is not None and old.answer is not placed.answer:
             old = None
         length = old.length if old else _length(placed)
         text = source.text[placed.start : placed.start + length]
         start = source.position(placed.start, self.client.encoding)
-        if old is None or old.text != text or old.character != start.character:
+        mine = _from_line(start.line, hidden, source.line_of(placed.start + length) if hidden else 0)
+        if old is None or old.text != text or old.character != start.character or old.hidden != mine:
             self.rewritten += 1
-            template = self._template(placed.answer, text, start.character)
+            template = self._template(placed.answer, text, start.character, mine)
             json = template.at(start.line)
-            return _Written(placed.answer, length, text, start.character, template, start.line, json)
+            return _Written(placed.answer, length, text, start.character, mine, template, start.line, json)
         if old.line == start.line:
             return old
         return replace(old, line=start.line, json=old.template.at(start.line))
 
-    def _template(self, answer: FunctionAnswer, text: str, character: int) -> Template:
+    def _template(self, answer: FunctionAnswer, text: str, character: int, hidden: Suppressed) -> Template:
         source = relative(text)
         found = function_diagnostics(source, PlacedFunction(0, answer), self._settings)
-        return DiagnosticWriter(source, character, self.uri, self.client).template(found)
+        lines = Source(text)
+        shown = [d for d in found if not is_suppressed(hidden, lines.line_of(d.span.start), d.code)]
+        return DiagnosticWriter(source, character, self.uri, self.client).template(shown)
 
     def _problems(self, source: Source, report: FileReport) -> str:
         if not report.problems:
@@ -86,3 +95,8 @@ class Findings:
 def _length(placed: PlacedFunction) -> int:
     span = function_span(placed)
     return span.end - span.start
+
+
+def _from_line(first: int, hidden: Suppressed, last: int) -> Suppressed:
+    """What is hidden on some lines, counted from the first of them."""
+    return {line - first: codes for line, codes in hidden.items() if first <= line <= last}

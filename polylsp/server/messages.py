@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Union
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
+    from polylsp.model.action import Answer, Ask
     from polylsp.model.report import FileProblem, FunctionAnswer
 
 HEADER = struct.Struct(">Q")
@@ -39,13 +40,24 @@ class Analyse:
 
 
 @dataclass(frozen=True, slots=True)
+class Edit:
+    """Work out the edit that an action makes of a text."""
+
+    job: int
+    path: str
+    text: str
+    settings: Settings
+    ask: Ask
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
-    """Stop that job before its next function; sent while it waits or runs."""
+    """Stop that analysis before its next function; sent while it waits or runs."""
 
     job: int
 
 
-Request = Union[Analyse, Cancel]
+Request = Union[Analyse, Edit, Cancel]
 
 # --- Worker to server ----------------------------------------------------------------------
 
@@ -85,6 +97,14 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
+class Answered:
+    """The edit, or why there is none."""
+
+    job: int
+    answer: Answer
+
+
+@dataclass(frozen=True, slots=True)
 class Cancelled:
     """The job was stopped."""
 
@@ -99,7 +119,7 @@ class Failed:
     traceback: str
 
 
-Reply = Union[Ready, Began, Answers, Finished, Cancelled, Failed]
+Reply = Union[Ready, Began, Answers, Finished, Answered, Cancelled, Failed]
 
 
 def frame(message: Request | Reply) -> bytes:

@@ -13,7 +13,7 @@ from typing import Any
 
 from lsprotocol import types
 
-from polylsp.server.jobs import Job
+from polylsp.server.job import Job
 from polylsp.server.protocol import Protocol
 
 logger = logging.getLogger(__name__)

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Generator
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcParseError
@@ -20,6 +20,7 @@ from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 logger = logging.getLogger(__name__)
 
 
+T = TypeVar("T")
 _Step = Generator[Any, Any, None]
 
 
@@ -124,6 +125,16 @@ class Protocol(LanguageServerProtocol):
     def lsp_text_document__did_close(self, params: types.DidCloseTextDocumentParams) -> _Step:
         """Pass it on."""
         yield self.fm.features[types.TEXT_DOCUMENT_DID_CLOSE], (params,), None
+
+    # --- values ----------------------------------------------------------------------------
+
+    def plain(self, value: Any) -> Any:
+        """A typed value as it is in JSON."""
+        return self._converter.unstructure(value)
+
+    def typed(self, value: Any, kind: type[T]) -> T:
+        """A value as it is in JSON, typed."""
+        return self._converter.structure(value, kind)
 
     # --- sending ---------------------------------------------------------------------------
 

@@ -18,7 +18,8 @@ from pygls.uris import to_fs_path
 from polylsp import __version__
 from polylsp.server import configuration
 from polylsp.server.client import Client
-from polylsp.server.jobs import Job, Jobs
+from polylsp.server.job import Job
+from polylsp.server.jobs import Jobs
 from polylsp.server.progress import Progress
 from polylsp.server.protocol import Protocol, ServerCancelled
 from polylsp.server.worker import WORKER_COMMAND

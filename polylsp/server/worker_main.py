@@ -17,15 +17,18 @@ from collections import deque
 from collections.abc import Callable
 from typing import BinaryIO, Protocol
 
+from polylsp.model.action import Answer, Ask
 from polylsp.model.report import FileReport, FunctionAnswer
 from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
 from polylsp.server import messages
 from polylsp.server.messages import (
     Analyse,
+    Answered,
     Answers,
     Began,
     Cancel,
     Cancelled,
+    Edit,
     Failed,
     Finished,
     Ready,
@@ -55,22 +58,21 @@ class Analysis(Protocol):
         ...
 
 
-def main(analyse: Analysis | None = None) -> None:
+Editing = Callable[[str, str, Settings, Ask], Answer]
+"""The signature of `polylsp.pipeline.edit`."""
+
+
+def main(analyse: Analysis | None = None, edit: Editing | None = None) -> None:
     """Serve requests from standard input until it ends."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = take_standard_output()
-    analyse = analyse or _pipeline()
+    if analyse is None or edit is None:
+        # Imported here, not above: a test's worker brings another analysis and needs no isl.
+        from polylsp.pipeline import analyse, edit
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    _serve(analyse, _Inbox(sys.stdin.buffer), replies)
-
-
-def _pipeline() -> Analysis:
-    # Imported here, not above: a test's worker brings another analysis and needs no isl.
-    from polylsp.pipeline import analyse
-
-    return analyse
+    _serve(analyse, edit, _Inbox(sys.stdin.buffer), replies)
 
 
 class _Stop(BaseException):
@@ -83,11 +85,11 @@ class _Inbox:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._arrived = threading.Condition()
-        self._waiting: deque[Analyse] = deque()
+        self._waiting: deque[Analyse | Edit] = deque()
         self._cancelled: set[int] = set()
         threading.Thread(target=self._receive, daemon=True).start()
 
-    def next(self) -> Analyse:
+    def next(self) -> Analyse | Edit:
         """The next request, when there is one."""
         with self._arrived:
             self._arrived.wait_for(lambda: self._waiting)
@@ -108,7 +110,7 @@ class _Inbox:
         os._exit(0)
 
 
-def _serve(analyse: Analysis, inbox: _Inbox, replies: BinaryIO) -> None:
+def _serve(analyse: Analysis, edit: Editing, inbox: _Inbox, replies: BinaryIO) -> None:
     def send(reply: Reply) -> None:
         replies.write(messages.frame(reply))
         replies.flush()
@@ -119,15 +121,16 @@ def _serve(analyse: Analysis, inbox: _Inbox, replies: BinaryIO) -> None:
         request = inbox.next()
         limit_memory(request.settings.max_memory_mb)
         try:
-            report = _run(analyse, request, inbox, send)
+            if isinstance(request, Edit):
+                send(Answered(request.job, edit(request.path, request.text, request.settings, request.ask)))
+            else:
+                _send_report(request, _run(analyse, request, inbox, send), sent, send)
         except _Stop:
             send(Cancelled(request.job))
         except MemoryError:
             os._exit(EXIT_OUT_OF_MEMORY)
         except Exception:
             send(Failed(request.job, traceback.format_exc()))
-        else:
-            _send_report(request, report, sent, send)
 
 
 def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Reply], None]) -> FileReport:

@@ -3,7 +3,8 @@
 -- To try it:        nvim -u samples/nvim/init.lua samples/polybench/c/jacobi-1d.c
 -- To keep it:       copy this file into your own init.lua.
 -- What you get:     a finding beside every loop as you type; K on a loop's header tells all that is
---                   known of it; from Neovim 0.10 on also the verdicts as inlay hints.
+--                   known of it; gra there offers what can be done to it, such as the directive that
+--                   runs it in parallel; from Neovim 0.10 on also the verdicts as inlay hints.
 -- What it needs:    the command `polylsp` on your PATH (`pip install polylsp`).
 
 local settings = {
@@ -21,6 +22,7 @@ end
 
 local function on_attach(_, buffer)
   vim.keymap.set('n', 'K', vim.lsp.buf.hover, { buffer = buffer })
+  vim.keymap.set('n', 'gra', vim.lsp.buf.code_action, { buffer = buffer }) -- as from 0.11 on everywhere
   if vim.lsp.inlay_hint and vim.fn.has('nvim-0.10') == 1 then
     vim.lsp.inlay_hint.enable(true, { bufnr = buffer })
   end

@@ -13,11 +13,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from client import SERVER, Client, percentile, published
 from rich.console import Console
 from rich.table import Table
 
@@ -29,7 +28,6 @@ from pygls.lsp.server import LanguageServer
 LanguageServer("bare", "1").start_io()
 """
 
-SERVER = "import sys; from polylsp.server.app import serve_stdio; sys.exit(serve_stdio())"
 
 # Ten lines each, so that a hundred functions are a thousand lines; `@` is the function's number.
 KERNELS = (
@@ -135,80 +133,6 @@ def program(functions: int) -> str:
     return "".join(KERNELS[number % len(KERNELS)].replace("@", str(number)) for number in range(functions))
 
 
-class Client:
-    """The least client that can be timed: raw messages, blocking reads."""
-
-    def __init__(self, *command: str) -> None:
-        self.started = time.perf_counter()
-        self.process = subprocess.Popen(
-            [sys.executable, *command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        self._number = 0
-
-    def notify(self, method: str, params: Any) -> None:
-        self._send({"jsonrpc": "2.0", "method": method, "params": params})
-
-    def request(self, method: str, params: Any) -> Any:
-        self._number += 1
-        number = self._number
-        self._send({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
-        return json.loads(self.receive(lambda body: body.startswith(b'{"') and _id(body) == number))
-
-    def receive(self, accept: Callable[[bytes], bool]) -> bytes:
-        while True:
-            body = self._read()
-            if accept(body):
-                return body
-
-    def ready(self) -> float:
-        """Seconds from the start of the process to its answer to `initialize`."""
-        self.request("initialize", {"processId": None, "rootUri": None, "capabilities": CAPABILITIES})
-        seconds = time.perf_counter() - self.started
-        self.notify("initialized", {})
-        return seconds
-
-    def end(self) -> None:
-        self.request("shutdown", None)
-        self.notify("exit", None)
-        self.process.wait(10)
-
-    def _send(self, message: dict[str, Any]) -> None:
-        body = json.dumps(message).encode()
-        stdin = self.process.stdin
-        assert stdin is not None
-        stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        stdin.flush()
-
-    def _read(self) -> bytes:
-        stdout = self.process.stdout
-        assert stdout is not None
-        length = 0
-        while (line := stdout.readline().strip()) or not length:
-            if not line and self.process.poll() is not None:
-                raise SystemExit("the server has ended")
-            name, _, value = line.partition(b":")
-            if name.lower() == b"content-length":
-                length = int(value)
-        return stdout.read(length)
-
-
-CAPABILITIES = {
-    "textDocument": {
-        "publishDiagnostics": {"relatedInformation": True, "codeDescriptionSupport": True},
-        "hover": {"contentFormat": ["markdown"]},
-    }
-}
-
-
-def _id(body: bytes) -> int | None:
-    if b'"result"' not in body[:4000] and b'"error"' not in body[:4000]:
-        return None
-    return json.loads(body).get("id")
-
-
 @dataclass
 class Session:
     """What was measured on one file, in seconds and MiB."""
@@ -262,10 +186,6 @@ def measure(functions: int, edits: int) -> Session:
     memory = resident(client.process.pid), resident(worker)
     client.end()
     return Session(opened, full, times, hovers, memory, findings)
-
-
-def published(body: bytes, version: int) -> bool:
-    return b"publishDiagnostics" in body[:120] and b'"version":%d,' % version in body[:300]
 
 
 def resident(pid: int) -> float:
@@ -322,11 +242,6 @@ def check_times(repeat: int) -> tuple[float, float]:
 
     times = [(seconds(1), seconds(2)) for _ in range(repeat)]
     return statistics.median(one for one, _ in times), statistics.median(two for _, two in times)
-
-
-def percentile(values: list[float], percent: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * percent / 100))]
 
 
 def main() -> None:

@@ -29,6 +29,25 @@ local function code_at(line)
   end
 end
 
+-- Ask for code actions at a line, and take the one with that title.
+local function act(line, title)
+  vim.api.nvim_win_set_cursor(0, { line + 1, vim.fn.getline(line + 1):find('for') - 1 })
+  vim.ui.select = function(items, options, choose)
+    for _, item in ipairs(items) do
+      if options.format_item(item) == title then
+        return choose(item)
+      end
+    end
+    error('no action is called ' .. title)
+  end
+  vim.cmd('let &undolevels = &undolevels') -- what follows is a step of its own for undo
+  vim.lsp.buf.code_action()
+end
+
+local function lines()
+  return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
+end
+
 local function main()
   local stencil = line_of('B[i] = ')
   local header = stencil - 1
@@ -66,6 +85,24 @@ local function main()
   vim.fn.setline(stencil + 2, before)
   wait('undone, it is parallel again', function()
     return code_at(header + 1) == 'parallel-loop'
+  end)
+
+  local plain = lines()
+  act(header + 1, 'Run `i` in parallel with OpenMP')
+  wait('a code action writes a directive', function()
+    return vim.fn.getline(header + 2):find('#pragma omp parallel for') ~= nil
+  end)
+  vim.cmd('undo')
+  wait('undo takes it back in one step', function()
+    return lines() == plain
+  end)
+
+  wait('the loop is parallel as before', function()
+    return code_at(header + 1) == 'parallel-loop'
+  end)
+  act(header + 1, 'Ignore `parallel-loop` on line ' .. header + 2)
+  wait('a finding is ignored', function()
+    return vim.fn.getline(header + 2):find('polylsp: ignore') ~= nil and code_at(header + 2) == nil
   end)
 end
 

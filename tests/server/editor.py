@@ -21,8 +21,8 @@ PATIENCE = 30.0
 
 
 class Editor:
-    """One session. `settings` answers `workspace/configuration`; `received` has every notification and
-    request from the server, as (method, parameters)."""
+    """One session. `settings` answers `workspace/configuration`; `applies` is what it answers when it is
+    sent an edit; `received` has every notification and request from the server, as (method, parameters)."""
 
     def __init__(self, capture: str, *, settings: Any = None) -> None:
         self.initialize = json.loads((CAPTURES / f"{capture}.caps.json").read_text())
@@ -33,6 +33,7 @@ class Editor:
         self.received: list[tuple[str, Any]] = []
         self.result: types.InitializeResult | None = None
         self.client: LanguageClient = make_test_lsp_client()
+        self.applies = True
         self.texts: dict[str, tuple[int, str]] = {}
         self._news = asyncio.Condition()
         self._listen()
@@ -65,6 +66,10 @@ class Editor:
 
     async def request(self, method: str, params: Any) -> Any:
         return await asyncio.wait_for(self.client.protocol.send_request_async(method, params), PATIENCE)
+
+    def sent(self, method: str, params: Any) -> asyncio.Future[Any]:
+        """The answer to come to a request that is sent before anything that follows."""
+        return asyncio.wrap_future(self.client.protocol.send_request(method, params))
 
     # --- documents -----------------------------------------------------------------------------
 
@@ -109,8 +114,20 @@ class Editor:
         params = types.DocumentDiagnosticParams(text_document=identifier, previous_result_id=previous)
         return await self.request(types.TEXT_DOCUMENT_DIAGNOSTIC, params)
 
-    async def execute(self, command: str) -> Any:
-        params = types.ExecuteCommandParams(command=command)
+    async def actions(
+        self, uri: str, line: int, character: int = 8, *, end: Any = None, **context: Any
+    ) -> Any:
+        """The code actions at a position, or from there to `end`."""
+        start = types.Position(line, character)
+        params = types.CodeActionParams(
+            text_document=types.TextDocumentIdentifier(uri),
+            range=types.Range(start, end or start),
+            context=types.CodeActionContext(**{"diagnostics": [], **context}),
+        )
+        return await self.request(types.TEXT_DOCUMENT_CODE_ACTION, params)
+
+    async def execute(self, command: str, *arguments: Any) -> Any:
+        params = types.ExecuteCommandParams(command=command, arguments=list(arguments) or None)
         return await self.request(types.WORKSPACE_EXECUTE_COMMAND, params)
 
     # --- what the server said ------------------------------------------------------------------
@@ -160,6 +177,7 @@ class Editor:
             types.WINDOW_LOG_MESSAGE,
             types.LOG_TRACE,
             types.WORKSPACE_CONFIGURATION,
+            types.WORKSPACE_APPLY_EDIT,
             "polylsp/status",
         ):
             features.pop(method, None)
@@ -168,6 +186,8 @@ class Editor:
                 note(method, params)
                 if method == types.WORKSPACE_CONFIGURATION:
                     return [self.settings for _ in params.items]
+                if method == types.WORKSPACE_APPLY_EDIT:
+                    return types.ApplyWorkspaceEditResult(applied=self.applies)
                 return None
 
             self.client.feature(method)(handle)

@@ -10,6 +10,10 @@ undecided if the function was given up, else parallel. Words in a function's tex
     BUG               an exception
     WAIT_<name>       waits until the file <name> exists in the folder $FAKE_GATES
     MARK_<name>       makes the file <name> in that folder when the function's analysis begins
+
+The same words after `FULL_` make trouble when schedules are asked for, and only then.
+After `EDIT_` they do when an edit of the function is asked for. That edit puts a directive above the loop;
+`EDIT_DECLINE` refuses it, `EDIT_REMARK` has something to say of it.
 """
 
 from __future__ import annotations
@@ -22,6 +26,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+from polylsp.model.action import Answer, Ask, Declined, Edited, Replacement
 from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts, NestModel, Transform
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
@@ -57,7 +62,7 @@ def analyse(
         else:
             if observe:
                 observe(key, match.group(1), index, len(found))
-            _misbehave(body)
+            _misbehave(re.sub(r"EDIT_\w+" if schedules else r"(EDIT|FULL)_\w+", "", body))
             answer = _answers[key] = _answer(key, match.group(1), body, schedules, budget=False)
         placed.append(PlacedFunction(match.start(), answer))
     problems = tuple(
@@ -65,6 +70,18 @@ def analyse(
         for match in re.finditer(r"#include <missing.h>", text)
     )
     return FileReport(path, "c", tuple(placed), problems)
+
+
+def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
+    body = next((each.group() for each in _FUNCTION.finditer(text) if each.start() == ask.starts), "")
+    wishes = " ".join(re.findall(r"EDIT_(\w+)", body))
+    _misbehave(wishes)
+    if not body or "DECLINE" in wishes:
+        return Declined(f"`{ask.function}` is declined.")
+    loops = [each.start() for each in re.finditer(r"\bfor\b", body)]
+    line = text.rfind("\n", 0, ask.starts + loops[ask.ordinal - 1]) + 1
+    remarks = ("It is a small loop.",) if "REMARK" in wishes else ()
+    return Edited((Replacement(Span(line, line), f"#pragma {ask.action}\n"),), (), remarks)
 
 
 def _misbehave(body: str) -> None:
@@ -124,4 +141,4 @@ def _sequential(header: Site) -> Sequential:
 if __name__ == "__main__":
     from polylsp.server import worker_main
 
-    worker_main.main(analyse)
+    worker_main.main(analyse, edit)

@@ -77,6 +77,19 @@ def test_percent_signs_and_numbers_like_lines_survive():
     assert found["relatedInformation"][0]["location"]["uri"] == "file:///a%20b.c"
 
 
+def test_a_comment_outside_a_function_suppresses_its_findings():
+    findings = Findings("file:///a.c", CLIENT)
+    one_line = F.replace("\n    ", " ")
+    assert len(written(findings, one_line + G)) == 2
+    comment = "// polylsp: ignore parallel-loop\n"
+    assert [each["code"] for each in written(findings, comment + one_line + G)] == ["sequential-loop"]
+    assert findings.rewritten == 1
+    assert len(written(findings, "\n" + comment + one_line + G)) == 1
+    assert findings.rewritten == 0
+    assert len(written(findings, comment + "\n" + one_line + G)) == 2
+    assert findings.rewritten == 1
+
+
 def test_a_full_answer_stands_in_for_the_quick_one_of_an_unchanged_function():
     answers = Answers()
     quick, full = analysed(F + G), analysed(F + G, schedules=True)

@@ -7,6 +7,8 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from polylsp.text import Span
+
 CONTINUATION = r"\\[ \t]*\n"
 LINE_COMMENT = r"//[^\\\n]*(?:\\(?:[ \t]*\n)?[^\\\n]*)*"
 DIRECTIVE_REST = r"(?:[^\\\n/]|\\(?:[ \t]*\n)?|/(?![/*])|/\*(?:[^*]|\*(?!/))*(?:\*/|$)|//.*)*"
@@ -42,14 +44,39 @@ class Tokens:
     unterminated: int = -1
 
 
-def decode(data: bytes) -> str:
-    """The text of a C file: UTF-8 with or without a byte-order mark, UTF-16 with one, else Latin-1."""
-    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        return data.decode("utf-16", "replace")
+@dataclass(frozen=True, slots=True)
+class FileEncoding:
+    """How a file's text is written: the bytes that stand before it, and the name of the codec."""
+
+    mark: bytes
+    codec: str
+
+
+def encoding_of(data: bytes) -> FileEncoding:
+    """UTF-8 with or without a byte-order mark, UTF-16 with one, else Latin-1."""
+    for mark, codec in (
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+        (codecs.BOM_UTF8, "utf-8"),
+    ):
+        if data.startswith(mark) and _is_text(data, codec):
+            return FileEncoding(mark, codec)
+    return FileEncoding(b"", "utf-8" if _is_text(data, "utf-8") else "latin-1")
+
+
+def _is_text(data: bytes, codec: str) -> bool:
+    """Whether all of it can be read so; UTF-16 is read whatever is wrong with it."""
     try:
-        return data.decode("utf-8-sig")
+        data.decode(codec)
     except UnicodeDecodeError:
-        return data.decode("latin-1")
+        return codec.startswith("utf-16")
+    return True
+
+
+def decode(data: bytes) -> str:
+    """The text of a C file."""
+    encoding = encoding_of(data)
+    return data[len(encoding.mark) :].decode(encoding.codec, "replace")
 
 
 def normalise(text: str) -> str:
@@ -84,19 +111,24 @@ def tokenize(text: str, directives: bool = True) -> Tokens:
     return Tokens(tuple(texts), tuple(starts), tuple(ends), unterminated if unterminated >= 0 else bad)
 
 
+def comments(text: str) -> list[Span]:
+    """The extents of the comments of a normalised text, those at the end of directives included."""
+    return [Span(*match.span(1)) for match in _COMMENT.finditer(text) if match.group(1)]
+
+
 def directive_lines(text: str) -> list[tuple[int, int]]:
     """The extents of the preprocessor lines of a normalised text, not those inside comments."""
     if "#" not in text and "%:" not in text:
         return []
-    comments = [match.span(1) for match in _COMMENT.finditer(text) if match.group(1)] if "/*" in text else []
+    inside = comments(text) if "/*" in text else []
     found: list[tuple[int, int]] = []
     index = at = 0
     while match := _DIRECTIVE.search(text, at):
         start, end = match.span()
-        while index < len(comments) and comments[index][1] <= start:
+        while index < len(inside) and inside[index].end <= start:
             index += 1
-        if index < len(comments) and comments[index][0] < start:
-            at = comments[index][1]
+        if index < len(inside) and inside[index].start < start:
+            at = inside[index].end
             continue
         found.append((start, end))
         at = max(end, start + 1)

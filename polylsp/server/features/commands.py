@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from lsprotocol import types
+
+from polylsp.server.features.on_demand import answer
 from polylsp.server.session import PolylspServer
 
 RESTART_WORKER = "polylsp.restartWorker"
 STATUS = "polylsp.status"
+APPLY_ACTION = "polylsp.applyAction"
+TELL_REMARKS = "polylsp.tellRemarks"
+
+_apply = answer("code_action", "apply")
 
 
 def restart_worker(ls: PolylspServer, *_: Any) -> None:
@@ -24,3 +31,13 @@ def status(ls: PolylspServer, *_: Any) -> dict[str, Any]:
         "workerRestarts": ls.jobs.restarts,
         "documents": len(ls.documents),
     }
+
+
+async def apply_action(ls: PolylspServer, *arguments: Any) -> Any:
+    """Apply a code action, for clients that take no edits along with actions."""
+    return await _apply(ls, arguments[0] if arguments else None)
+
+
+def tell_remarks(ls: PolylspServer, *remarks: Any) -> None:
+    """Show what there is to know of an edit that was applied."""
+    ls.tell_user(" ".join(str(each) for each in remarks), types.MessageType.Info)

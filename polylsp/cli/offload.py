@@ -1,0 +1,59 @@
+"""`polylsp offload`: the edit that a code action would make, as a diff or written to the file."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from difflib import diff_bytes, unified_diff
+
+from polylsp.cli.exits import Exit
+from polylsp.cli.files import Unreadable
+from polylsp.cli.one_file import edited
+from polylsp.cli.output import complain, write_bytes
+from polylsp.cli.rewriting import Original, Unwritable, original, rewrite
+from polylsp.model.action import Declined, Edited, applied
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints or writes the edit of the loop on a line, or of the innermost loop around it."""
+    path, line = options.place
+    try:
+        before = original(path)
+        answer = edited(path, before.text, line - 1, options.target or options.transform, options)
+        if isinstance(answer, Declined):
+            complain(f"{path}:{line}: {answer.reason}")
+            return Exit.USAGE
+        _deliver(before, answer, write=options.write)
+    except (Unreadable, Unwritable) as problem:
+        complain(str(problem))
+        return Exit.UNREADABLE
+    return Exit.DONE
+
+
+def _deliver(before: Original, answer: Edited, *, write: bool) -> None:
+    after = before.encoded(applied(before.text, answer.replacements))
+    if write:
+        rewrite(before, after)
+    else:
+        write_bytes(b"".join(_diff(before, after)))
+    for assumption in answer.assumptions:
+        complain(f"right only if {assumption.sentence}")
+    for remark in answer.remarks:
+        complain(remark)
+
+
+def _diff(before: Original, after: bytes) -> Iterator[bytes]:
+    """A unified diff, in the encoding of the file, that `patch -p0` applies."""
+    name = before.path.encode(errors="surrogateescape")
+    old, new = _lines(before.data), _lines(after)
+    for line in diff_bytes(unified_diff, old, new, name, name):
+        yield line
+        if not line.endswith(b"\n"):
+            yield b"\n\\ No newline at end of file\n"
+
+
+def _lines(data: bytes) -> list[bytes]:
+    """The lines as `patch` counts them, with their ends."""
+    lines = [line + b"\n" for line in data.split(b"\n")]
+    lines[-1] = lines[-1][:-1]
+    return lines if lines[-1] else lines[:-1]

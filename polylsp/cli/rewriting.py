@@ -1,0 +1,75 @@
+"""A file that is edited: what it held, and how it is replaced at one stroke or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from polylsp.cli.files import read_bytes
+from polylsp.frontends.c.tokens import decode, encoding_of
+
+
+class Unwritable(Exception):
+    """A file that cannot be edited, and was left as it is; the message is for the user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Original:
+    """A file as it was read."""
+
+    path: str
+    data: bytes
+    text: str
+
+    def encoded(self, text: str) -> bytes:
+        """A text as it would be written to the file; raises `Unwritable` if that would change more than the
+        text does."""
+        encoding = encoding_of(self.data)
+        try:
+            if encoding.mark + self.text.encode(encoding.codec) == self.data:
+                return encoding.mark + text.encode(encoding.codec)
+        except UnicodeEncodeError:
+            pass
+        raise Unwritable(f"{self.path}: not edited: its text cannot be written as it was read")
+
+
+def original(path: str) -> Original:
+    """A C file; raises `Unreadable`."""
+    data = read_bytes(path)
+    return Original(path, data, decode(data))
+
+
+def rewrite(before: Original, data: bytes) -> None:
+    """Replace what a file holds, and keep its mode and its owner; raises `Unwritable`. Whoever reads it
+    meanwhile sees the old content or the new. A link stays one: what it leads to is replaced."""
+    try:
+        target = Path(before.path).resolve(strict=True)
+        status = target.stat()
+        if target.read_bytes() != before.data:
+            raise Unwritable(f"{before.path}: not edited: the file has changed meanwhile")
+        # Those who may write everything are asked not to, too.
+        if not os.access(target, os.W_OK) or not status.st_mode & 0o222:
+            raise Unwritable(f"{before.path}: not edited: the file is read-only")
+        _replace(target, data, status)
+    except OSError as error:
+        raise Unwritable(f"{before.path}: not edited: {error.strerror or error}") from error
+
+
+def _replace(target: Path, data: bytes, status: os.stat_result) -> None:
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(OSError, AttributeError):  # Windows has no owners of this kind
+            os.chown(name, status.st_uid, status.st_gid)
+        Path(name).chmod(stat.S_IMODE(status.st_mode))
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,118 @@
+"""Comments that suppress findings: `// polylsp: ignore CODE, CODE -- why`; without a code, all of them.
+
+A comment at the end of a line, or within it, is about that line. One on a line of its own is about the
+next line; `#pragma` lines and other comments in between do not matter. What follows `--`, or the `//` of
+another comment, is for people.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from polylsp.frontends.c.tokens import comments, normalise
+from polylsp.model.action import Replacement
+from polylsp.text import Source, Span, newline
+
+EVERYTHING = "*"
+"""In the place of a code: all of them."""
+
+Suppressed = Mapping[int, frozenset[str]]
+"""The codes of the findings that are not shown, for each 0-based line that has any."""
+
+_MARK = "polylsp:"
+_CODES = r"[a-z][\w-]*(?:\s*,\s*[a-z][\w-]*)*"
+_WORDS = re.compile(rf"/[/*]\s*polylsp:\s*ignore(?:\s+({_CODES}))?\s*(?:(?:--|//).*)?")
+_PRAGMA = re.compile(r"\s*#\s*pragma\b")
+
+
+@dataclass(frozen=True, slots=True)
+class _Comment:
+    """One such comment: the lines it is about, its codes, and the offset at which they end; -1 where
+    there are none."""
+
+    lines: tuple[int, ...]
+    codes: frozenset[str]
+    end: int
+
+
+def suppressed(source: Source) -> Suppressed:
+    """What the comments of a text suppress."""
+    found: dict[int, frozenset[str]] = {}
+    for comment in _comments(source):
+        for line in comment.lines:
+            found[line] = found.get(line, frozenset()) | comment.codes
+    return found
+
+
+def is_suppressed(lines: Suppressed, line: int, code: str) -> bool:
+    """Whether a finding on a line is hidden."""
+    codes = lines.get(line, frozenset())
+    return code in codes or EVERYTHING in codes
+
+
+def suppressing(source: Source, offset: int, code: str) -> Replacement:
+    """The edit that suppresses the findings of a code at an offset: a comment above its line, or one code
+    more in the comment that is there; within the line where a line comment cannot stand above it."""
+    line = source.line_of(offset)
+    for comment in _comments(source):
+        if line in comment.lines and comment.end >= 0:
+            return Replacement(Span(comment.end, comment.end), f", {code}")
+    start = source.line_starts[line]
+    if not _is_free(source, line):
+        return Replacement(Span(offset, offset), f"/* polylsp: ignore {code} */ ")
+    text = source.line_text(line)
+    indentation = text[: len(text) - len(text.lstrip())]
+    return Replacement(Span(start, start), f"{indentation}// polylsp: ignore {code}{newline(source.text)}")
+
+
+def _is_free(source: Source, line: int) -> bool:
+    """Whether a line of its own can be put above a line: it goes on neither a directive nor a comment."""
+    start = source.line_starts[line]
+    if line and source.line_text(line - 1).rstrip().endswith("\\"):
+        return False
+    return not any(each.start < start < each.end for each in comments(normalise(source.text)))
+
+
+# --- Reading ------------------------------------------------------------------------------
+
+
+def _comments(source: Source) -> Iterator[_Comment]:
+    at = source.text.find(_MARK)
+    while at >= 0:
+        line = source.line_of(at)
+        yield from _on_line(source, line)
+        at = source.text.find(_MARK, source.line_starts[line] + len(source.line_text(line)))
+
+
+def _on_line(source: Source, line: int) -> Iterator[_Comment]:
+    text = source.line_text(line)
+    for span in comments(text):
+        comment = text[span.start : span.end]
+        words = _WORDS.fullmatch(comment.removesuffix("*/"))
+        if words is None or (comment.startswith("/*") and not comment.endswith("*/")):
+            continue
+        alone = not text[: span.start].strip() and text[span.end :].strip() in ("", "\\")
+        lines = tuple(_below(source, line)) if alone else ()
+        codes = frozenset(re.split(r"\s*,\s*", words[1])) if words[1] else frozenset([EVERYTHING])
+        end = source.line_starts[line] + span.start + words.end(1) if words[1] else -1
+        yield _Comment((line, *lines), codes, end)
+
+
+def _below(source: Source, line: int) -> Iterator[int]:
+    """The lines that a comment on a line of its own is about."""
+    in_pragma = False
+    for below in range(line + 1, len(source.line_starts)):
+        yield below
+        text = source.line_text(below)
+        in_pragma = in_pragma or _PRAGMA.match(text) is not None
+        if not in_pragma and not _is_comment(text):
+            return
+        in_pragma = in_pragma and text.rstrip().endswith("\\")
+
+
+def _is_comment(text: str) -> bool:
+    """Whether a line is a comment and nothing else."""
+    rest = text.strip()
+    return any((each.start, each.end) == (0, len(rest)) for each in comments(rest))

@@ -1,0 +1,113 @@
+"""The part of the translator that is about code actions and their edits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from typing_extensions import assert_never
+
+from polylsp.ide.actions import Offer
+from polylsp.ide.suppress_action import SuppressOffer
+from polylsp.model.action import TARGETS, TRANSFORMS, ActionName, Ask, Replacement
+from polylsp.server.client import Client
+from polylsp.server.convert import Json, extent
+from polylsp.server.documents import Document
+from polylsp.text import Source
+
+_ACTIONS = (*TARGETS, *TRANSFORMS)
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressAsk:
+    """The edit that suppresses the findings of `code` at an offset."""
+
+    code: str
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What is kept of an action at the client. `text` names the text that it was listed for."""
+
+    uri: str
+    text: str
+    ask: Ask | SuppressAsk
+
+
+def text_name(source: Source) -> str:
+    """A name for a text: another text, another name."""
+    return f"{hash(source.text):x}"
+
+
+# --- To LSP --------------------------------------------------------------------------------
+
+
+def reference(document: Document, ask: Ask | SuppressAsk) -> Json:
+    """A reference to an action on the present text."""
+    known: Json = {"uri": document.uri, "text": text_name(document.source)}
+    match ask:
+        case Ask():
+            asked: Json = {"action": ask.action, "function": ask.function}
+            return {**known, **asked, "starts": ask.starts, "ordinal": ask.ordinal}
+        case SuppressAsk():
+            return {**known, "suppress": ask.code, "offset": ask.offset}
+        case _:
+            assert_never(ask)
+
+
+def action(offer: Offer | SuppressOffer, client: Client, diagnostics: Sequence[Json]) -> Json:
+    """An action without its edit; `diagnostics` are those that it answers."""
+    made: Json = {"title": offer.title, "kind": offer.kind}
+    if diagnostics:
+        made["diagnostics"] = list(diagnostics)
+    if offer.preferred and client.preferred_actions:
+        made["isPreferred"] = True
+    if offer.disabled:
+        made["disabled"] = {"reason": offer.disabled}
+    return made
+
+
+def command(title: str, name: str, *arguments: Any) -> Json:
+    """A command of ours."""
+    return {"title": title, "command": name, "arguments": list(arguments)}
+
+
+def workspace_edit(document: Document, replacements: Sequence[Replacement], client: Client) -> Json:
+    """The edit of a document as it is now; where the client can tell, of no other version."""
+    edits = [
+        {"range": extent(document.source, each.span, client.encoding), "newText": each.text}
+        for each in replacements
+    ]
+    if not client.document_changes:
+        return {"changes": {document.uri: edits}}
+    version = {"uri": document.uri, "version": document.version}
+    return {"documentChanges": [{"textDocument": version, "edits": edits}]}
+
+
+# --- From LSP ------------------------------------------------------------------------------
+
+
+def reference_of(data: Any) -> Reference | None:
+    """The action that a reference means; `None` where it was not made by `reference`."""
+    if not isinstance(data, Mapping):
+        return None
+
+    def word(key: str) -> str:
+        value = data.get(key)
+        return value if isinstance(value, str) else ""
+
+    def number(key: str) -> int:
+        value = data.get(key)
+        return value if isinstance(value, int) else -1
+
+    ask: Ask | SuppressAsk
+    if word("suppress"):
+        ask = SuppressAsk(word("suppress"), number("offset"))
+    elif word("action") in _ACTIONS:
+        name = cast(ActionName, word("action"))
+        ask = Ask(name, word("function"), number("starts"), number("ordinal"))
+    else:
+        return None
+    return Reference(word("uri"), word("text"), ask)

@@ -1,0 +1,174 @@
+"""textDocument/codeAction, codeAction/resolve, and the commands that stand for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
+
+from polylsp.ide.actions import Offer, offers
+from polylsp.ide.lookup import loop_of_ask
+from polylsp.ide.suppress_action import SuppressOffer, suppress_offers
+from polylsp.ide.suppression import suppressing
+from polylsp.model.action import Answer, Ask, Declined, Edited
+from polylsp.model.report import FileReport
+from polylsp.server import convert, convert_actions
+from polylsp.server.convert import Json
+from polylsp.server.convert_actions import Reference, SuppressAsk
+from polylsp.server.documents import Document
+from polylsp.server.features import commands
+from polylsp.server.features.freshness import fresh
+from polylsp.server.session import PolylspServer
+
+
+async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list[Json] | None:
+    """What can be done at a cursor or in a selection. Edits of loops are left to `resolve`, if the client
+    asks for it; clients that know nothing but commands get these."""
+    document = ls.documents.get(params.text_document.uri)
+    report = await fresh(document)
+    if document is None or report is None:
+        return None
+    source, client = document.source, ls.client
+    span = convert.span_of(source, params.range, client.encoding)
+    listed = [
+        *offers(source, report, span),
+        *suppress_offers(source, report, ls.settings_of(document), span),
+    ]
+    wanted = [each for each in listed if _is_wanted(each.kind, params.context.only)]
+    if not client.action_literals:
+        return [_command(document, each) for each in wanted if client.applies_edits and not each.disabled]
+    made = [await _literal(ls, document, report, each, params.context) for each in wanted]
+    return [each for each in made if client.disabled_actions or "disabled" not in each]
+
+
+async def resolve(ls: PolylspServer, action: types.CodeAction) -> Json:
+    """An action with its edit; where there turns out to be none, the user is told why."""
+    made: Json = ls.protocol.plain(action)
+    document, answer = await _worked_out(ls, action.data)
+    if isinstance(answer, Declined):
+        ls.tell_user(answer.reason, types.MessageType.Info)
+        return made
+    made.update(_edit(ls, document, answer))
+    if "command" in made and not ls.client.resolves_commands:
+        del made["command"]
+        for remark in answer.remarks:
+            ls.window_log_message(types.LogMessageParams(types.MessageType.Info, remark))
+    return made
+
+
+async def apply(ls: PolylspServer, data: Any) -> Json:
+    """Work an action out and have the client apply it; answers whether it did."""
+    document, answer = await _worked_out(ls, data)
+    if isinstance(answer, Declined):
+        ls.tell_user(answer.reason, types.MessageType.Info)
+        return {"applied": False}
+    edit = convert_actions.workspace_edit(document, answer.replacements, ls.client)
+    params = types.ApplyWorkspaceEditParams(ls.protocol.typed(edit, types.WorkspaceEdit))
+    outcome = await ls.workspace_apply_edit_async(params)
+    if not outcome.applied:
+        ls.tell_user(f"The edit was not applied: {outcome.failure_reason or 'the editor refused it'}.")
+    elif answer.remarks:
+        ls.tell_user(" ".join(answer.remarks), types.MessageType.Info)
+    return {"applied": outcome.applied}
+
+
+# --- Listing -----------------------------------------------------------------------------
+
+
+def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
+    """Whether a kind is one of those that were asked for, or below one."""
+    return only is None or any(f"{kind}.".startswith(f"{each}." if each else "") for each in only)
+
+
+async def _literal(
+    ls: PolylspServer,
+    document: Document,
+    report: FileReport,
+    offer: Offer | SuppressOffer,
+    context: types.CodeActionContext,
+) -> Json:
+    answered = _answered(ls, document, report, offer, context.diagnostics)
+    made = convert_actions.action(offer, ls.client, answered)
+    if isinstance(offer, SuppressOffer):
+        made["edit"] = convert_actions.workspace_edit(document, [offer.replacement], ls.client)
+    elif ls.client.resolves_edits:
+        made["data"] = convert_actions.reference(document, offer.ask)
+    elif not offer.disabled:
+        answer = await _asked(ls, document, offer.ask)
+        made.update(
+            {"disabled": {"reason": answer.reason}}
+            if isinstance(answer, Declined)
+            else _edit(ls, document, answer)
+        )
+    return made
+
+
+def _answered(
+    ls: PolylspServer,
+    document: Document,
+    report: FileReport,
+    offer: Offer | SuppressOffer,
+    diagnostics: Sequence[types.Diagnostic],
+) -> list[Json]:
+    """Those of the client's diagnostics that an offer answers."""
+    if isinstance(offer, SuppressOffer):
+        span = offer.span
+    else:
+        found = loop_of_ask(report, offer.ask)
+        if found is None:
+            return []
+        span = found[0].span(found[1].header)
+    extent = convert.extent(document.source, span, ls.client.encoding)
+    known = [each for each in diagnostics if each.source == "polylsp" and each.code in offer.codes]
+    plain: list[Json] = [ls.protocol.plain(each) for each in known]
+    return [each for each in plain if each["range"] == extent]
+
+
+def _command(document: Document, offer: Offer | SuppressOffer) -> Json:
+    if isinstance(offer, SuppressOffer):
+        ask: Ask | SuppressAsk = SuppressAsk(offer.code, offer.span.start)
+    else:
+        ask = offer.ask
+    data = convert_actions.reference(document, ask)
+    return convert_actions.command(offer.title, commands.APPLY_ACTION, data)
+
+
+# --- Working out -------------------------------------------------------------------------
+
+
+async def _worked_out(ls: PolylspServer, data: Any) -> tuple[Document, Answer]:
+    """The edit that a reference means. Raises `JsonRpcContentModified` if its text is no more."""
+    reference = convert_actions.reference_of(data)
+    if reference is None:
+        raise JsonRpcInvalidParams("This is no action that polylsp has listed")
+    document = _document(ls, reference)
+    if isinstance(reference.ask, SuppressAsk):
+        asked = reference.ask
+        return document, Edited((suppressing(document.source, asked.offset, asked.code),))
+    return document, await _asked(ls, document, reference.ask)
+
+
+def _document(ls: PolylspServer, reference: Reference) -> Document:
+    document = ls.documents.get(reference.uri)
+    if document is None:
+        raise JsonRpcContentModified("The document was closed after the action was listed")
+    if convert_actions.text_name(document.source) != reference.text:
+        raise JsonRpcContentModified("The text changed after the action was listed")
+    return document
+
+
+async def _asked(ls: PolylspServer, document: Document, ask: Ask) -> Answer:
+    answer = await ls.jobs.ask(document, ask)
+    if answer is None:
+        raise JsonRpcContentModified("The text changed")
+    return answer
+
+
+def _edit(ls: PolylspServer, document: Document, answer: Edited) -> Json:
+    """The parts of an action that are worked out."""
+    made: Json = {"edit": convert_actions.workspace_edit(document, answer.replacements, ls.client)}
+    if answer.remarks:
+        made["command"] = convert_actions.command("Tell more", commands.TELL_REMARKS, *answer.remarks)
+    return made

@@ -1,0 +1,85 @@
+"""What the worker is asked to do: analyse a document, or work out an edit that a person waits for."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from polylsp.model.action import Answer, Ask
+    from polylsp.server.documents import Document
+    from polylsp.settings import Settings
+    from polylsp.text import Source
+
+
+@dataclass(slots=True, eq=False)
+class Job:
+    """An analysis that the worker has. `function` is the key and the name of the function it
+    is at; `done` of `total` functions came before it. `abandoned`: the user cancelled it."""
+
+    number: int
+    document: Document
+    source: Source
+    revision: int
+    settings: Settings
+    full: bool
+    started: float
+    function: tuple[str, str] | None = None
+    done: int = 0
+    total: int = 0
+    cancelled: bool = False
+    abandoned: bool = False
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether its result would be about a text, or settings, that are no more."""
+        return self.document.revision != self.revision or self.document.source is not self.source
+
+
+@dataclass(slots=True, eq=False)
+class Question:
+    """An edit to be worked out for the text of `source`. `key` stays the same as long as its function
+    does. `answered` holds the answer, or `None` where the text has changed meanwhile."""
+
+    number: int
+    document: Document
+    source: Source
+    settings: Settings
+    ask: Ask
+    key: str
+    answered: asyncio.Future[Answer | None]
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether its answer would be about a text that is no more."""
+        return self.document.source is not self.source
+
+    def answer(self, answer: Answer | None) -> None:
+        """Tell whoever waits, if anybody does."""
+        if not self.answered.done():
+            self.answered.set_result(answer)
+
+
+class Observer(Protocol):
+    """Who wants to know how the analyses go."""
+
+    def job_progressed(self, job: Job) -> None:
+        """A job began, or came to another function."""
+        ...
+
+    def job_ended(self, job: Job) -> None:
+        """A job came to its end, whichever."""
+        ...
+
+    def report_ready(self, job: Job) -> None:
+        """The document of the job has a new report."""
+        ...
+
+    def state_changed(self) -> None:
+        """`Jobs.trouble` or `Jobs.is_idle` may have changed."""
+        ...
+
+    def tell_user(self, message: str) -> None:
+        """Something happened that the user should know."""
+        ...

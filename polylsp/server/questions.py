@@ -1,0 +1,62 @@
+"""The edits that people wait for, in the order in which they were asked for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from polylsp.server.job import Question
+
+if TYPE_CHECKING:
+    from polylsp.model.action import Answer, Ask
+    from polylsp.server.documents import Document
+    from polylsp.settings import Settings
+
+
+@dataclass(slots=True, eq=False)
+class Questions:
+    """Those that the worker does not have yet."""
+
+    _waiting: deque[Question] = field(default_factory=deque["Question"])
+
+    def __bool__(self) -> bool:
+        return bool(self._waiting)
+
+    def add(self, question: Question, *, first: bool = False) -> None:
+        """Let it wait after, or before, the others."""
+        if first:
+            self._waiting.appendleft(question)
+        else:
+            self._waiting.append(question)
+
+    def take(self) -> Question:
+        """The one that is next."""
+        return self._waiting.popleft()
+
+    def forget_stale(self) -> None:
+        """Answer those whose text has changed, and forget those that nobody waits for any more."""
+        self._waiting = deque(self._fresh())
+
+    def answer_all(self, answer: Answer | None) -> None:
+        """The same answer to all."""
+        while self._waiting:
+            self.take().answer(answer)
+
+    def _fresh(self) -> Iterator[Question]:
+        for each in self._waiting:
+            if each.is_stale:
+                each.answer(None)
+            elif not each.answered.done():
+                yield each
+
+
+def question(number: int, document: Document, settings: Settings, ask: Ask) -> Question:
+    """A question about the present text of a document."""
+    report = document.known()
+    keys = [each.answer.key for each in report.functions if each.start == ask.starts] if report else []
+    key = f"{ask.action} {ask.ordinal} {keys[0] if keys else hash(document.source.text)}"
+    answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+    return Question(number, document, document.source, settings, ask, key, answered)

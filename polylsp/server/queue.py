@@ -1,0 +1,77 @@
+"""What is due, and what of it comes first: the edits that people wait for; then quick analyses (without
+schedules) before full ones, the document edited last before the others."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from polylsp.server.job import Job, Question
+from polylsp.server.questions import Questions, question
+
+if TYPE_CHECKING:
+    from polylsp.model.action import Ask
+    from polylsp.server.documents import Document
+    from polylsp.settings import Settings
+
+
+@dataclass(slots=True, eq=False)
+class Queue:
+    """What the worker does not have yet: `questions`, and what the documents say they need."""
+
+    documents: Callable[[], Iterable[Document]]
+    settings_of: Callable[[Document], Settings]
+    questions: Questions = field(default_factory=Questions)
+    _numbers: itertools.count[int] = field(default_factory=itertools.count)
+    _touches: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is due."""
+        return not self.questions and self._document() is None
+
+    @property
+    def is_urgent(self) -> bool:
+        """Whether something waits that comes before full analyses."""
+        document = self._document()
+        return bool(self.questions) or (document is not None and document.needs_quick)
+
+    def want(self, document: Document, *, quick: bool, full: bool) -> None:
+        """Note that the present text of a document is to be analysed, and what is under way is not."""
+        document.revision += 1
+        document.touched = next(self._touches)
+        document.needs_quick = document.needs_quick or quick
+        document.needs_full = document.needs_full or full
+
+    def want_everything(self) -> None:
+        """Note that every document is to be analysed anew."""
+        for document in self.documents():
+            document.revision += 1
+            document.needs_quick = document.needs_full = document.is_ours
+
+    def question(self, document: Document, ask: Ask) -> Question:
+        """A question about the present text of a document; it does not wait yet."""
+        return question(next(self._numbers), document, self.settings_of(document), ask)
+
+    def take(self) -> Job | Question:
+        """What comes first of what is due."""
+        if self.questions:
+            return self.questions.take()
+        document = self._document()
+        assert document is not None
+        return Job(
+            next(self._numbers),
+            document,
+            document.source,
+            document.revision,
+            self.settings_of(document),
+            full=not document.needs_quick,
+            started=asyncio.get_running_loop().time(),
+        )
+
+    def _document(self) -> Document | None:
+        due = [each for each in self.documents() if each.needs_quick or each.needs_full]
+        return max(due, key=lambda each: (each.needs_quick, each.touched), default=None)

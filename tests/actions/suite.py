@@ -1,0 +1,149 @@
+"""Reads suites of actions and plays them: a program with a cursor, an action, and what becomes of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+from cases_markdown import Fence, fences
+
+from polylsp.ide.actions import offers
+from polylsp.ide.suppress_action import suppress_offers
+from polylsp.model.action import Declined, applied
+from polylsp.model.report import FileReport
+from polylsp.pipeline import analyse, edit
+from polylsp.settings import Settings
+from polylsp.text import Source, Span
+
+_FLAGS = ("crlf", "fragment")
+_CURSOR = re.compile(r"\$0|\$<|\$>")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One program and one action. `outcome` is the fence `c after` or `text declined`; `remarks` and
+    `titles` are told where the suite has a fence for them."""
+
+    path: Path
+    title: str
+    program: Fence
+    headers: tuple[tuple[str, str], ...]
+    outcome: Fence | None = None
+    remarks: Fence | None = None
+    titles: Fence | None = None
+
+    @property
+    def action(self) -> str:
+        """The name of the action, such as `openmp` or `ignore:parallel-loop`."""
+        return self._options.get("action", "")
+
+    @property
+    def uses_crlf(self) -> bool:
+        """Whether the lines of the program end as on Windows."""
+        return "crlf" in self._options
+
+    @property
+    def compiles(self) -> bool:
+        """Whether the program after the action is one that compiles by itself."""
+        return (
+            self.outcome is not None and self.outcome.options == "after" and "fragment" not in self._options
+        )
+
+    @property
+    def settings(self) -> Settings:
+        """The settings, with those that the program's fence names."""
+        names = {each.name for each in fields(Settings)}
+        values = {key: int(value) for key, value in self._options.items() if key in names}
+        unknown = set(self._options) - set(values) - {"action", *_FLAGS}
+        if unknown:
+            raise ValueError(f"{self.path}:{self.program.line - 1}: unknown option {', '.join(unknown)}")
+        return replace(Settings(), **values)
+
+    @property
+    def _options(self) -> dict[str, str]:
+        return dict((*each.split("=", 1), "")[:2] for each in self.program.options.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What became of a program. `kind` is `c after` or `text declined`, and `text` says which text or
+    why not. `remarks` and `titles` have a line for each."""
+
+    kind: str
+    text: str
+    remarks: str
+    titles: str
+
+
+def suite(path: Path) -> list[Case]:
+    """The cases of a suite, in order."""
+    found: list[Case] = []
+    headers: list[tuple[str, str]] = []
+    for title, fence in fences(path.read_text(encoding="utf-8")):
+        name = re.search(r"\bfile=(\S+)", fence.options)
+        kind = f"{fence.info} {fence.options}"
+        if fence.info == "c" and name:
+            headers.append((name[1], fence.text))
+        elif kind in ("c after", "text declined"):
+            found[-1] = replace(found[-1], outcome=fence)
+        elif kind == "text remarks":
+            found[-1] = replace(found[-1], remarks=fence)
+        elif kind == "text titles":
+            found[-1] = replace(found[-1], titles=fence)
+        elif fence.info == "c":
+            found.append(Case(path, title, fence, tuple(headers)))
+            headers = []
+        else:
+            raise ValueError(f"{path}:{fence.line}: no fence is called `{kind}` here")
+    return found
+
+
+def play(case: Case, folder: Path) -> Played:
+    """Lists the actions at the cursor, takes the one that the case names, and applies its edit."""
+    for name, text in case.headers:
+        (folder / name).write_text(text, encoding="utf-8")
+    text, span = _with_cursor(case)
+    path = str(folder / "case.c")
+    source, report = Source(text), analyse(path, text, case.settings)
+    titles = "".join(f"{each}\n" for each in _titles(source, report, span, case.settings))
+    if case.action.startswith("ignore:"):
+        return replace(_suppressed(source, report, span, case), titles=titles)
+    offer = next((each for each in offers(source, report, span) if each.ask.action == case.action), None)
+    if offer is None:
+        return Played("text declined", "It is not offered.\n", "", titles)
+    if offer.disabled:
+        return Played("text declined", f"{offer.disabled}\n", "", titles)
+    answer = edit(path, text, case.settings, offer.ask)
+    if isinstance(answer, Declined):
+        return Played("text declined", f"{answer.reason}\n", "", titles)
+    assumed = [f"Assumed: {each.sentence}." for each in answer.assumptions]
+    remarks = "".join(f"{each}\n" for each in (*assumed, *answer.remarks))
+    return Played("c after", applied(text, answer.replacements), remarks, titles)
+
+
+def _titles(source: Source, report: FileReport, span: Span, settings: Settings) -> list[str]:
+    listed = (*offers(source, report, span), *suppress_offers(source, report, settings, span))
+    return [f"{each.title} [{each.disabled}]" if each.disabled else each.title for each in listed]
+
+
+def _suppressed(source: Source, report: FileReport, span: Span, case: Case) -> Played:
+    code = case.action.partition(":")[2]
+    listed = suppress_offers(source, report, case.settings, span)
+    offer = next((each for each in listed if each.code == code), None)
+    if offer is None:
+        return Played("text declined", "It is not offered.\n", "", "")
+    return Played("c after", applied(source.text, (offer.replacement,)), "", "")
+
+
+def _with_cursor(case: Case) -> tuple[str, Span]:
+    """The program without its cursor, and where that was."""
+    text = case.program.text
+    marks = [match.group() for match in _CURSOR.finditer(text)]
+    if marks not in (["$0"], ["$<", "$>"]):
+        raise ValueError(f"{case.path}:{case.program.line}: a program has one `$0`, or `$<` and `$>`")
+    if case.uses_crlf:
+        text = text.replace("\n", "\r\n")
+    before, *rest = _CURSOR.split(text)
+    end = len(before) + (len(rest[0]) if len(rest) > 1 else 0)
+    return "".join((before, *rest)), Span(len(before), end)

@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+import codecs
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from polylsp import cli, pipeline
+from polylsp.model.action import TARGETS, TRANSFORMS, Edited, Replacement
+from polylsp.text import Span
+
+SCALE = """\
+// Größe
+void scale(int n, double *a) {
+    for (int i = 0; i < n; i++)
+        a[i] *= 2;
+}
+"""
+ADD = SCALE.replace("double *a", "double *a, double *b").replace("*= 2", "+= b[i]")
+PRAGMA = "    #pragma omp parallel for if(n > 10000)\n"
+DIFF = f"""\
+--- a.c
++++ a.c
+@@ -1,5 +1,6 @@
+ // Größe
+ void scale(int n, double *a) {{
++{PRAGMA}     for (int i = 0; i < n; i++)
+         a[i] *= 2;
+ }}
+"""
+
+
+def edited(text: str) -> str:
+    return text.replace("    for", f"{PRAGMA}    for")
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "a.c"
+    path.write_text(SCALE)
+    return path
+
+
+def test_the_choices_are_those_of_the_model() -> None:
+    assert (cli.TARGETS, cli.TRANSFORMS) == (TARGETS, TRANSFORMS)
+
+
+@pytest.mark.parametrize("how", [(), ("--diff",)])
+@pytest.mark.parametrize("line", [3, 4])
+def test_a_diff_is_printed_and_nothing_written(polylsp, file: Path, how: tuple[str, ...], line: int) -> None:
+    ran = polylsp("offload", f"a.c:{line}", "--target", "openmp", *how)
+    assert (ran.status, ran.out, ran.err) == (0, DIFF, "")
+    assert file.read_text() == SCALE
+
+
+def test_patch_applies_the_diff(polylsp, file: Path) -> None:
+    file.write_bytes(SCALE.replace("\n", "\r\n").rstrip().encode())
+    ran = subprocess.run(
+        [sys.executable, "-m", "polylsp", "offload", "a.c:3", "--target", "openmp"],
+        cwd=file.parent,
+        capture_output=True,
+        check=True,
+    )
+    assert b"\n\\ No newline at end of file\n" in ran.stdout
+    subprocess.run(["patch", "--binary", "-p0"], input=ran.stdout, cwd=file.parent, check=True)
+    assert file.read_bytes() == edited(SCALE).replace("\n", "\r\n").rstrip().encode()
+
+
+@pytest.mark.parametrize(
+    ("mark", "codec"),
+    [
+        (b"", "utf-8"),
+        (codecs.BOM_UTF8, "utf-8"),
+        (b"", "latin-1"),
+        (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_a_file_keeps_its_encoding_its_line_ends_and_its_mode(
+    polylsp, file: Path, mark: bytes, codec: str, end: str
+) -> None:
+    file.write_bytes(mark + SCALE.replace("\n", end).encode(codec))
+    file.chmod(0o640)
+    ran = polylsp("offload", "a.c:3", "--target", "openmp", "--write")
+    assert (ran.status, ran.out, ran.err) == (0, "", "")
+    assert file.read_bytes() == mark + edited(SCALE).replace("\n", end).encode(codec)
+    assert file.stat().st_mode & 0o777 == 0o640
+    assert [each.name for each in file.parent.iterdir()] == ["a.c"]
+
+
+def test_a_link_stays_one(polylsp, file: Path) -> None:
+    link = file.parent / "link.c"
+    link.symlink_to("a.c")
+    assert polylsp("offload", "link.c:3", "--target", "openmp", "--write").status == 0
+    assert link.is_symlink() and file.read_text() == edited(SCALE)
+
+
+def test_assumptions_and_remarks_go_to_stderr(polylsp, file: Path) -> None:
+    file.write_text(ADD)
+    ran = polylsp("offload", "a.c:3", "--target", "openmp")
+    assert ran.status == 0 and "+    #pragma omp parallel for" in ran.out
+    assert ran.err == "polylsp: right only if `a` and `b` do not overlap\n"
+    file.write_text(SCALE.replace("i < n", "i < 4"))
+    ran = polylsp("offload", "a.c:3", "--target", "openmp")
+    assert "polylsp: The loop `i` does only about 4 operations" in ran.err
+
+
+def test_the_outermost_loop_of_a_line_is_meant(polylsp, file: Path) -> None:
+    line = "for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) a[i * n + j] = a[(i - 1) * n + j];"
+    file.write_text(f"void f(int n, double *a) {{\n    {line}\n}}\n")
+    ran = polylsp("offload", "a.c:2", "--target", "openmp")
+    assert "i++)\n" in ran.out.partition("#pragma")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "told"),
+    [
+        (SCALE, "a.c:1", "no loop here; there are loops on line 3"),
+        ("int x;\n", "a.c:1", "no loop here; the file has no loops"),
+        (SCALE.replace("= 0", "= 1").replace("*= 2", "= a[i - 1]"), "a.c:3", "No loop here is known to be"),
+    ],
+)
+def test_where_there_is_no_edit_the_reason_is_told(
+    polylsp, file: Path, text: str, place: str, told: str
+) -> None:
+    file.write_text(text)
+    ran = polylsp("offload", place, "--target", "openmp", "--write")
+    assert (ran.status, ran.out) == (2, "")
+    assert ran.err.startswith(f"polylsp: {place}: {told}")
+    assert file.read_text() == text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("a.c:3",),
+        ("a.c:3", "--target", "fortran"),
+        ("a.c:3", "--target", "openmp", "--transform", "tile"),
+        ("a.c:3", "--target", "openmp", "--diff", "--write"),
+        ("a.c", "--target", "openmp"),
+    ],
+)
+def test_wrong_usage(polylsp, file: Path, arguments: tuple[str, ...]) -> None:
+    ran = polylsp("offload", *arguments)
+    assert ran.status == 2 and "usage: polylsp offload" in ran.err and file.read_text() == SCALE
+
+
+# --- files that cannot be written ------------------------------------------------------------------
+
+
+def refused(polylsp, told: str) -> None:
+    ran = polylsp("offload", "a.c:3", "--target", "openmp", "--write")
+    assert (ran.status, ran.out, ran.err) == (3, "", f"polylsp: a.c: {told}\n")
+
+
+def test_a_read_only_file(polylsp, file: Path) -> None:
+    file.chmod(0o444)
+    refused(polylsp, "not edited: the file is read-only")
+    assert file.read_text() == SCALE
+    assert polylsp("offload", "a.c:3", "--target", "openmp").status == 0
+
+
+def test_a_file_that_is_not_there(polylsp) -> None:
+    refused(polylsp, "No such file or directory")
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, happens) -> None:
+    """Something happens while the edit is worked out."""
+
+    def edit(*_: object) -> Edited:
+        happens()
+        return Edited((Replacement(Span(0, 0), "//\n"),))
+
+    monkeypatch.setattr(pipeline, "edit", edit)
+
+
+def test_a_file_that_changes_meanwhile(polylsp, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meanwhile(monkeypatch, lambda: file.write_text(SCALE + "\n"))
+    refused(polylsp, "not edited: the file has changed meanwhile")
+    assert file.read_text() == SCALE + "\n"
+
+
+def test_a_file_that_vanishes_meanwhile(polylsp, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    meanwhile(monkeypatch, file.unlink)
+    refused(polylsp, "not edited: No such file or directory")
+    assert not list(file.parent.iterdir())
+
+
+def test_a_disk_that_is_full(polylsp, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    refused(polylsp, "not edited: No space left on device")
+    assert [each.name for each in file.parent.iterdir()] == ["a.c"] and file.read_text() == SCALE
+
+
+def test_a_text_that_cannot_be_written_as_it_was_read(polylsp, file: Path) -> None:
+    file.write_bytes(codecs.BOM_UTF16_LE + SCALE.encode("utf-16-le") + b"\xd8")
+    refused(polylsp, "not edited: its text cannot be written as it was read")
