@@ -221,7 +221,8 @@ def _answer(task: _Task, stopped: frozenset[str]) -> FunctionAnswer:
         complete = _task(prepared, task.summaries, replace(task.wanted, schedules=True))
         task = complete if not task.wanted.schedules and decided.remembers(complete) else task
         found, key = decided(task), task.key
-    return FunctionAnswer(f"{key}-{prepared.places}", found, prepared.starts, prepared.ends)
+    answer_key = f"{key}-{prepared.places}"
+    return FunctionAnswer(answer_key, found, prepared.starts, prepared.ends, prepared.pragmas)
 
 
 # --- Findings outside functions ----------------------------------------------------------

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from time import perf_counter
 
 from polylsp.analysis.summary import callees
 from polylsp.frontends.c.declarations import Declaration
-from polylsp.frontends.c.environment import Environment, needed
+from polylsp.frontends.c.environment import Environment, needed, per_thread
 from polylsp.frontends.c.expand import Expanded, Unexpandable, expand, used_macros
 from polylsp.frontends.c.lower.builtins import in_library
 from polylsp.frontends.c.lower.function import lower, rejected
 from polylsp.frontends.c.macros import Macro
 from polylsp.frontends.c.outline import Item
+from polylsp.frontends.c.pragmas import directives_in, pragma_spans
 from polylsp.frontends.c.tokens import normalise, tokenize
+from polylsp.model.directive import AnyDirective
 from polylsp.model.program import Function, Site
 from polylsp.model.rejection import Rejection
 from polylsp.query import query
@@ -27,13 +29,16 @@ TOO_LONG = Unexpandable("budget", Span(0, 1), "Reading this function was given u
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A function's tokens, the declarations they need, and functions with a library name that the file
-    defines itself (`own`); equal where these are."""
+    """A function's tokens, the declarations they need, functions with a library name that the file
+    defines itself (`own`), its directives, and which names each thread has for itself; equal where
+    these are."""
 
     key: str
     texts: tuple[str, ...] = field(compare=False, repr=False)
     declarations: tuple[Declaration, ...] = field(compare=False, repr=False)
     own: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    directives: tuple[AnyDirective, ...] = field(default=(), compare=False, repr=False)
+    per_thread: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,30 +51,36 @@ class Prepared:
     places: str = ""
     starts: tuple[int, ...] = field(default=(), compare=False, repr=False)
     ends: tuple[int, ...] = field(default=(), compare=False, repr=False)
+    pragmas: tuple[Span, ...] = field(default=(), compare=False, repr=False)
     seconds: tuple[tuple[str, float], ...] = field(default=(), compare=False)
 
 
 @query()
 def lowered(tokens: Tokens) -> Function:
     """The program of a function, from its tokens and the declarations they need."""
-    return lower(tokens.texts, tokens.declarations, tokens.own)
+    found = lower(tokens.texts, tokens.declarations, tokens.own)
+    return replace(found, directives=tokens.directives, per_thread=tokens.per_thread)
 
 
 def prepare(item: Item, macros: Mapping[str, Macro], known: Environment, own: frozenset[str]) -> Prepared:
     """A function of a file in which the functions `own` are defined, ready for analysis."""
     started = perf_counter()
-    expanded = expand(item.text, used_macros(item.text, macros))
+    used = used_macros(item.text, macros)
+    expanded = expand(item.text, used)
     if isinstance(expanded, Unexpandable):
         return refused(item, expanded)
     ready = perf_counter()
     declarations = needed(known, expanded.texts)
     own = frozenset(name for name in own & frozenset(expanded.texts) if in_library(name))
-    tokens = Tokens(digest(expanded.texts, declarations, sorted(own)), expanded.texts, declarations, own)
-    function = lowered(tokens)
+    directives = directives_in(expanded, {one.name: one for one in used})
+    mine = per_thread(item.text, declarations, known) & frozenset(expanded.texts)
+    key = digest(expanded.texts, declarations, sorted(own), directives, sorted(mine))
+    function = lowered(Tokens(key, expanded.texts, declarations, own, directives, mine))
     parsed = perf_counter()
     spent = (("preprocess", ready - started), ("parse", parsed - ready))
-    places = digest(expanded.starts, expanded.ends)
-    return Prepared(tokens.key, function, callees(function), places, *_spans(expanded), spent)
+    pragmas = pragma_spans(item.text, expanded.pragmas)
+    places = digest(expanded.starts, expanded.ends, pragmas)
+    return Prepared(key, function, callees(function), places, *_spans(expanded), pragmas, spent)
 
 
 def refused(item: Item, why: Unexpandable) -> Prepared:

@@ -13,7 +13,7 @@ from cases_isl import isl_mismatch
 from cases_markdown import Case, rewrite
 from cases_verdict import fits, told
 
-from polylsp.ide.diagnostics import diagnostics
+from polylsp.ide.diagnostics import PRAGMA_CODES, diagnostics
 from polylsp.model.facts import LoopFacts, NestFacts
 from polylsp.model.report import FileReport
 from polylsp.settings import Settings
@@ -96,7 +96,9 @@ def _problems(source: Source, report: FileReport, expected: list[Expectation]) -
 
 
 def _codes(source: Source, report: FileReport, expected: list[Expectation]) -> Iterator[tuple[int, str]]:
-    if not expected:
+    """Codes that are asked for; what is said about a pragma has to be asked for."""
+    directives = any(placed.answer.facts.directives for placed in report.functions)
+    if not expected and not directives:
         return
     found = [
         (source.line_of(d.span.start), d.code, d.message) for d in diagnostics(source, report, Settings())
@@ -107,6 +109,10 @@ def _codes(source: Source, report: FileReport, expected: list[Expectation]) -> I
         if fitting != (e.what == "code"):
             got = "; ".join(f"{name} {message!r}" for name, message in here) or "no diagnostic on this line"
             yield e.written, f"expected {e.what} {e.text}; got {got}"
+    for line, name, message in found:
+        asked = (e for e in expected if e.what == "code" and e.line == line)
+        if name in PRAGMA_CODES and not any(_code_fits(e, name, message) for e in asked):
+            yield line, f"expected nothing; got {name} {message!r}"
 
 
 def _nests(source: Source, report: FileReport, expected: list[Expectation]) -> Iterator[tuple[int, str]]:

@@ -42,7 +42,7 @@ def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
         return "it is not a `for` loop with a counter"
     if any(jump.kind == "break" for jump in own_jumps(loop.body)):
         return "`break` leaves it early"
-    counter = _counter(loop)
+    counter = counter_of(loop)
     if counter is None:
         return "its condition does not compare a counter with a bound"
     starts = [s for s in before if isinstance(s, (Assign, Declare)) and _inside(s, loop)]
@@ -60,7 +60,7 @@ def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
     return _moving_bound(loop, counter, inside)
 
 
-def _counter(loop: Loop) -> Variable | None:
+def counter_of(loop: Loop) -> Variable | None:
     """The variable that the condition compares."""
     condition = loop.condition
     if not isinstance(condition, Binary) or condition.operator not in ("<", "<=", ">", ">=", "!="):

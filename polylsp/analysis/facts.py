@@ -8,13 +8,15 @@ from time import perf_counter
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.analysis.canonical import misfits
 from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.directives import directive_facts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
 from polylsp.analysis.nests import nest_facts
 from polylsp.analysis.regions import Cut, Nest, again, cut
-from polylsp.analysis.scalars import scalars_of
+from polylsp.analysis.scalars import LoopScalars, scalars_of
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.verdicts import verdict
+from polylsp.model.directive import DirectiveFacts
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 from polylsp.model.program import Function, Loop
 from polylsp.model.rejection import Rejection
@@ -41,15 +43,18 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     known: dict[int, Verdict] = {o: Unknown(r) for o, r in found.refused.items()}
     nests: list[NestFacts] = []
     seconds = {"model": modelled - started, "dependences": 0.0, "schedule": 0.0}
-    for nest in found.nests:
+    every = [(nest, Conflicts(nest.scop)) for nest in found.nests]
+    for nest, conflicts in every:
         began = perf_counter()
-        conflicts = Conflicts(nest.scop)
         verdicts = _verdicts(nest, conflicts, after, calls, live, wanted)
         known.update(verdicts)
         decided = perf_counter()
         nests.append(nest_facts(nest, conflicts, verdicts, wanted.schedules, wanted.operations))
         seconds["dependences"] += decided - began
         seconds["schedule"] += perf_counter() - decided
+    began = perf_counter()
+    directives = _directives(function, every, after, calls, live, wanted)
+    seconds["dependences"] += perf_counter() - began
     return FunctionFacts(
         function.name,
         function.name_site,
@@ -57,6 +62,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
         tuple(nests),
         function.problems,
         tuple(seconds.items()),
+        directives,
     )
 
 
@@ -116,6 +122,32 @@ def _verdict(
     scalars = scalars_of(loop, nest.scop, after[ordinal])
     found = budgeted(wanted.operations, lambda: verdict(conflicts, ordinal, scalars))
     return Unknown(_gave_up(loop)) if isinstance(found, Exhausted) else found
+
+
+def _directives(
+    function: Function,
+    nests: list[tuple[Nest, Conflicts]],
+    after: dict[int, Live],
+    calls: Calls,
+    live: Live,
+    wanted: Wanted,
+) -> tuple[DirectiveFacts, ...]:
+    """The facts of the directives; a loop that cannot be modelled with those around it is tried alone."""
+
+    def model_of(ordinal: int) -> tuple[Nest, Conflicts] | None:
+        known = next((pair for pair in nests if ordinal in pair[0].scop.loops), None)
+        if known is None:
+            return None
+        nest, entry = known[0], known[0].entries[ordinal]
+        if not nest.scop.loops[ordinal].obstacles or not entry.frames:
+            return known
+        alone = budgeted(wanted.operations, lambda: again(entry, nest.parameters, calls, live))
+        return None if isinstance(alone, Exhausted) else (alone, Conflicts(alone.scop))
+
+    def own_scalars(nest: Nest, ordinal: int) -> LoopScalars:
+        return scalars_of(nest.entries[ordinal].loop, nest.scop, after[ordinal])
+
+    return directive_facts(function, model_of, own_scalars, wanted.operations)
 
 
 def _gave_up(loop: Loop) -> Rejection:

@@ -136,7 +136,7 @@ def _by_outer(conflicts: Conflicts, access: Access, ordinal: int, only: isl.Map 
 
 
 def _writes_whole_object(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether some iteration surely writes all of an array: a copy of less would lose the rest."""
+    """Whether each run of the loop surely writes all of an array: a copy of less would lose the rest."""
     extents: list[int] = []
     of_type = memory.variable.type
     while isinstance(of_type, Array) and isinstance(of_type.extent, Constant):
@@ -146,9 +146,11 @@ def _writes_whole_object(conflicts: Conflicts, memory: Memory, ordinal: int) -> 
         return False
     names = ", ".join(f"x{k}" for k in range(len(extents)))
     bounds = " and ".join(f"0 <= x{k} < {n}" for k, n in enumerate(extents))
-    missing = isl.Set(f"{{ {memory.name}[{names}] : {bounds} }}")
-    missing = missing.intersect_params(conflicts.scop.loops[ordinal].domain.params())
+    whole = isl.Set(f"{{ {memory.name}[{names}] : {bounds} }}")
+    domain = conflicts.scop.loops[ordinal].domain
+    runs = domain.project_out(isl.dim_type.set, domain.dim(isl.dim_type.set) - 1, 1)
+    missing = isl.Map.from_domain_and_range(runs, whole)
     for access in conflicts.accesses(memory, ordinal):
         if access.kind == "write" and conflicts.certain(access):
-            missing = missing.subtract(access.relation.range())
+            missing = missing.subtract(_by_outer(conflicts, access, ordinal, None))
     return bool(missing.is_empty())

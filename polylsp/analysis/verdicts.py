@@ -67,7 +67,7 @@ def _classify(
     if not conflicts.meet(accesses, accesses, ordinal):
         return
     name = memory.variable.source_name
-    update = _reassociable(conflicts, accesses, ordinal)
+    update = reassociable(conflicts, accesses, ordinal)
     if update is not None:
         found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
         return
@@ -78,15 +78,15 @@ def _classify(
         if last_iteration_writes_all(conflicts, memory, ordinal):
             found.lastprivate.append(name)
             return
-    carried = _possible(list(islice(conflicts.carried(memory, ordinal), _MOST)), conflicts.defined())
-    obstacles = _possible(carried, conflicts.defined(hints=True))
+    carried = possible(list(islice(conflicts.carried(memory, ordinal), _MOST)), conflicts.defined())
+    obstacles = possible(carried, conflicts.defined(hints=True))
     found.obstacles += obstacles
     for conflict in carried:
         if conflict not in obstacles:
             found.sizes += [_declared_size(m) for m in conflicts.beyond_hints(conflict.relation.params())]
 
 
-def _reassociable(conflicts: Conflicts, accesses: list[Access], ordinal: int) -> ReductionOperator | None:
+def reassociable(conflicts: Conflicts, accesses: list[Access], ordinal: int) -> ReductionOperator | None:
     """The operator of updates among which all conflicts are, if they are all updates of one kind."""
     updates: set[ReductionOperator] = {a.update for a in accesses if a.update is not None}
     for update in sorted(updates):
@@ -96,7 +96,7 @@ def _reassociable(conflicts: Conflicts, accesses: list[Access], ordinal: int) ->
     return None
 
 
-def _possible(carried: list[Conflict], values: isl.Set) -> list[Conflict]:
+def possible(carried: list[Conflict], values: isl.Set) -> list[Conflict]:
     """The conflicts that there are at some of these values of parameters."""
     return [c for c in carried if not c.relation.intersect_params(values).is_empty()]
 

@@ -7,7 +7,7 @@ from math import prod
 
 import islpy as isl
 
-from polylsp.analysis.conflicts import Conflict, Conflicts, before
+from polylsp.analysis.conflicts import Conflict, Conflicts, before, earlier, same_iteration
 from polylsp.model.scop import Access, ScopStatement
 from polylsp.model.verdict import AccessPoint, Dependence, Witness
 
@@ -21,8 +21,8 @@ def dependence(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> Depend
     distance = fixed_distance(conflict.relation, depth)
     return Dependence(
         conflict.kind,
-        _point(conflict.source),
-        _point(conflict.sink),
+        access_point(conflict.source),
+        access_point(conflict.sink),
         ordinal,
         None if distance is None else distance // loops[depth].step,
         tuple(_direction(conflict.relation, k, loop.direction) for k, loop in enumerate(loops)),
@@ -53,6 +53,29 @@ def witness(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> Witness |
         _named(conflicts, sink, values[split:]),
         tuple(reversed(shown.items())),
     )
+
+
+def first_iterations(
+    conflicts: Conflicts, ordinal: int
+) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]] | None:
+    """The first two iterations of a loop, and parameters at which it has two; `None` if it never has."""
+    scop = conflicts.scop
+    domain = scop.loops[ordinal].domain
+    depth = domain.dim(isl.dim_type.set) - 1
+    pairs = isl.Map.from_domain_and_range(domain, domain)
+    pairs = earlier(same_iteration(pairs, depth), depth, scop.loops[ordinal].direction)
+    pairs = pairs.intersect_params(conflicts.defined(hints=True))
+    consistent = None if pairs.is_empty() else _consistent(pairs, scop.products)
+    if consistent is None or not any(ordinal in s.loops for s in scop.statements):
+        return None
+    point = _smallest(consistent)
+    shown = {scop.parameters.get(n, n): v for n, v in reversed(_coordinates(point, isl.dim_type.param))}
+    around = next(s.loops for s in scop.statements if ordinal in s.loops)
+    names = [scop.loops[o].iterator for o in around[: depth + 1]]
+    values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(2 * depth + 2)]
+    first, second = values[: depth + 1], values[depth + 1 :]
+    named = tuple(zip(names, first, strict=True)), tuple(zip(names, second, strict=True))
+    return *named, tuple(reversed(shown.items()))
 
 
 def value_based(conflicts: Conflicts, flow: Conflict, ordinal: int) -> isl.Map:
@@ -111,7 +134,8 @@ def _shared(source: ScopStatement, sink: ScopStatement) -> int:
     return count
 
 
-def _point(access: Access) -> AccessPoint:
+def access_point(access: Access) -> AccessPoint:
+    """The access as the user sees it."""
     return AccessPoint(access.memory.variable.source_name, access.text, access.kind, access.site)
 
 

@@ -12,7 +12,7 @@ from polylsp.ide.nests import nest_of
 from polylsp.model.action import TARGETS, ActionName, Ask, Target, TransformName
 from polylsp.model.facts import LoopFacts
 from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.roots import parallel_roots
+from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Assumption, Parallel
 from polylsp.text import Source, Span
 
@@ -71,7 +71,7 @@ def _ask(placed: PlacedFunction, loop: LoopFacts, action: ActionName) -> Ask:
 
 def _directives(placed: PlacedFunction, loop: LoopFacts) -> Iterator[Offer]:
     roots = parallel_roots(placed.answer.facts, loop.ordinal)
-    if not roots:
+    if not roots or any(is_governed(placed.answer.facts, root.ordinal) for root in roots):
         return
     reason = _why_no_directive(placed, roots)
     codes = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization")

@@ -12,11 +12,13 @@ from polylsp.ide import wording
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.nests import exposing_transform, parallel_band
 from polylsp.ide.pages import page_uri
+from polylsp.ide.pragmas import directive_sentence
 from polylsp.ide.suppression import is_suppressed, suppressed
+from polylsp.model.directive import DirectiveFacts, Finding, Lacking, OtherOperator, Race
 from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, PlacedFunction
-from polylsp.model.verdict import AccessPoint, Parallel, Sequential, Unknown
+from polylsp.model.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown
 from polylsp.settings import Settings
 from polylsp.text import Source, Span
 
@@ -36,7 +38,10 @@ LoopCode = Literal[
     "not-analyzable",
 ]
 
+PragmaCode = Literal["wrong-pragma", "incomplete-pragma"]
+
 LOOP_CODES: tuple[LoopCode, ...] = get_args(LoopCode)
+PRAGMA_CODES: tuple[PragmaCode, ...] = get_args(PragmaCode)
 
 SEVERITIES: dict[str, Severity] = {
     "parallel-loop": "hint",
@@ -50,11 +55,23 @@ SEVERITIES: dict[str, Severity] = {
     "needs-assumption": "information",
     "sequential-loop": "hint",
     "not-analyzable": "hint",
+    "wrong-pragma": "error",
+    "incomplete-pragma": "warning",
     "syntax-error": "warning",
     "missing-header": "warning",
     "budget": "information",
 }
 """A rejection that belongs to no loop is reported under its own code; `hint` unless named here."""
+
+_SUGGESTIONS = (
+    "parallel-loop",
+    "parallel-band",
+    "reduction-loop",
+    "needs-privatization",
+    "needs-restrict",
+    "needs-assumption",
+)
+"""What a loop that runs in parallel already is not told."""
 
 _TRANSFORM_CODES: dict[str, LoopCode] = {
     "interchange": "needs-interchange",
@@ -74,8 +91,8 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. `span` covers the header of a loop, not its body; `href` is a `file:` URI of
-    the page about it; `function` and `ordinal` name the loop, if it is about one."""
+    """One finding. `span` covers the header of a loop, not its body, or a pragma; `href` is a `file:` URI
+    of the page about it; `function` and `ordinal` name the loop, if it is about one."""
 
     code: str
     severity: Severity
@@ -100,11 +117,18 @@ def diagnostics(source: Source, report: FileReport, settings: Settings) -> tuple
 def function_diagnostics(
     source: Source, placed: PlacedFunction, settings: Settings
 ) -> tuple[Diagnostic, ...]:
-    """The findings of one function: its problems, then one for each loop that these do not explain;
-    what comments suppress is among them."""
+    """The findings of one function: its problems, one for each loop that these do not explain, and those
+    about its directives; what comments suppress is among them."""
     facts = placed.answer.facts
     found = [_problem(placed, rejection) for rejection in facts.problems]
-    found.extend(_loop(source, placed, loop) for loop in facts.loops if not _explained(facts, loop))
+    done = {ordinal for each in facts.directives if each.parallel for ordinal in each.loops}
+    loops = [_loop(source, placed, loop) for loop in facts.loops if not _explained(facts, loop)]
+    found.extend(each for each in loops if each.ordinal not in done or each.code not in _SUGGESTIONS)
+    found.extend(
+        _pragma(source, placed, directive, finding)
+        for directive in facts.directives
+        for finding in directive.findings
+    )
     return tuple(finding for finding in found if finding.code not in settings.disabled_diagnostics)
 
 
@@ -165,10 +189,7 @@ def _related(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterato
     """The other places a verdict is about: the two accesses, or what was not understood."""
     match loop.verdict:
         case Sequential(witness=witness):
-            dependence = witness.dependence
-            yield _access(source, placed, dependence.source, "first")
-            if dependence.sink.site != dependence.source.site:
-                yield _access(source, placed, dependence.sink, "then")
+            yield from _dependence(source, placed, witness.dependence)
         case Unknown(rejection=rejection):
             span = placed.span(rejection.site)
             yield Related(span, wording.capital(rejection.message), "this stands in the way")
@@ -178,11 +199,43 @@ def _related(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterato
             assert_never(loop.verdict)
 
 
-def _access(source: Source, placed: PlacedFunction, access: AccessPoint, order: str) -> Related:
+def _dependence(source: Source, placed: PlacedFunction, dependence: Dependence) -> Iterator[Related]:
+    yield _access(source, placed, dependence.source, "first ")
+    if dependence.sink.site != dependence.source.site:
+        yield _access(source, placed, dependence.sink, "then ")
+
+
+def _access(source: Source, placed: PlacedFunction, access: AccessPoint, order: str = "") -> Related:
     text = access_excerpt(source, placed, access)
     done = "read" if access.kind == "read" else "written"
-    label = f"`{access.variable}` is {order} {done} here"
+    label = f"`{access.variable}` is {order}{done} here"
     return Related(placed.span(access.site), f"{label}: `{text}`", label)
+
+
+def _pragma(
+    source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
+) -> Diagnostic:
+    code: PragmaCode = "incomplete-pragma" if isinstance(finding, Lacking) else "wrong-pragma"
+    return Diagnostic(
+        code,
+        SEVERITIES[code],
+        placed.pragma(directive.pragma),
+        directive_sentence(source, placed, directive, finding),
+        tuple(_about_pragma(source, placed, finding)),
+        page_uri(code),
+        placed.answer.facts.name,
+        directive.loops[0],
+    )
+
+
+def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> Iterator[Related]:
+    match finding:
+        case Race(witness=witness):
+            yield from _dependence(source, placed, witness.dependence)
+        case OtherOperator(access=access) | Lacking(access=access):
+            yield _access(source, placed, access)
+        case _:
+            assert_never(finding)
 
 
 def _problem(placed: PlacedFunction, rejection: Rejection) -> Diagnostic:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from polylsp.model.directive import DirectiveFacts
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
 from polylsp.model.verdict import Dependence, Verdict
@@ -86,7 +87,8 @@ class NestFacts:
 
 @dataclass(frozen=True, slots=True)
 class FunctionFacts:
-    """Everything known of one function. `problems` are rejections that belong to no loop."""
+    """Everything known of one function. `problems` are rejections that belong to no loop; `directives`
+    are what is known of OpenMP's and OpenACC's directives in it, in source order."""
 
     name: str
     name_site: Site
@@ -94,3 +96,4 @@ class FunctionFacts:
     nests: tuple[NestFacts, ...]
     problems: tuple[Rejection, ...] = ()
     seconds: tuple[tuple[str, float], ...] = ()
+    directives: tuple[DirectiveFacts, ...] = ()

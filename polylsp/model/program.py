@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Union
 
 if TYPE_CHECKING:
+    from polylsp.model.directive import AnyDirective
     from polylsp.model.rejection import Rejection
 
 
@@ -348,10 +349,14 @@ Statement = Union[Declare, Assign, Evaluate, If, Loop, Jump, Unsupported, Block]
 @dataclass(frozen=True, slots=True)
 class Function:
     """One function, lowered. `loops` lists the headers of every loop in source order, also of
-    those that stand in code that was not modelled; `name_site` covers the name."""
+    those that stand in code that was not modelled; `name_site` covers the name. `directives` are
+    OpenMP's and OpenACC's in source order; `per_thread` are names of which each thread has its own
+    variable."""
 
     name: str
     parameters: tuple[Variable, ...]
     body: Block
     name_site: Site
     problems: tuple[Rejection, ...] = ()
+    directives: tuple[AnyDirective, ...] = ()
+    per_thread: frozenset[str] = frozenset()

@@ -19,13 +19,15 @@ class FunctionAnswer:
     """The facts of one function and where its tokens stand, relative to the function's start.
 
     `starts[k]`, `ends[k]` are the offsets of token `k`; all tokens that come out of one macro
-    use have the span of that use. `key` names the answer: equal keys, equal answers.
+    use have the span of that use; `pragmas` are the spans of the function's pragmas. `key` names the
+    answer: equal keys, equal answers.
     """
 
     key: str
     facts: FunctionFacts
     starts: tuple[int, ...]
     ends: tuple[int, ...]
+    pragmas: tuple[Span, ...] = ()
 
     def span(self, site: Site) -> Span:
         """Where `site` stands, relative to the start of the function."""
@@ -42,6 +44,10 @@ class PlacedFunction:
     def span(self, site: Site) -> Span:
         """Where `site` stands in the file."""
         return self.answer.span(site).shift(self.start)
+
+    def pragma(self, number: int) -> Span:
+        """Where a pragma of the function stands in the file, without comments that follow it."""
+        return self.answer.pragmas[number].shift(self.start)
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,9 +15,14 @@ def parallel_roots(facts: FunctionFacts, ordinal: int) -> tuple[LoopFacts, ...]:
     outer = [one for one in (*_around(chosen, by_ordinal), chosen) if isinstance(one.verdict, Parallel)]
     if outer:
         return (outer[0],)
-    inner = _inside(chosen, facts)
+    inner = [loop for loop in _inside(chosen, facts) if not is_governed(facts, loop.ordinal)]
     parents = {loop.parent for loop in facts.loops}
     return tuple([loop for loop in inner if loop.ordinal in parents] or inner)
+
+
+def is_governed(facts: FunctionFacts, ordinal: int) -> bool:
+    """Whether a directive of the source runs a loop, or the code that it stands in, in parallel already."""
+    return any(d.parallel and ordinal in (*d.loops, *d.inside) for d in facts.directives)
 
 
 def _around(loop: LoopFacts, by_ordinal: dict[int, LoopFacts]) -> tuple[LoopFacts, ...]:

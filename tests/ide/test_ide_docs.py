@@ -8,12 +8,12 @@ from typing import get_args
 
 import pytest
 
-from polylsp.ide.diagnostics import LOOP_CODES
+from polylsp.ide.diagnostics import LOOP_CODES, PRAGMA_CODES
 from polylsp.ide.pages import FOLDER, page_path, page_summary, page_text, page_uri
 from polylsp.model.rejection import RejectionCode
 
 REJECTIONS: tuple[str, ...] = get_args(RejectionCode)
-CODES = (*LOOP_CODES, *REJECTIONS)
+CODES = (*LOOP_CODES, *PRAGMA_CODES, *REJECTIONS)
 EXAMPLE = re.compile(r"^```c(?! *file=)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -30,7 +30,7 @@ def test_a_page_has_an_example_that_gives_the_code_and_one_that_does_not(code: s
     for example in examples[1:]:
         assert not gives(example, code)
         # The counterexample is held to it by an expectation that the code would break.
-        assert f"no-code: {code}" in example if code in LOOP_CODES else "// verdict:" in example
+        assert f"no-code: {code}" in example if code not in REJECTIONS else "// verdict:" in example
 
 
 @pytest.mark.parametrize("code", CODES)

@@ -235,3 +235,17 @@ def test_schedules_are_asked_for_once(edited: Edited) -> None:
 def test_another_budget_decides_again(edited: Edited) -> None:
     edited.settings = replace(edited.settings, max_operations=3_000_000)
     assert edited.asked() == {f"decided {name}" for name in ("twice", "scale", "fill", "move")}
+
+
+def test_a_directive_belongs_to_its_function_and_the_white_space_in_it_to_no_one(edit) -> None:
+    edited = edit(PROGRAM.replace("    for (int i = 1;", "#pragma omp parallel for\n    for (int i = 1;"))
+    edited.asked()
+    assert edited.after("omp parallel for\n", "omp  parallel  for  // threads\n") == {"expand move"}
+    assert edited.after("parallel  for ", "parallel  for private(by) ") == everything_about("move")
+    assert [d.words for d in _directives(edited)] == ["parallel for"]
+    assert edited.after("private(by)", "") == {"expand move"}
+
+
+def _directives(edited: Edited):
+    assert edited.report is not None
+    return [d for placed in edited.report.functions for d in placed.answer.facts.directives]

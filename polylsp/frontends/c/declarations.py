@@ -9,6 +9,8 @@ from functools import lru_cache
 from polylsp.frontends.c.gnu import PlainTokens, attributes_in, plain_c
 
 _LONG_INITIALISER = 400
+THREAD_STORAGE = frozenset(("_Thread_local", "thread_local", "__thread"))
+PER_THREAD = "per-thread"
 
 _KEYWORDS = frozenset([
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
@@ -50,6 +52,11 @@ class Declaration:
     def pure(self) -> bool:
         """The function is declared to write nothing."""
         return not self.attributes.isdisjoint(("pure", "reproducible"))
+
+    @property
+    def per_thread(self) -> bool:
+        """Each thread has a variable of its own."""
+        return PER_THREAD in self.attributes
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,8 @@ def declaration(texts: tuple[str, ...]) -> Declaration | None:
     if texts.count("{") > _DEEPEST and _depth(texts) > _DEEPEST:
         return None
     attributes = attributes_in(list(texts))
+    if not THREAD_STORAGE.isdisjoint(texts):
+        attributes |= {PER_THREAD}
     plain = _plain(texts)
     definition: tuple[str, ...] = ()
     if plain is None or (texts[-1] == "}" and "{" in plain):

@@ -14,6 +14,7 @@ from polylsp.frontends.c.macros import Macro
 from polylsp.frontends.c.options import Options
 from polylsp.frontends.c.outline import Item
 from polylsp.frontends.c.reading import Problem, Reading, stamp
+from polylsp.frontends.c.tokens import words
 from polylsp.query import query
 from polylsp.text import Span
 
@@ -21,13 +22,15 @@ from polylsp.text import Span
 @dataclass(frozen=True, eq=False)
 class Environment:
     """Macros and declarations of a file. `headers` are the files read, `wanted` those that would
-    have been read, had they existed: changes of either make the environment stale."""
+    have been read, had they existed: changes of either make the environment stale. `per_thread` are
+    the variables that a `threadprivate` directive names."""
 
     macros: Mapping[int, Mapping[str, Macro]]
     known: Index
     problems: tuple[Problem, ...]
     headers: tuple[str, ...]
     wanted: tuple[str, ...]
+    per_thread: frozenset[str]
 
     def macros_at(self, item: int) -> Mapping[str, Macro] | None:
         """The macros in force where item `item`, a function, starts; `None` if a conditional
@@ -65,6 +68,14 @@ def needed(known: Environment, tokens: Iterable[str]) -> tuple[Declaration, ...]
     return declarations.needed(known.known, tokens)
 
 
+def per_thread(text: str, used: Iterable[Declaration], known: Environment) -> frozenset[str]:
+    """Names of which each thread may have a variable of its own in a function with that text."""
+    named = words(text)
+    if not declarations.THREAD_STORAGE.isdisjoint(named):
+        return named  # One of its own `static` variables; which one is not worth telling.
+    return known.per_thread.union(*(each.names for each in used if each.per_thread))
+
+
 def place(problem: Problem, item: Item) -> Span:
     """Where in its item a problem stands, relative to the item's start."""
     directive = problem.directive.strip()
@@ -91,4 +102,5 @@ def _environment(
         tuple(reading.problems),
         tuple(reading.headers),
         tuple(reading.wanted),
+        frozenset(reading.per_thread),
     )

@@ -14,7 +14,7 @@ from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
 from polylsp.frontends.c.macros import Macro, macro
 from polylsp.frontends.c.options import Options
 from polylsp.frontends.c.predefined import predefined
-from polylsp.frontends.c.tokens import decode, normalise
+from polylsp.frontends.c.tokens import decode, normalise, words
 
 BUNDLED = Path(__file__).parent / "include"
 _DEPTH_LIMIT = 64
@@ -48,6 +48,7 @@ class Reading:
     problems: dict[Problem, None] = field(default_factory=dict[Problem, None])
     headers: dict[str, None] = field(default_factory=dict[str, None])
     wanted: dict[str, None] = field(default_factory=dict[str, None])
+    per_thread: set[str] = field(default_factory=set[str])
     once: set[str] = field(default_factory=set[str])
     stack: list[str] = field(default_factory=list[str])
     files: int = 0
@@ -124,6 +125,7 @@ class Reading:
                 self._problem("syntax-error", self.item, self.directive, step.argument)
 
     def _declare(self, texts: tuple[str, ...]) -> None:
+        self.per_thread.update(name for text in texts if "threadprivate" in text for name in words(text))
         expanded = expand_texts(texts, self.macros)
         if isinstance(expanded, Overflow):
             message = f"The macro `{expanded.name}` expands to far too much code to be analysed."

@@ -1,0 +1,159 @@
+"""What surely happens each time a piece of a program runs, read off its shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.analysis.effects import expressions, subexpressions, subscripts, walk
+from polylsp.model.program import (
+    AddressOf,
+    Assign,
+    Binary,
+    Block,
+    Call,
+    Cast,
+    Evaluate,
+    Expr,
+    Function,
+    If,
+    Jump,
+    Loop,
+    Read,
+    Select,
+    Statement,
+    Unary,
+    Unsupported,
+    Variable,
+)
+
+
+def always_run(block: Block, inner_loops: bool = False) -> Iterator[Statement]:
+    """The statements that run whenever the block does, in order; with `inner_loops` those in the bodies
+    of loops too, as if each of them ran at least once."""
+    for statement in block.statements:
+        if _leaves(statement):
+            return
+        if isinstance(statement, Block):
+            yield from always_run(statement, inner_loops)
+        elif isinstance(statement, Loop):
+            yield statement
+            if inner_loops:
+                yield from always_run(statement.body, inner_loops)
+        else:
+            yield statement
+            if isinstance(statement, Jump):
+                return
+
+
+def always_assigned(block: Block, variable: Variable) -> Assign | None:
+    """The first assignment of a whole variable that runs whenever the block does."""
+    for statement in always_run(block):
+        if isinstance(statement, Assign) and statement.target.variable == variable:
+            return None if statement.target.steps else statement
+    return None
+
+
+def always_read(block: Block, variable: Variable) -> Read | None:
+    """The first read of a variable that surely happens, if its loops run; the block does not change it."""
+    for statement in always_run(block, inner_loops=True):
+        for expression in _evaluated(statement):
+            for node in _always_evaluated(expression):
+                if isinstance(node, Read) and node.place.variable == variable:
+                    return node
+    return None
+
+
+def first_read_after(function: Function, loop: Loop, variable: Variable) -> Read | None:
+    """The read of a variable after a loop that surely happens before anything else is done with it."""
+    for statement in always_run(Block(_following(function.body, loop) or ())):
+        reads = [
+            node
+            for expression in _evaluated(statement)
+            for node in _always_evaluated(expression)
+            if isinstance(node, Read) and node.place.variable == variable
+        ]
+        if reads:
+            return reads[0]
+        if names(statement, variable):
+            return None
+    return None
+
+
+def names(statement: Statement, variable: Variable) -> bool:
+    """Whether a statement mentions a variable at all."""
+    for each in walk(statement):
+        if isinstance(each, Assign) and each.target.variable == variable:
+            return True
+        for expression in expressions(each):
+            for node in subexpressions(expression):
+                if isinstance(node, (Read, AddressOf)) and node.place.variable == variable:
+                    return True
+    return False
+
+
+def _leaves(statement: Statement) -> bool:
+    """Whether what follows may be passed over, or is not known to run."""
+    inside = list(walk(statement))
+    if isinstance(statement, Loop):
+        return any(isinstance(s, Unsupported) or (isinstance(s, Jump) and s.kind == "return") for s in inside)
+    if isinstance(statement, Jump) and statement.kind == "return":
+        return False
+    return any(isinstance(s, (Jump, Unsupported)) for s in inside)
+
+
+def _following(block: Block, loop: Loop) -> tuple[Statement, ...] | None:
+    """The statements that run after a loop, as far as nothing around them repeats or chooses."""
+    for number, statement in enumerate(block.statements):
+        rest = block.statements[number + 1 :]
+        if statement is loop:
+            return rest
+        if isinstance(statement, Block):
+            inner = _following(statement, loop)
+            if inner is not None:
+                return (*inner, *rest)
+    return None
+
+
+def _evaluated(statement: Statement) -> Iterator[Expr]:
+    """The expressions that a statement evaluates first, whatever happens."""
+    match statement:
+        case Assign(target, operator, value, _):
+            yield value
+            yield from subscripts(target)
+            if operator is not None:
+                yield Read(target)
+        case Evaluate(value, _):
+            yield value
+        case Jump(_, _, value):
+            if value is not None:
+                yield value
+        case If(condition, _, _, _):
+            yield condition
+        case Loop():
+            if not statement.post_test and statement.condition is not None:
+                yield statement.condition
+        case _:
+            pass
+
+
+def _always_evaluated(expression: Expr) -> Iterator[Expr]:
+    """The subexpressions that are evaluated whatever the values are."""
+    yield expression
+    children: tuple[Expr, ...] = ()
+    match expression:
+        case Read(place) | AddressOf(place):
+            children = tuple(subscripts(place))
+        case Unary(_, operand) | Cast(operand):
+            children = (operand,)
+        case Binary("&&" | "||", left, _):
+            children = (left,)
+        case Binary(_, left, right):
+            children = (left, right)
+        case Select(condition, _, _):
+            children = (condition,)
+        case Call(_, arguments):
+            children = arguments
+        case _:
+            pass
+    for child in children:
+        yield from _always_evaluated(child)

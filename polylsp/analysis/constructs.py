@@ -1,0 +1,242 @@
+"""The loops whose iterations a directive hands out, and the directives around and inside them that say
+which of these run at once (OpenMP 5.2, chapters 10 and 11; OpenACC 3.3, 2.9).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+from polylsp.analysis.canonical import misfits
+from polylsp.analysis.effects import loops_in, walk
+from polylsp.model.directive import (
+    AnyDirective,
+    Collapse,
+    Condition,
+    DefaultSharing,
+    Directive,
+    Limit,
+    Ordered,
+    OtherClause,
+    ReductionClause,
+    Safelen,
+    Schedule,
+    UnknownClause,
+    UnknownDirective,
+)
+from polylsp.model.program import Block, Declare, Function, Loop, Site, Statement
+
+Mode = Literal["threads", "lanes", "device"]
+
+_HANDS_OUT = {"for", "loop", "distribute", "simd", "taskloop"}
+_RUNS_ALL = {"parallel", "teams", "kernels"}
+_KNOWN_INSIDE = {"parallel", "for", "simd", "loop", "critical", "atomic", "master", "masked"}
+_EXCLUSIVE = {"critical", "atomic", "master", "masked"}
+_COMPUTES = {"parallel", "kernels", "serial"}
+_OPERATORS = {"+", "-", "*", "min", "max", "&", "|", "^", "&&", "||"}
+
+
+@dataclass(frozen=True)
+class Directed:
+    """A function with directives, and what is asked of it for each of them."""
+
+    function: Function
+
+    @cached_property
+    def loops(self) -> tuple[Loop, ...]:
+        """Every loop, in source order."""
+        return tuple(loops_in(self.function.body))
+
+    @cached_property
+    def declared(self) -> tuple[Declare, ...]:
+        """The declarations of variables."""
+        return tuple(s for s in walk(self.function.body) if isinstance(s, Declare))
+
+    @cached_property
+    def misfits(self) -> dict[int, str]:
+        """Why no directive can stand before a loop (ordinal); empty where one can."""
+        return misfits(self.function.body)
+
+    @cached_property
+    def per_thread(self) -> frozenset[str]:
+        """The names of which each thread has a variable of its own."""
+        known = (d for d in self.function.directives if isinstance(d, Directive))
+        named = (d.argument.split() for d in known if d.words == ("threadprivate",))
+        return self.function.per_thread.union(*named)
+
+    @cached_property
+    def _by_start(self) -> dict[int, Loop]:
+        return {loop.site.first: loop for loop in self.loops}
+
+    def handed_out(self, directive: AnyDirective) -> tuple[Loop, ...]:
+        """The loops whose iterations a directive hands out, outermost first; none where it does not."""
+        if isinstance(directive, UnknownDirective) or directive.site is None:
+            return ()
+        first = self._by_start.get(directive.site.first)
+        if first is None or _HANDS_OUT.isdisjoint(directive.words):
+            return ()
+        found = [first]
+        for _ in range(_collapsed(directive) - 1):
+            inner = next((s for s in _statements(found[-1].body) if isinstance(s, Loop)), None)
+            if inner is None:
+                break
+            found.append(inner)
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class Construct:
+    """A directive with the loops that it makes one and hands out, outermost first. `region` is the
+    directive whose threads share the work, where it is another one; `orphaned`: it stands in another
+    function. `inside` are the directives in the loops."""
+
+    directive: Directive
+    loops: tuple[Loop, ...]
+    mode: Mode
+    region: Directive | None
+    orphaned: bool
+    inside: tuple[Directive, ...]
+
+    @property
+    def loop(self) -> Loop:
+        """The outermost loop."""
+        return self.loops[0]
+
+    @property
+    def safelen(self) -> int | None:
+        """How far apart iterations are that surely do not run at once."""
+        found = [c.length for c in self.directive.clauses if isinstance(c, Safelen)]
+        return found[0] if found and self.mode == "lanes" else None
+
+    def exclusion(self, site: Site) -> tuple[str, str] | None:
+        """What lets one thread at a time do what stands at a site: the same value, never at once."""
+        for each in reversed(self.inside):
+            if each.site is not None and each.words[0] in _EXCLUSIVE and within(site, each.site):
+                return each.words[0], each.argument
+        return None
+
+
+def within(inner: Site, outer: Site) -> bool:
+    """Whether a site is a part of another one."""
+    return outer.first <= inner.first and inner.last <= outer.last
+
+
+def construct_of(directed: Directed, directive: AnyDirective) -> Construct | None:
+    """What a directive lets run at once, where that can be told; else nothing is said about it."""
+    function, loops = directed.function, directed.handed_out(directive)
+    if not loops or isinstance(directive, UnknownDirective) or len(loops) != _collapsed(directive):
+        return None
+    inside = _inside(function, loops[0], directive)
+    if inside is None or any(directed.misfits.get(one.ordinal, "hidden") for one in loops):
+        return None
+    around = [d for d in function.directives if _encloses(d, directive)]
+    found = _accelerated(directive, around) if directive.family == "acc" else _threaded(directive, around)
+    if found is None:
+        return None
+    mode, region, orphaned = found
+    if _is_restrained(directive) or (region is not None and _is_restrained(region)):
+        return None
+    return Construct(directive, loops, mode, region, orphaned, inside)
+
+
+def runs_in_parallel(directive: AnyDirective) -> bool:
+    """Whether several threads, lanes or gangs run what the directive governs."""
+    words = () if isinstance(directive, UnknownDirective) else directive.words
+    if _has(directive, "seq") or words[:1] == ("serial",):
+        return False
+    return not _HANDS_OUT.union(_RUNS_ALL).isdisjoint(words)
+
+
+_Bound = tuple[Mode, Directive | None, bool]
+
+
+def _threaded(directive: Directive, around: list[AnyDirective]) -> _Bound | None:
+    """Whose threads an OpenMP directive on a loop hands iterations to."""
+    words = set(directive.words)
+    if "taskloop" in words:
+        return None
+    if words.isdisjoint(("for", "loop", "distribute")):
+        return "lanes", None, False
+    targeted = any("target" in d.words for d in (*around, directive) if isinstance(d, Directive))
+    if not words.isdisjoint(("parallel", "teams")):
+        return "device" if targeted else "threads", None, False
+    if not around:
+        return "threads", None, True
+    nearest = around[-1]
+    if isinstance(nearest, UnknownDirective) or not _HANDS_OUT.isdisjoint(nearest.words):
+        return None
+    region = nearest.words[-1] in ("parallel", "teams")
+    return ("device" if targeted else "threads", nearest, False) if region else None
+
+
+def _accelerated(directive: Directive, around: list[AnyDirective]) -> _Bound | None:
+    """Whether OpenACC's rules make the iterations of a loop independent."""
+    if _has(directive, "seq") or _has(directive, "auto"):
+        return None
+    computes = [d for d in (*around, directive) if isinstance(d, Directive) and d.words[0] in _COMPUTES]
+    if not computes or any(isinstance(d, UnknownDirective) for d in around):
+        return None
+    kind = computes[-1].words[0]
+    if kind == "serial" or (kind == "kernels" and not _has(directive, "independent")):
+        return None
+    return "device", None if computes[-1] is directive else computes[-1], False
+
+
+def _is_restrained(directive: Directive) -> bool:
+    """Whether clauses let fewer iterations run at once than the directive's name says, or are not
+    understood."""
+    return any(_restrains(clause) for clause in directive.clauses)
+
+
+def _restrains(clause: object) -> bool:
+    match clause:
+        case UnknownClause() | Condition("0") | Limit(_, "1") | Collapse(None) | Safelen(None):
+            return True
+        case Ordered(count):
+            return count is not None
+        case Schedule(kind, chunk):
+            return kind == "static" and bool(chunk)
+        case DefaultSharing(kind):
+            return kind not in ("none", "shared", "present")
+        case ReductionClause(operator):
+            return operator not in _OPERATORS
+        case OtherClause(name):
+            return name in ("device_type", "dtype")
+        case _:
+            return False
+
+
+def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Directive, ...] | None:
+    """The directives in a loop; `None` if one of them may order its iterations in ways not known here."""
+    found: list[Directive] = []
+    for each in function.directives:
+        if each.pragma <= directive.pragma or not loop.site.first <= each.at <= loop.site.last:
+            continue
+        if isinstance(each, UnknownDirective) or not _KNOWN_INSIDE.issuperset(each.words):
+            return None
+        found.append(each)
+    return tuple(found)
+
+
+def _encloses(outer: AnyDirective, inner: Directive) -> bool:
+    if outer.site is None or inner.site is None or outer.pragma >= inner.pragma:
+        return False
+    return within(inner.site, outer.site) and outer.family == inner.family
+
+
+def _collapsed(directive: Directive) -> int:
+    found = [c.count for c in directive.clauses if isinstance(c, Collapse)]
+    return (found[0] or 1) if found else 1
+
+
+def _has(directive: AnyDirective, name: str) -> bool:
+    clauses = () if isinstance(directive, UnknownDirective) else directive.clauses
+    return any(isinstance(c, OtherClause) and c.name == name for c in clauses)
+
+
+def _statements(block: Block) -> list[Statement]:
+    found: list[Statement] = []
+    for each in block.statements:
+        found += _statements(each) if isinstance(each, Block) else [each]
+    return found

@@ -1,0 +1,232 @@
+"""What copies of a variable lack: the value from before the loop, the value of the iteration before, or
+the way back to the variable after the loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.analysis.always import always_assigned, always_read, first_read_after, names
+from polylsp.analysis.canonical import counter_of
+from polylsp.analysis.conflicts import Conflict, Conflicts
+from polylsp.analysis.data_sharing import DataSharing, listed
+from polylsp.analysis.effects import effects, expressions, subexpressions, walk
+from polylsp.analysis.mending import can_be_lastprivate, can_be_reduced, summing
+from polylsp.analysis.private import last_iteration_writes_all
+from polylsp.analysis.races import is_unconditional
+from polylsp.analysis.spelling import spell_place
+from polylsp.analysis.verdicts import possible, reassociable
+from polylsp.analysis.witness import access_point, value_based, witness
+from polylsp.model.directive import Finding, Lacking, Mend, OtherOperator, Race, ReductionClause
+from polylsp.model.program import (
+    AddressOf,
+    Assign,
+    Call,
+    Declare,
+    Floating,
+    Loop,
+    Read,
+    Select,
+    Site,
+    Statement,
+    Variable,
+)
+from polylsp.model.scop import Memory
+from polylsp.model.verdict import AccessPoint, ReductionOperator
+
+_COMPARABLE = {"+": "+", "-": "+", "*": "*", "min": "min", "max": "max"}
+
+
+def copy_findings(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[str, Finding]]:
+    """What is wrong with the variables that the construct's own clauses give copies to, by unique name."""
+    construct = sharing.construct
+    private = listed(construct.directive, "private")
+    for variable in _outer_variables(construct.loop):
+        if variable.source_name in private:
+            found = _without_start(sharing, variable) or _passed_on(conflicts, sharing, variable)
+        else:
+            found = _misused_sum(conflicts, sharing, variable)
+        found = found or _without_end(conflicts, sharing, variable)
+        if found is not None:
+            yield variable.name, found
+
+
+# --- Before and after the loop -----------------------------------------------------------
+
+
+def _without_start(sharing: DataSharing, variable: Variable) -> Finding | None:
+    """A private copy that is read though nothing in the loop gives it a value."""
+    loop = sharing.construct.loop
+    if _is_set(loop, variable):
+        return None
+    read = always_read(loop.body, variable)
+    if read is None or any(d.site is not None for d in sharing.construct.inside):
+        return None
+    name = variable.source_name
+    return Lacking("start", name, _point(read), Mend(f"firstprivate({name})", name, "private"))
+
+
+def _without_end(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
+    """A variable without a value of its own that is read after the loop that set only its copies."""
+    construct, name = sharing.construct, variable.source_name
+    private = name in listed(construct.directive, "private")
+    is_counter = variable == counter_of(construct.loop)
+    if construct.mode != "threads" or construct.region is not None or construct.orphaned:
+        return None
+    if not (private or is_counter) or variable.storage != "local" or not can_be_lastprivate(sharing):
+        return None
+    if name in listed(construct.directive, "lastprivate") | listed(construct.directive, "linear"):
+        return None
+    read = first_read_after(sharing.function, construct.loop, variable)
+    if read is None or read.place.steps or _is_set_before(sharing, variable):
+        return None
+    if not is_counter and not _last_sets(conflicts, construct.loop, variable):
+        return None
+    moved = (name, "private") if private else ("", "")
+    return Lacking("end", name, _point(read), Mend(f"lastprivate({name})", *moved))
+
+
+def _last_sets(conflicts: Conflicts, loop: Loop, variable: Variable) -> bool:
+    """Whether the last iteration surely sets the variable."""
+    memory = _memory(conflicts, loop, variable)
+    if memory is None:
+        return always_assigned(loop.body, variable) is not None
+    return last_iteration_writes_all(conflicts, memory, loop.ordinal)
+
+
+def _is_set_before(sharing: DataSharing, variable: Variable) -> bool:
+    """Whether the variable may have a value when the loop begins."""
+    loop = sharing.construct.loop
+    for each in walk(sharing.function.body):
+        if isinstance(each, Assign) and each.target.variable == variable and _precedes(each.site, loop):
+            return True
+    return _is_addressed(sharing.function.body, variable)
+
+
+def _precedes(site: Site, loop: Loop) -> bool:
+    return site.first < loop.site.first
+
+
+def _is_set(loop: Loop, variable: Variable) -> bool:
+    """Whether the loop may give the variable a value."""
+    if variable.name in effects(loop).scalars:
+        return True
+    if any(isinstance(s, Assign) and s.target.variable == variable for s in walk(loop)):
+        return True
+    return _is_addressed(loop, variable)
+
+
+def _is_addressed(part: Statement, variable: Variable) -> bool:
+    """Whether a part of the program takes the variable's address, to set it by that perhaps."""
+    nodes = (n for s in walk(part) for e in expressions(s) for n in subexpressions(e))
+    return any(isinstance(n, AddressOf) and n.place.variable == variable for n in nodes)
+
+
+# --- From one iteration to the next --------------------------------------------------------
+
+
+def _passed_on(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
+    """A private variable of which an iteration needs the value that the one before left."""
+    loop = sharing.construct.loop
+    memory = _memory(conflicts, loop, variable)
+    if memory is None:
+        return None
+    carried = possible(list(conflicts.carried(memory, loop.ordinal)), conflicts.defined())
+    flows = list(_value_flows(conflicts, carried, loop.ordinal))
+    if not flows or any(sharing.construct.exclusion(c.sink.site) for c in flows):
+        return None
+    operator = reassociable(conflicts, conflicts.accesses(memory, loop.ordinal), loop.ordinal)
+    if operator is not None and can_be_reduced(memory, sharing):
+        mend = summing(operator, variable, "private")
+        return Lacking("sum", variable.source_name, access_point(flows[0].source), mend)
+    shown = witness(conflicts, flows[0], loop.ordinal)
+    return None if shown is None else Race(shown, copied=True)
+
+
+def _misused_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
+    """A variable of a reduction clause that the loop updates in another way, or reads in between."""
+    loop = sharing.construct.loop
+    stated = _stated(sharing, variable)
+    memory = _memory(conflicts, loop, variable)
+    if not stated or memory is None or memory.path != variable.source_name:
+        return None
+    carried = possible(list(conflicts.carried(memory, loop.ordinal)), conflicts.defined())
+    operator = reassociable(conflicts, conflicts.accesses(memory, loop.ordinal), loop.ordinal)
+    if operator is not None:
+        return _other_operator(conflicts, memory, loop, stated, operator)
+    if not any(_value_flows(conflicts, carried, loop.ordinal)):
+        return None
+    for conflict in (c for c in carried if c.kind == "flow" and c.sink.update is None and c.certain):
+        excluded = sharing.construct.exclusion(conflict.sink.site) is not None
+        if excluded or _may_be_update(loop, variable, conflict):
+            continue
+        if is_unconditional(conflicts, conflict, loop.ordinal):
+            shown = witness(conflicts, conflict, loop.ordinal)
+            return None if shown is None else Race(shown, copied=True)
+    return None
+
+
+def _may_be_update(loop: Loop, variable: Variable, flow: Conflict) -> bool:
+    """Whether the read at the end of a flow belongs to an update of a form that is not understood: of an
+    element, by a call or a choice, or rounded each time."""
+    for statement in walk(loop):
+        if isinstance(statement, Assign) and statement.target.variable == variable:
+            inside = statement.site.first <= flow.sink.site.first <= statement.site.last
+            nodes = subexpressions(statement.value)
+            plain = isinstance(variable.type, Floating) and not any(
+                isinstance(n, (Call, Select)) for n in nodes
+            )
+            if inside and not plain:
+                return True
+    return False
+
+
+def _other_operator(
+    conflicts: Conflicts, memory: Memory, loop: Loop, stated: str, operator: ReductionOperator
+) -> OtherOperator | None:
+    computed = _COMPARABLE.get(operator)
+    if stated not in _COMPARABLE or computed is None or _COMPARABLE[stated] == computed:
+        return None
+    write = next(a for a in conflicts.accesses(memory, loop.ordinal) if a.kind == "write")
+    return OtherOperator(memory.variable.source_name, stated, operator, access_point(write))
+
+
+def _stated(sharing: DataSharing, variable: Variable) -> str:
+    """The operator of the reduction clause that names the variable, if one does."""
+    name = variable.source_name
+    clauses = (c for c in sharing.construct.directive.clauses if isinstance(c, ReductionClause))
+    return next((c.operator for c in clauses if name in {item.name for item in c.items}), "")
+
+
+def _value_flows(conflicts: Conflicts, carried: list[Conflict], ordinal: int) -> Iterator[Conflict]:
+    """Of the conflicts, those in which a value is surely passed on to a later iteration."""
+    for conflict in carried:
+        if conflict.kind == "flow" and conflict.certain:
+            passed = value_based(conflicts, conflict, ordinal)
+            if not passed.is_empty():
+                found = Conflict(conflict.source, conflict.sink, passed, True)
+                if is_unconditional(conflicts, found, ordinal):
+                    yield found
+
+
+# --- Variables ---------------------------------------------------------------------------
+
+
+def _outer_variables(loop: Loop) -> list[Variable]:
+    """The variables that the loop names and that live outside of it, but for those of one name."""
+    own = {s.variable for s in walk(loop.body) if isinstance(s, Declare)}
+    found = [v for v in effects(loop).variables if v not in own and names(loop, v)]
+    known = [v.source_name for v in found]
+    return sorted((v for v in found if known.count(v.source_name) == 1), key=lambda v: v.name)
+
+
+def _memory(conflicts: Conflicts, loop: Loop, variable: Variable) -> Memory | None:
+    """The memory in which the variable itself lies, if the loop writes it."""
+    for memory in conflicts.written_in(loop.ordinal):
+        if memory.variable == variable and memory.pointer is None and not memory.follows_pointers:
+            return memory
+    return None
+
+
+def _point(read: Read) -> AccessPoint:
+    return AccessPoint(read.place.variable.source_name, spell_place(read.place), "read", read.place.site)

@@ -1,0 +1,91 @@
+"""Integers and pointers that a construct's loop sets and that the model knows in closed form, so that they
+are no memory in it; shared by its threads they are no less a race.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.analysis.always import always_assigned
+from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.data_sharing import DataSharing, listed
+from polylsp.analysis.effects import walk
+from polylsp.analysis.mending import can_be_lastprivate, summing
+from polylsp.analysis.scalars import LoopScalars
+from polylsp.analysis.witness import first_iterations
+from polylsp.model.directive import Finding, Lacking, Mend, Race
+from polylsp.model.program import Assign, Declare, Loop, Variable
+from polylsp.model.verdict import AccessPoint, Dependence, Witness
+
+
+def counter_findings(
+    conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars
+) -> Iterator[tuple[str, Finding]]:
+    """What is wrong with such variables, by unique name."""
+    loop = sharing.construct.loop
+    found = None if scalars.obstacle is not None else first_iterations(conflicts, loop.ordinal)
+    if found is None:
+        return
+    for variable in _set_in(loop):
+        bodies = (always_assigned(one.body, variable) for one in sharing.construct.loops)
+        assign = next((each for each in bodies if each is not None), None)
+        if assign is None or sharing.construct.exclusion(assign.site) is not None:
+            continue
+        private = variable.source_name in listed(sharing.construct.directive, "private")
+        if not private and sharing.has_copies(variable, assign.site):
+            continue
+        one = _finding(sharing, scalars, variable, assign, "private" if private else "")
+        counts = variable.source_name in {i.variable for i in scalars.inductions}
+        if one is not None:
+            yield variable.name, one
+        elif counts and sharing.construct.mode == "threads":
+            yield variable.name, _carried(loop, assign, found, private)
+
+
+def _finding(
+    sharing: DataSharing, scalars: LoopScalars, variable: Variable, assign: Assign, out_of: str
+) -> Finding | None:
+    """The clause that the variable needs, if one helps."""
+    name, mode = variable.source_name, sharing.construct.mode
+    point = _point(assign, "write")
+    if sharing.is_shared_by_clause(name):
+        return None
+    if name in scalars.counters:
+        return Lacking("sum", name, point, summing("+", variable, out_of))
+    if out_of or mode != "threads" or name in {i.variable for i in scalars.inductions}:
+        return None
+    if name in scalars.private:
+        return Lacking("temporary", name, point, Mend(f"private({name})"))
+    if name in scalars.lastprivate and can_be_lastprivate(sharing):
+        return Lacking("temporary", name, point, Mend(f"lastprivate({name})"))
+    return None
+
+
+_Iteration = tuple[tuple[str, int], ...]
+
+
+def _carried(
+    loop: Loop, assign: Assign, found: tuple[_Iteration, _Iteration, _Iteration], copied: bool
+) -> Race:
+    """Each iteration goes on from where the one before it left the variable."""
+    source, sink = _point(assign, "write"), _point(assign, "read")
+    dependence = Dependence("flow", source, sink, loop.ordinal, 1, ("<",), True)
+    first, second, parameters = found
+    return Race(Witness(dependence, first, second, parameters), copied)
+
+
+def _point(assign: Assign, kind: str) -> AccessPoint:
+    name = assign.target.variable.source_name
+    return AccessPoint(name, name, "write" if kind == "write" else "read", assign.target.site)
+
+
+def _set_in(loop: Loop) -> list[Variable]:
+    """The variables that the body sets and that live outside of it, but for those of one name."""
+    own = {s.variable for s in walk(loop.body) if isinstance(s, Declare)}
+    found = {
+        s.target.variable
+        for s in walk(loop.body)
+        if isinstance(s, Assign) and not s.target.steps and s.target.variable not in own
+    }
+    names = [v.source_name for v in found]
+    return sorted((v for v in found if names.count(v.source_name) == 1), key=lambda v: v.name)

@@ -1,0 +1,111 @@
+"""A check of the directives that stand in a function already: what they claim against the dependences.
+
+Nothing is said where something is only possible: a false alarm would cost more than it is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.constructs import (
+    Directed,
+    construct_of,
+    runs_in_parallel,
+    within,
+)
+from polylsp.analysis.copies import copy_findings
+from polylsp.analysis.counters import counter_findings
+from polylsp.analysis.data_sharing import DataSharing
+from polylsp.analysis.mending import lacking
+from polylsp.analysis.races import Racing, most_telling, races
+from polylsp.analysis.regions import Nest
+from polylsp.analysis.scalars import LoopScalars
+from polylsp.analysis.witness import witness
+from polylsp.model.directive import (
+    AnyDirective,
+    DirectiveFacts,
+    Finding,
+    Lacking,
+    Race,
+    UnknownDirective,
+)
+from polylsp.model.program import Function
+
+ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
+ScalarsOf = Callable[[Nest, int], LoopScalars]
+
+
+def directive_facts(
+    function: Function, model_of: ModelOf, scalars_of: ScalarsOf, operations: int
+) -> tuple[DirectiveFacts, ...]:
+    """What is known of each directive. `model_of` gives the model of the nest with a loop (ordinal),
+    and its conflicts; `scalars_of` what becomes of the scalars of a loop in such a model."""
+
+    directed = Directed(function)
+
+    def findings(directive: AnyDirective) -> tuple[Finding, ...]:
+        construct = construct_of(directed, directive)
+        model = None if construct is None else model_of(construct.loop.ordinal)
+        if construct is None or model is None:
+            return ()
+        nest, conflicts = model
+        scalars = scalars_of(nest, construct.loop.ordinal)
+        sharing = DataSharing(directed, construct)
+        found = budgeted(operations, lambda: _findings(conflicts, sharing, scalars))
+        return () if isinstance(found, Exhausted) else found
+
+    return tuple(_facts(directed, each, findings(each)) for each in function.directives)
+
+
+def _facts(directed: Directed, directive: AnyDirective, found: tuple[Finding, ...]) -> DirectiveFacts:
+    unknown = isinstance(directive, UnknownDirective)
+    inside = [
+        loop.ordinal
+        for loop in directed.loops
+        if directive.site is not None and within(loop.site, directive.site)
+    ]
+    return DirectiveFacts(
+        directive.family,
+        directive.text if unknown else " ".join(directive.words),
+        directive.pragma,
+        tuple(loop.ordinal for loop in directed.handed_out(directive)),
+        tuple(sorted(inside)),
+        runs_in_parallel(directive),
+        found,
+    )
+
+
+def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) -> tuple[Finding, ...]:
+    """What is wrong with a directive: at most one race that no clause mends, and one thing for each
+    variable."""
+    if any(conflicts.scop.loops[loop.ordinal].obstacles for loop in sharing.construct.loops):
+        return ()
+    by_variable: dict[str, Finding] = {}
+    for racing in races(conflicts, sharing, scalars.known):
+        found = _on_memory(conflicts, sharing, scalars, racing)
+        if found is not None:
+            by_variable.setdefault(racing.memory.variable.name, found)
+    for name, found in (
+        *counter_findings(conflicts, sharing, scalars),
+        *copy_findings(conflicts, sharing),
+    ):
+        by_variable.setdefault(name, found)
+    wrong = [f for f in by_variable.values() if not isinstance(f, Lacking)]
+    return (*wrong[:1], *(f for f in by_variable.values() if isinstance(f, Lacking)))
+
+
+def _on_memory(
+    conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars, racing: Racing
+) -> Finding | None:
+    mended = lacking(conflicts, sharing, scalars, racing)
+    is_scalar = racing.memory.dimensions == racing.memory.scoped and racing.memory.pointer is None
+    if sharing.construct.mode == "device" and is_scalar:
+        # Each gang or team starts from a copy: what a temporary holds is lost, and nobody else sees it.
+        needed = mended is not None and mended.kind == "sum" and scalars.live(racing.memory.variable.name)
+        return mended if needed else None
+    if mended is not None:
+        return mended
+    shown = witness(conflicts, most_telling(conflicts, racing.proven, racing.ordinal), racing.ordinal)
+    return None if shown is None else Race(shown)

@@ -1,0 +1,226 @@
+"""OpenMP and OpenACC directives that stand in a function, and what is found about them.
+
+The words are those of OpenMP 5.2 and OpenACC 3.3. A directive or a clause that is not known is a value
+too: nothing is said where one of them stands.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Union
+
+from polylsp.model.program import Site
+from polylsp.model.verdict import AccessPoint, ReductionOperator, Witness
+
+Family = Literal["omp", "acc"]
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A list item: the name of a variable, and all of its spelling (`a[0:n]`, `s.x`)."""
+
+    name: str
+    text: str
+
+
+SharingKind = Literal["private", "firstprivate", "lastprivate", "linear", "shared"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """Who sees a variable: each thread its own copy, or all of them the same one."""
+
+    kind: SharingKind
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ReductionClause:
+    """Each thread has a copy, and the copies are combined by `operator` (which a program may declare)."""
+
+    operator: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultSharing:
+    """`default(none)` and the like."""
+
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Collapse:
+    """How many loops are made one; `None` where that is no number."""
+
+    count: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """`ordered`; with a count iterations wait for each other as `depend` says."""
+
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How iterations are handed out."""
+
+    kind: str
+    chunk: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Safelen:
+    """Iterations that far apart never run at once; `None` where that is no number."""
+
+    length: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """`if(…)`, without what it is about (`parallel:`)."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """How many threads, teams, gangs or lanes there are."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """What moves between host and device (`map`, `copyin`, …)."""
+
+    kind: str
+    items: tuple[Item, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OtherClause:
+    """A clause that has no bearing on which iterations may run at once, or is a word that says so
+    itself (`independent`, `seq`)."""
+
+    name: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownClause:
+    """A clause of no standard that we know."""
+
+    name: str
+
+
+Clause = Union[
+    Sharing,
+    ReductionClause,
+    DefaultSharing,
+    Collapse,
+    Ordered,
+    Schedule,
+    Safelen,
+    Condition,
+    Limit,
+    Transfer,
+    OtherClause,
+    UnknownClause,
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A directive. `words` are its name (`parallel`, `for`); `pragma` its number among the function's;
+    `at` the token before which it stands; `site` the statement that it governs, `None` where it stands
+    alone; `argument` the name of a critical section."""
+
+    family: Family
+    words: tuple[str, ...]
+    clauses: tuple[Clause, ...]
+    pragma: int
+    at: int
+    site: Site | None
+    argument: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownDirective:
+    """A directive of one of the families that could not be read."""
+
+    family: Family
+    text: str
+    pragma: int
+    at: int
+    site: Site | None
+
+
+AnyDirective = Union[Directive, UnknownDirective]
+
+
+# --- Findings ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Mend:
+    """The clause that makes a directive right. `moved` is the variable that has to leave the clause
+    `out_of`, in which it stands now; both are empty where the clause is only added."""
+
+    clause: str
+    moved: str = ""
+    out_of: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """Two iterations that the directive lets run at once use one place in memory, and one of them
+    writes it. `copied`: the variable has copies, so that what one iteration writes never gets to the
+    other."""
+
+    witness: Witness
+    copied: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OtherOperator:
+    """A reduction clause combines by `stated` what the loop computes by `computed`."""
+
+    variable: str
+    stated: str
+    computed: ReductionOperator
+    access: AccessPoint
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """One clause is missing. `kind` says why it is needed: the iterations share a temporary
+    (`temporary`), or a sum (`sum`); a copy has no value from before (`start`), or its value is lost after
+    the loop (`end`). `access` is where the variable is written, or where its value is needed."""
+
+    kind: Literal["temporary", "sum", "start", "end"]
+    variable: str
+    access: AccessPoint
+    mend: Mend
+
+
+Finding = Union[Race, OtherOperator, Lacking]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectiveFacts:
+    """What is known of a directive. `pragma` is its number among the function's pragmas, whose spans are
+    looked up apart; `words` its name (`parallel for`); `loops` (ordinals) are the loops whose iterations
+    it hands out, outermost first; `inside` all loops in the statement that it governs. `parallel`: what it
+    governs is run by several threads, lanes or gangs."""
+
+    family: Family
+    words: str
+    pragma: int
+    loops: tuple[int, ...]
+    inside: tuple[int, ...]
+    parallel: bool
+    findings: tuple[Finding, ...] = ()
