@@ -73,7 +73,7 @@ def prepare(item: Item, macros: Mapping[str, Macro], known: Environment, own: fr
     declarations = needed(known, expanded.texts)
     own = frozenset(name for name in own & frozenset(expanded.texts) if in_library(name))
     directives = directives_in(expanded, {one.name: one for one in used})
-    mine = per_thread(item.text, declarations, known) & frozenset(expanded.texts)
+    mine = per_thread(item.text, known) if directives else frozenset[str]()
     key = digest(expanded.texts, declarations, sorted(own), directives, sorted(mine))
     function = lowered(Tokens(key, expanded.texts, declarations, own, directives, mine))
     parsed = perf_counter()

@@ -48,7 +48,7 @@ def _finding(
     """The clause that the variable needs, if one helps."""
     name, mode = variable.source_name, sharing.construct.mode
     point = _point(assign, "write")
-    if sharing.is_shared_by_clause(name):
+    if sharing.is_shared_by_clause(name) or variable.storage == "static":
         return None
     if name in scalars.counters:
         return Lacking("sum", name, point, summing("+", variable, out_of))

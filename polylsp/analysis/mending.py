@@ -20,8 +20,8 @@ def lacking(
 ) -> Lacking | None:
     """The clause whose absence lets iterations race on a memory; `None` where no clause helps."""
     variable = racing.memory.variable
-    if sharing.is_shared_by_clause(variable.source_name):
-        return None
+    if sharing.is_shared_by_clause(variable.source_name) or variable.storage == "static":
+        return None  # Another clause names it, or it may be declared in the loop, where no clause sees it.
     accesses = conflicts.accesses(racing.memory, racing.ordinal)
     operator = reassociable(conflicts, accesses, racing.ordinal)
     write = next(a for a in accesses if a.kind == "write")

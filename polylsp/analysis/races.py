@@ -133,15 +133,14 @@ def _call_sites(construct: Construct) -> list[Site]:
 
 
 def _differs_by_thread(conflicts: Conflicts, sharing: DataSharing, access: Access) -> bool:
-    """Whether the element depends on what each thread worked out for itself before the loop."""
-    if not sharing.is_region:
-        return False
+    """Whether the element depends on what each thread has for itself before the loop."""
     relation = access.relation.gist_domain(conflicts.statement(access).domain)
     for k, name in enumerate(relation.get_var_names(_PARAMETER)):
         spelling = conflicts.scop.parameters.get(name or "", name or "")
         if not relation.involves_dims(_PARAMETER, k, 1):
             continue
-        if name in conflicts.scop.derived or sharing.varies(spelling):
+        worked_out = sharing.is_region and name in conflicts.scop.derived
+        if worked_out or sharing.varies(spelling):
             return True
     return False
 

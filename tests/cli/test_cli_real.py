@@ -118,3 +118,17 @@ def test_a_picture_has_the_points_and_the_arrows(polylsp) -> None:
 def test_a_picture_of_iterators_that_are_not_there_is_refused(polylsp) -> None:
     ran = polylsp("explain", "a.c:5", "--format", "svg", "--dimensions", "x,y")
     assert ran.status == 2 and ran.out == ""
+
+
+def test_a_wrong_directive_is_an_error_and_an_incomplete_one_a_warning(polylsp, tmp_path: Path) -> None:
+    head = "void f(int n, double *a, double s) {{\n#pragma omp parallel for\n"
+    loop = head + "  for (int i = 1; i < n; i++) {}\n}}\n"
+    (tmp_path / "wrong.c").write_text(loop.format("a[i] = a[i - 1];"))
+    (tmp_path / "incomplete.c").write_text(loop.format("{ s = a[i]; a[i] = s * s; }"))
+    ran = polylsp("check", "wrong.c")
+    assert ran.status == 1
+    assert "wrong.c:2:1: error: wrong-pragma\n    `omp parallel for` lets iterations of `i`" in ran.out
+    ran = polylsp("check", "incomplete.c")
+    assert ran.status == 0
+    assert "incomplete.c:2:1: warning: incomplete-pragma\n    All iterations of `i` share `s`" in ran.out
+    assert "needs-privatization" not in ran.out

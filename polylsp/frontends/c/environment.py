@@ -23,7 +23,7 @@ from polylsp.text import Span
 class Environment:
     """Macros and declarations of a file. `headers` are the files read, `wanted` those that would
     have been read, had they existed: changes of either make the environment stale. `per_thread` are
-    the variables that a `threadprivate` directive names."""
+    the variables of which each thread has its own."""
 
     macros: Mapping[int, Mapping[str, Macro]]
     known: Index
@@ -68,12 +68,13 @@ def needed(known: Environment, tokens: Iterable[str]) -> tuple[Declaration, ...]
     return declarations.needed(known.known, tokens)
 
 
-def per_thread(text: str, used: Iterable[Declaration], known: Environment) -> frozenset[str]:
-    """Names of which each thread may have a variable of its own in a function with that text."""
+def per_thread(text: str, known: Environment) -> frozenset[str]:
+    """Names of which each thread may have a variable of its own in a function with that text, or in those
+    that it calls."""
     named = words(text)
-    if not declarations.THREAD_STORAGE.isdisjoint(named):
-        return named  # One of its own `static` variables; which one is not worth telling.
-    return known.per_thread.union(*(each.names for each in used if each.per_thread))
+    if declarations.THREAD_STORAGE.isdisjoint(named):
+        return known.per_thread
+    return known.per_thread | named  # One of its own `static` variables; which one is not worth telling.
 
 
 def place(problem: Problem, item: Item) -> Span:
@@ -102,5 +103,5 @@ def _environment(
         tuple(reading.problems),
         tuple(reading.headers),
         tuple(reading.wanted),
-        frozenset(reading.per_thread),
+        frozenset(reading.per_thread).union(*(each.names for each in reading.found if each.per_thread)),
     )
