@@ -6,7 +6,17 @@ from collections.abc import Callable
 
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform import distribute, fuse, interchange, skew, tile
+from polylsp.codegen.transform import (
+    distribute,
+    expand,
+    fuse,
+    interchange,
+    overlap,
+    privatize,
+    restrict,
+    skew,
+    tile,
+)
 from polylsp.model.action import Answer, Declined, TransformName
 from polylsp.settings import Settings
 
@@ -31,5 +41,9 @@ TRANSFORMS: dict[TransformName, Edit] = {
     "skew": _limited(skew.edit),
     "fuse": _limited(fuse.edit),
     "tile": _limited(tile.edit),
+    "privatize": _limited(privatize.edit),
+    "expand": _limited(expand.edit),
+    "restrict": _limited(restrict.edit),
+    "overlap-check": _limited(overlap.edit),
 }
 """The module of each transform: the edit it makes of a loop (ordinal), or why there is none."""

@@ -12,7 +12,7 @@ from tree_sitter import Node
 from polylsp.analysis.induction import stripped
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import Chain, chain_comments, header_values
-from polylsp.codegen.transform.expression import Linear, added
+from polylsp.codegen.transform.expression import Linear, added, sum_text
 from polylsp.codegen.transform.leaves import counter
 from polylsp.codegen.transform.scan import Counter
 from polylsp.model.action import Declined
@@ -26,13 +26,15 @@ _PRIMARY = re.compile(r"\w+")
 class Iterations:
     """`domain` is a set over the counters, outermost first (`i0`, `i1`, …); its parameters (`p0`, `p1`,
     …) stand for texts of the headers (`atoms`). `counters` are the counters' names, `declared` the words
-    that declare each in its header, empty where it is declared before; `firsts` are their first values."""
+    that declare each in its header, empty where it is declared before; `firsts` are their first
+    values, `lasts` the bounds that they stay below."""
 
     domain: isl.Set
     atoms: dict[str, str]
     counters: tuple[str, ...]
     declared: tuple[str, ...]
     firsts: tuple[Linear, ...]
+    lasts: tuple[Linear, ...]
 
 
 def iterations(subject: Subject, chain: Chain) -> Iterations | Declined:
@@ -41,6 +43,7 @@ def iterations(subject: Subject, chain: Chain) -> Iterations | Declined:
     conditions: list[str] = []
     declared: list[str] = []
     firsts: list[Linear] = []
+    lasts: list[Linear] = []
     for depth, (ordinal, text) in enumerate(zip(chain.ordinals, chain.texts, strict=True)):
         name = reader.counters[depth]
         if not _counts_signed(subject, ordinal):
@@ -55,10 +58,13 @@ def iterations(subject: Subject, chain: Chain) -> Iterations | Declined:
         conditions += [f"{formula(first)} <= i{depth}", f"i{depth} < {formula(last)}"]
         declared.append(declaration)
         firsts.append(first)
+        lasts.append(last)
     names = ", ".join(f"i{k}" for k in range(len(chain.ordinals)))
     parameters = ", ".join(reader.atoms)
     domain = isl.Set(f"[{parameters}] -> {{ [{names}] : {' and '.join(conditions)} }}")
-    return Iterations(domain, reader.atoms, tuple(reader.counters), tuple(declared), tuple(firsts))
+    return Iterations(
+        domain, reader.atoms, tuple(reader.counters), tuple(declared), tuple(firsts), tuple(lasts)
+    )
 
 
 def counters(subject: Subject, chain: Chain, found: Iterations) -> tuple[Counter, ...]:
@@ -180,6 +186,11 @@ def _first_value(start: Node) -> Node | None:
 def _adds_one(reader: _Reader, step: Node, name: str) -> bool:
     text = "".join(reader.text(step).split())
     return text in (f"{name}++", f"++{name}", f"{name}+=1", f"{name}={name}+1", f"{name}=1+{name}")
+
+
+def spelled(points: Iterations, value: Linear) -> str:
+    """A sum in C."""
+    return sum_text({points.atoms.get(t, t) if isinstance(t, str) else t: f for t, f in value.items()})
 
 
 def formula(value: Linear) -> str:

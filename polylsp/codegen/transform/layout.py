@@ -24,9 +24,17 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Written:
+    """Lines of text as they are, but for their indentation."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Made:
     """A loop, or another statement with a body, that is written anew. `lead` are the comments that stood
-    before its header, `remark` the one behind it, `after` those behind its end."""
+    before its header, `remark` the one behind it, `after` those behind its end;
+    `otherwise` is what an `else` runs."""
 
     header: str
     body: tuple[Piece, ...]
@@ -34,9 +42,10 @@ class Made:
     remark: str = ""
     lead: str = ""
     after: str = ""
+    otherwise: tuple[Piece, ...] = ()
 
 
-Piece = Union[Kept, Made]
+Piece = Union[Kept, Written, Made]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +64,15 @@ def kept(parts: Iterable[Part], first: tuple[str, ...] = ()) -> Kept:
     return Kept(span, first, single)
 
 
+def kept_statement(span: Span) -> Kept:
+    """One statement with its text."""
+    return Kept(span, (), True)
+
+
 def style_of(subject: Subject, loops: Iterable[LoopText]) -> Style:
     """The style of some loops that stand in each other, outermost first."""
     found = list(loops)
-    braced = [loop.braces for loop in found if loop.braces != "none"]
+    braced: list[Braces] = [loop.braces for loop in found if loop.braces != "none"]
     return Style(_unit(subject, found), braced[0] if braced else "same line")
 
 
@@ -96,23 +110,36 @@ def _lines(subject: Subject, pieces: Iterable[Piece], indentation: str, style: S
 def _piece(subject: Subject, piece: Piece, indentation: str, style: Style) -> Iterator[str]:
     if isinstance(piece, Kept):
         yield from (indentation + line for line in piece.first)
-        yield from moved(subject, piece.span, indentation)
+        yield from _moved(_lines_of(subject, piece.span), indentation)
+        return
+    if isinstance(piece, Written):
+        yield from _moved(piece.text, indentation)
         return
     yield from (indentation + line.strip() for line in piece.lead.splitlines())
     braced = _braced(piece, style)
-    remark = f" {piece.remark}" if piece.remark else ""
-    if not piece.header:
-        yield f"{indentation}{{"
-    elif braced.braces == "same line":
-        yield f"{indentation}{piece.header} {{{remark}"
-    elif braced.braces == "next line":
-        yield from (f"{indentation}{piece.header}", f"{indentation}{{{remark}")
-    else:
-        yield f"{indentation}{piece.header}{remark}"
+    yield from _headed(piece.header, piece.remark, braced.braces, indentation)
     yield from _lines(subject, piece.body, indentation + style.unit, style)
-    if braced.braces != "none" or not piece.header:
+    closed = braced.braces != "none" or not piece.header
+    if piece.otherwise:
+        joined = closed and braced.braces == "same line"
+        yield from [f"{indentation}}}"] if closed and not joined else []
+        yield from _headed("} else" if joined else "else", "", braced.braces, indentation)
+        yield from _lines(subject, piece.otherwise, indentation + style.unit, style)
+    if closed:
         yield f"{indentation}}}"
     yield from (indentation + line.strip() for line in piece.after.splitlines())
+
+
+def _headed(header: str, comment: str, braces: Braces, indentation: str) -> Iterator[str]:
+    """A header and the brace behind it."""
+    remark = f" {comment}" if comment else ""
+    if not header:
+        yield f"{indentation}{{"
+    elif braces == "same line":
+        yield f"{indentation}{header} {{{remark}"
+    else:
+        yield f"{indentation}{header}{remark}"
+        yield from [f"{indentation}{{"] if braces == "next line" else []
 
 
 def _braced(piece: Made, style: Style) -> Made:
@@ -127,14 +154,21 @@ def _braced(piece: Made, style: Style) -> Made:
     return piece if plain else replace(piece, braces=style.braces)
 
 
-def moved(subject: Subject, span: Span, indentation: str) -> Iterator[str]:
-    """The lines of a stretch of text, shifted to another indentation."""
+def _lines_of(subject: Subject, span: Span) -> str:
+    """A stretch of text from the beginning of its first line that is not empty."""
     text = subject.text[span.start : span.end]
     start = span.start + len(text) - len(text.lstrip())
-    base = subject.indentation(start)
-    for line in (base + subject.text[start : span.end].rstrip()).splitlines():
+    return subject.indentation(start) + subject.text[start : span.end].rstrip()
+
+
+def _moved(text: str, indentation: str) -> Iterator[str]:
+    """The lines of a text, shifted from the indentation of the first to another; directives that stand in
+    the first column stay there."""
+    lines = text.splitlines()
+    base = lines[0][: len(lines[0]) - len(lines[0].lstrip())] if lines else ""
+    for line in lines:
         bare = line.lstrip()
-        if not bare or bare.startswith("#"):
+        if not bare or line.startswith("#"):
             yield line if bare else ""
         else:
             yield indentation + (line.removeprefix(base) if line.startswith(base) else bare)

@@ -47,11 +47,23 @@ def function_node(subject: Subject) -> Node:
     return _parsed(subject.text[subject.start : subject.start + subject.ends[-1]])
 
 
+def file_node(subject: Subject) -> Node:
+    """The syntax of the whole file, as written."""
+    return _parsed(subject.text)
+
+
 @lru_cache(maxsize=8)
 def _parsed(text: str) -> Node:
     # One byte for each character, so that positions in bytes are positions in the text.
     plain = "".join(c if c < "\x80" else "_" for c in text)
     return Parser(Language(tree_sitter_c.language())).parse(plain.encode("ascii")).root_node
+
+
+def every(node: Node) -> Iterator[Node]:
+    """A node and all that is inside it."""
+    yield node
+    for child in node.children:
+        yield from every(child)
 
 
 def loop_text(subject: Subject, ordinal: int) -> LoopText | Declined:
@@ -65,7 +77,7 @@ def loop_text(subject: Subject, ordinal: int) -> LoopText | Declined:
         return Declined(f"The loop `{name}` stands inside a macro: write it out first.")
     if node.has_error:
         return Declined(f"The text of the loop `{name}` uses macros that stand for more than values.")
-    if any(n.type in _CONDITIONAL for n in _every(node)):
+    if any(n.type in _CONDITIONAL for n in every(node)):
         return Declined(
             f"There is an `#if` inside the loop `{name}`: which lines belong together is not told."
         )
@@ -82,7 +94,7 @@ _CONDITIONAL = frozenset(("preproc_if", "preproc_ifdef", "preproc_include", "pre
 def _with_body(subject: Subject, node: Node, header: Span, body: Node) -> LoopText:
     span = _span(subject, node.start_byte, node.end_byte)
     own = _span(subject, body.start_byte, body.end_byte)
-    comments = [_span(subject, n.start_byte, n.end_byte) for n in _every(node) if n.type == "comment"]
+    comments = [_span(subject, n.start_byte, n.end_byte) for n in every(node) if n.type == "comment"]
     if body.type != "compound_statement":
         first = _line_end(subject.text, header.end, own.start, comments)
         whole = Span(first, own.end)
@@ -138,14 +150,8 @@ def _span(subject: Subject, start: int, end: int) -> Span:
     return Span(start, end).shift(subject.start)
 
 
-def _every(node: Node) -> Iterator[Node]:
-    yield node
-    for child in node.children:
-        yield from _every(child)
-
-
 def _at(root: Node, start: int) -> Iterator[Node]:
     """The nodes that start at a position, outermost first."""
-    for node in _every(root):
+    for node in every(root):
         if node.start_byte == start:
             yield node
