@@ -32,6 +32,8 @@ def leaves_of(subject: Subject, leaves: Sequence[Leaf]) -> Leaves | Declined:
         return Declined("These loops are not understood well enough to be moved.")
     conflicts = Conflicts(found[1].scop)
     opened = sorted({o for leaf in leaves for o in leaf.loops})
+    if any(not conflicts.scop.loops[o].domain.dim(isl.dim_type.set) for o in opened):
+        return Declined("One of these loops never runs.")
     obstacle = _obstacle(subject, conflicts.scop, roots) or _jumps(subject, opened)
     if obstacle is not None:
         return obstacle
@@ -44,7 +46,8 @@ def leaves_of(subject: Subject, leaves: Sequence[Leaf]) -> Leaves | Declined:
     scalars = scalar_dependences(subject, conflicts.scop, leaves, alive)
     if isinstance(scalars, Declined):
         return scalars
-    assumed = dict.fromkeys(a for o in opened for a in assumptions(conflicts, o, set()))
+    inside = sorted({o for n in home for o in conflicts.scop.statements[n].loops if o >= opened[0]})
+    assumed = dict.fromkeys(a for o in inside for a in assumptions(conflicts, o, set()))
     return Leaves(subject, conflicts.scop, tuple(leaves), (*memory, *scalars), tuple(assumed))
 
 

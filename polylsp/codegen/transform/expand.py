@@ -37,6 +37,9 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return points
     if is_directed(text):
         return Declined(f"A directive stands before the loop `{name}`: remove it, expand, add it anew.")
+    parent = text.node.parent
+    if parent is None or parent.type != "compound_statement":
+        return Declined(f"There is no room for a declaration before the loop `{name}`: put it in braces.")
     variable = next(_shared(subject, ordinal, text), None)
     if variable is None:
         return Declined(
@@ -87,7 +90,7 @@ def _count(subject: Subject, ordinal: int) -> int | None:
     """How often the loop runs, if that is known."""
     found = subject.nest(ordinal)
     domain = found[1].scop.loops[ordinal].domain if found is not None else None
-    if domain is None:
+    if domain is None or not domain.dim(isl.dim_type.set):
         return None
     values = domain.project_out(isl.dim_type.set, 0, domain.dim(isl.dim_type.set) - 1)
     values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
