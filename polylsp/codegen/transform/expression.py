@@ -107,7 +107,7 @@ def _plus_one(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
     """One more than the expression; within a minimum or maximum, one more than each operand."""
     if expression.get_type() == _KIND.op and _operator(expression) in (_OP.min, _OP.max):
         found = [added(_linear(each, atoms), {"": 1}, 1) for each in _arguments(expression)]
-        return _extremum(found, "<" if _operator(expression) == _OP.min else ">")
+        return extremum(found, "<" if _operator(expression) == _OP.min else ">")
     return sum_text(added(_linear(expression, atoms), {"": 1}, 1))
 
 
@@ -133,9 +133,9 @@ def _operation(operator: isl.ast_expr_op_type, found: list[Linear]) -> Linear:
             number, other = found if set(found[0]) <= {""} else reversed(found)
             return {term: number.get("", 0) * factor for term, factor in other.items()}
         case _OP.min:
-            return {_extremum(found, "<"): 1}
+            return {extremum(found, "<"): 1}
         case _OP.max:
-            return {_extremum(found, ">"): 1}
+            return {extremum(found, ">"): 1}
         case _OP.div | _OP.pdiv_q | _OP.fdiv_q:
             return {Quotient(tuple(found[0].items()), found[1][""], operator == _OP.fdiv_q): 1}
         case _OP.pdiv_r | _OP.zdiv_r:
@@ -144,7 +144,7 @@ def _operation(operator: isl.ast_expr_op_type, found: list[Linear]) -> Linear:
             raise ValueError(f"isl's operation {operator} has no spelling here")
 
 
-def _extremum(operands: list[Linear], order: str) -> str:
+def extremum(operands: list[Linear], order: str) -> str:
     """`(a < b ? a : b)`; numbers come last."""
     ordered = sorted(operands, key=lambda one: set(one) <= {""})
     positive = order == ">" and set(ordered[-1]) <= {""} and ordered[-1].get("", 0) >= 0
