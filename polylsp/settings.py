@@ -38,7 +38,7 @@ class Settings:
     )
     tile_sizes: tuple[int, ...] = field(
         default=(),
-        metadata={"doc": "Sides of the tiles that tiling makes, outermost first; empty: found from `cache_kb`."},
+        metadata={"doc": "Sides of the tiles that tiling makes, outermost first; empty: by `cache_kb`."},
     )
     cache_kb: int = field(
         default=256, metadata={"doc": "Size in KiB of the cache whose half a tile's data may fill."}

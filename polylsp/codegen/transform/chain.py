@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import effects, subexpressions, walk
@@ -11,7 +11,7 @@ from polylsp.codegen.transform.layout import Kept, kept
 from polylsp.codegen.transform.leaves import Leaf, Leaves, counter
 from polylsp.codegen.transform.syntax import Braces, LoopText, Part, loop_text
 from polylsp.model.action import Declined
-from polylsp.model.program import Assign, Call, Expr, Loop, Read
+from polylsp.model.program import Assign, Call, Expr, Loop, Read, Variable
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +129,9 @@ def uses(subject: Subject, inner: int, outer: int) -> bool:
 
 def unstable(subject: Subject, ordinals: tuple[int, ...]) -> Declined | None:
     """Why the headers of loops cannot be evaluated elsewhere among them: they name what the loops may
-    change, or what may only be reached inside."""
-    changed = effects(*(subject.loop(o) for o in ordinals)).scalars - {
-        counter(subject, o).name for o in ordinals
-    }
+    change, what may only be reached inside, or what has the name of another loop's counter."""
+    counters = {counter(subject, o) for o in ordinals}
+    changed = effects(*(subject.loop(o) for o in ordinals)).scalars - {each.name for each in counters}
     for ordinal in ordinals:
         for value in header_values(subject, subject.loop(ordinal)):
             for node in subexpressions(value):
@@ -140,7 +139,14 @@ def unstable(subject: Subject, ordinals: tuple[int, ...]) -> Declined | None:
                 if moves or (isinstance(node, Call) and not node.pure):
                     shown = subject.source(node.site)
                     return Declined(f"`{shown}` in the header of a loop may change while the loops run.")
+                if isinstance(node, Read) and is_homonym(node.place.variable, counters):
+                    return Declined(f"There are two variables `{node.place.variable.source_name}` here.")
     return None
+
+
+def is_homonym(variable: Variable, others: Collection[Variable]) -> bool:
+    """Whether a variable is none of some others, but has the name of one."""
+    return variable not in others and variable.source_name in {each.source_name for each in others}
 
 
 def signed_names(found: Leaves, leaf: Leaf) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ from polylsp.analysis.effects import effects, expressions, loops_in, subexpressi
 from polylsp.analysis.liveness import exposed, live_after_loops
 from polylsp.codegen.placing import newline
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.chain import Chain, is_directed, opened, unstable
+from polylsp.codegen.transform.chain import Chain, is_directed, is_homonym, opened, unstable
 from polylsp.codegen.transform.domain import Iterations, iterations, spelled
 from polylsp.codegen.transform.expression import added
 from polylsp.codegen.transform.fresh import fresh_name
+from polylsp.codegen.transform.leaves import counter
 from polylsp.codegen.transform.scope import Declaration, declaration_of, mentions, removed
 from polylsp.codegen.transform.syntax import LoopText
 from polylsp.model.action import Answer, Declined, Edited, Replacement
@@ -40,6 +41,8 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     parent = text.node.parent
     if parent is None or parent.type != "compound_statement":
         return Declined(f"There is no room for a declaration before the loop `{name}`: put it in braces.")
+    if any(is_homonym(v, {counter(subject, ordinal)}) for v in effects(subject.loop(ordinal)).variables):
+        return Declined(f"There are two variables `{name}` here.")
     variable = next(_shared(subject, ordinal, text), None)
     if variable is None:
         return Declined(

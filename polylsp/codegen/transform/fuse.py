@@ -6,8 +6,9 @@ import re
 
 import islpy as isl
 
+from polylsp.analysis.effects import effects
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.chain import is_directed, opened, signed_names, unstable
+from polylsp.codegen.transform.chain import is_directed, is_homonym, opened, signed_names, unstable
 from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.layout import Made, Piece, kept, replaced, style_of
 from polylsp.codegen.transform.leaves import Leaf, carried_at, counter, refusal, violated
@@ -31,6 +32,11 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     names = [counter(subject, each).source_name for each in pair]
     if _plain(subject, first, names[0]) != _plain(subject, second, names[1]):
         return Declined(f"The loops `{names[0]}` and `{names[1]}` do not run over the same values.")
+    counters = {counter(subject, each) for each in pair}
+    named = effects(*(subject.loop(each) for each in pair)).variables
+    hidden = next((each for each in named if is_homonym(each, counters)), None)
+    if hidden is not None:
+        return Declined(f"There are two variables `{hidden.source_name}` here.")
     leaves = [
         Leaf(text.parts[0].whole.cover(text.parts[-1].whole), (each,), place)
         for place, (each, text) in enumerate(zip(pair, (first, second), strict=True))

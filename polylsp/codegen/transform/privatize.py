@@ -13,7 +13,7 @@ from polylsp.codegen.transform.layout import Made, kept, replaced, style_of
 from polylsp.codegen.transform.scope import Declaration, declaration_of, mentions, reads, removed
 from polylsp.codegen.transform.syntax import LoopText, Part, loop_text
 from polylsp.model.action import Answer, Declined, Edited, Replacement
-from polylsp.model.program import Loop, Statement, Variable
+from polylsp.model.program import Integer, Loop, Pointer, Statement, Variable
 from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
 from polylsp.text import Span
@@ -109,7 +109,9 @@ def _in_body(
         inside = list(walk(inner.body))
         if not all(any(s is each for each in inside) for s in own):
             continue
-        if inner is not loop and variable.name in exposed(inner.body.statements):
+        # Whether an array's elements or a number in memory is set first, the verdict on `loop` knows better.
+        followed = isinstance(variable.type, (Integer, Pointer))
+        if (inner is not loop or followed) and variable.name in exposed(inner.body.statements):
             continue
         text = loop_text(subject, inner.ordinal)
         return (
