@@ -36,6 +36,13 @@ class Settings:
         default=1_000_000,
         metadata={"doc": "Operations from which on running a loop on a device is worth the transfers."},
     )
+    tile_sizes: tuple[int, ...] = field(
+        default=(),
+        metadata={"doc": "Sides of the tiles that tiling makes, outermost first; empty: by `cache_kb`."},
+    )
+    cache_kb: int = field(
+        default=256, metadata={"doc": "Size in KiB of the cache whose half a tile's data may fill."}
+    )
     delay_ms: int = field(
         default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed."}
     )

@@ -136,6 +136,12 @@ def _used(*values: Expr) -> Live:
     )
 
 
+def exposed(statements: tuple[Statement, ...]) -> Live:
+    """The variables that some statements may read before they assign them."""
+    nothing: Live = frozenset()
+    return _before(Block(statements), nothing, _Exits(nothing, nothing, nothing), {})
+
+
 def exposed_in(loop: Loop) -> Live:
     """The variables that a round of the loop may read before it assigns them."""
     nothing: Live = frozenset()

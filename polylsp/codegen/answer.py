@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from polylsp.codegen import openacc, openmp, openmp_target
 from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Answer, Ask, Declined
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.settings import Settings
@@ -27,4 +28,6 @@ def answer(subject: Subject, ask: Ask, settings: Settings) -> Answer:
         if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
             return Declined("A directive runs this loop in parallel already.")
         return DIRECTIVES[ask.action](subject, ask.ordinal, settings)
+    if ask.action in TRANSFORMS:
+        return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")

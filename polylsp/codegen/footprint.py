@@ -36,16 +36,21 @@ def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Lo
     can be written before the loop; `None` if it cannot be written."""
     memory = accesses[0].memory
     elements = touched(scop, accesses, region.ordinal)
+    names = names_before(subject, scop, region)
+    if memory.strides:
+        return _linear(memory, elements, names)
+    return _rows(subject, memory, elements, names, region.site)
+
+
+def names_before(subject: Subject, scop: Scop, region: LoopFacts) -> Names:
+    """How values are written just before loop `region`, the iterators of the loops around it too."""
     names = names_at(subject, scop, region.site)
     outer = {
         _around(scop, each.ordinal): each.iterator
         for each in subject.around(region.ordinal)
         if not each.misfit and each.iterator is not None and each.ordinal in scop.loops
     }
-    names = Names({**names.parameters, **outer}, names.constants)
-    if memory.strides:
-        return _linear(memory, elements, names)
-    return _rows(subject, memory, elements, names, region.site)
+    return Names({**names.parameters, **outer}, names.constants)
 
 
 def touched(scop: Scop, accesses: Sequence[Access], region: int) -> isl.Set:

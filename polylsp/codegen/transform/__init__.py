@@ -1,0 +1,49 @@
+"""Changes of the source that expose parallelism or locality, each checked against the dependences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform import (
+    distribute,
+    expand,
+    fuse,
+    interchange,
+    overlap,
+    privatize,
+    restrict,
+    skew,
+    tile,
+)
+from polylsp.model.action import Answer, Declined, TransformName
+from polylsp.settings import Settings
+
+Edit = Callable[[Subject, int, Settings], Answer]
+
+
+def _limited(edit: Edit) -> Edit:
+    """The edit, given up where isl would take too long."""
+
+    def work(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+        found = budgeted(settings.max_operations, lambda: edit(subject, ordinal, settings))
+        if isinstance(found, Exhausted):
+            return Declined("Looking for another order of these loops was given up because it took too long.")
+        return found
+
+    return work
+
+
+TRANSFORMS: dict[TransformName, Edit] = {
+    "interchange": _limited(interchange.edit),
+    "distribute": _limited(distribute.edit),
+    "skew": _limited(skew.edit),
+    "fuse": _limited(fuse.edit),
+    "tile": _limited(tile.edit),
+    "privatize": _limited(privatize.edit),
+    "expand": _limited(expand.edit),
+    "restrict": _limited(restrict.edit),
+    "overlap-check": _limited(overlap.edit),
+}
+"""The module of each transform: the edit it makes of a loop (ordinal), or why there is none."""

@@ -1,0 +1,156 @@
+"""Loops that stand directly in each other, as they are written and as they are modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import effects, subexpressions, walk
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.layout import Kept, kept
+from polylsp.codegen.transform.leaves import Leaf, Leaves, counter
+from polylsp.codegen.transform.syntax import Braces, LoopText, Part, loop_text
+from polylsp.model.action import Declined
+from polylsp.model.program import Assign, Call, Expr, Loop, Read, Variable
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Loops, outermost first, each of which is all that stands in the one around it."""
+
+    ordinals: tuple[int, ...]
+    texts: tuple[LoopText, ...]
+
+    @property
+    def leaf(self) -> Leaf:
+        """The body of the innermost loop, as one leaf."""
+        parts = self.texts[-1].parts
+        first, last = parts[0].whole, parts[-1].whole
+        return Leaf(first.cover(last), self.ordinals)
+
+    @property
+    def body(self) -> Kept:
+        """The text of that body."""
+        return kept(self.texts[-1].parts)
+
+    @property
+    def braces(self) -> tuple[Braces, ...]:
+        """Where the braces of each loop stand."""
+        return tuple(text.braces for text in self.texts)
+
+    def part(self, first: int, last: int) -> Chain:
+        """The loops `first` up to, not including, `last`."""
+        return Chain(self.ordinals[first:last], self.texts[first:last])
+
+
+def chain_around(subject: Subject, ordinal: int) -> Chain | Declined:
+    """The longest chain with a loop in it."""
+    own = opened(subject, ordinal)
+    if isinstance(own, Declined):
+        return own
+    ordinals, texts = [ordinal], [own]
+    while (parent := subject.known(ordinals[0]).parent) and not is_directed(texts[0]):
+        outer = opened(subject, parent)
+        if isinstance(outer, Declined) or not _is_all_of(texts[0], outer):
+            break
+        ordinals.insert(0, parent)
+        texts.insert(0, outer)
+    while (inner := _only_loop(subject, ordinals[-1], texts[-1])) is not None:
+        text = opened(subject, inner)
+        if isinstance(text, Declined):
+            break
+        ordinals.append(inner)
+        texts.append(text)
+    if is_directed(texts[0]):
+        return Declined("A directive stands before the loop: remove it, change the loops, then add it anew.")
+    return Chain(tuple(ordinals), tuple(texts))
+
+
+def opened(subject: Subject, ordinal: int) -> LoopText | Declined:
+    """A loop that can be taken apart: one with a counter, whose header and body are known."""
+    facts = subject.known(ordinal)
+    name = facts.iterator or facts.kind
+    if facts.misfit:
+        return Declined(f"The loop `{name}` cannot be rewritten: {facts.misfit}.")
+    text = loop_text(subject, ordinal)
+    if isinstance(text, LoopText) and not text.parts:
+        return Declined(f"The loop `{name}` does nothing.")
+    return text
+
+
+def is_directed(text: LoopText) -> bool:
+    """Whether a directive stands before a loop."""
+    before = text.node.prev_sibling
+    while before is not None and before.type == "comment":
+        before = before.prev_sibling
+    return before is not None and before.type == "preproc_call"
+
+
+def comments(subject: Subject, part: Part) -> tuple[str, str]:
+    """The comments before a statement, and those behind it."""
+    before = subject.text[part.whole.start : part.core.start]
+    return before.strip(), subject.text[part.core.end : part.whole.end].strip()
+
+
+def chain_comments(subject: Subject, chain: Chain, depth: int) -> tuple[str, str]:
+    """The comments before and behind a loop; those about the outermost one stay where they are."""
+    return comments(subject, chain.texts[depth - 1].parts[0]) if depth else ("", "")
+
+
+def _is_all_of(inner: LoopText, outer: LoopText) -> bool:
+    return len(outer.parts) == 1 and outer.parts[0].core == inner.span and not outer.parts[0].directive
+
+
+def _only_loop(subject: Subject, ordinal: int, text: LoopText) -> int | None:
+    inside = [one for one in subject.facts.loops if one.parent == ordinal]
+    if len(inside) != 1 or len(text.parts) != 1 or text.parts[0].directive:
+        return None
+    return inside[0].ordinal if subject.span(inside[0].site) == text.parts[0].core else None
+
+
+# --- Headers -----------------------------------------------------------------------------
+
+
+def header_values(subject: Subject, loop: Loop) -> Iterator[Expr]:
+    """What the header of a loop evaluates: first value, bound, step."""
+    if loop.condition is not None:
+        yield loop.condition
+    for each in walk(subject.function.body):
+        if isinstance(each, Assign) and loop.header.first <= each.site.first <= loop.header.last:
+            yield each.value
+
+
+def uses(subject: Subject, inner: int, outer: int) -> bool:
+    """Whether the header of a loop depends on the counter of another."""
+    wanted = counter(subject, outer)
+    nodes = (n for value in header_values(subject, subject.loop(inner)) for n in subexpressions(value))
+    return any(isinstance(n, Read) and n.place.variable == wanted for n in nodes)
+
+
+def unstable(subject: Subject, ordinals: tuple[int, ...]) -> Declined | None:
+    """Why the headers of loops cannot be evaluated elsewhere among them: they name what the loops may
+    change, what may only be reached inside, or what has the name of another loop's counter."""
+    counters = {counter(subject, o) for o in ordinals}
+    changed = effects(*(subject.loop(o) for o in ordinals)).scalars - {each.name for each in counters}
+    for ordinal in ordinals:
+        for value in header_values(subject, subject.loop(ordinal)):
+            for node in subexpressions(value):
+                moves = isinstance(node, Read) and (node.place.steps or node.place.variable.name in changed)
+                if moves or (isinstance(node, Call) and not node.pure):
+                    shown = subject.source(node.site)
+                    return Declined(f"`{shown}` in the header of a loop may change while the loops run.")
+                if isinstance(node, Read) and is_homonym(node.place.variable, counters):
+                    return Declined(f"There are two variables `{node.place.variable.source_name}` here.")
+    return None
+
+
+def is_homonym(variable: Variable, others: Collection[Variable]) -> bool:
+    """Whether a variable is none of some others, but has the name of one."""
+    return variable not in others and variable.source_name in {each.source_name for each in others}
+
+
+def signed_names(found: Leaves, leaf: Leaf) -> tuple[str, ...]:
+    """`i0`, `i1`, …: the counters of the loops around a leaf, negated where they count down, so that they
+    grow from one iteration to the next."""
+    directions = [found.scop.loops[o].direction for o in leaf.loops]
+    return tuple(f"i{k}" if direction > 0 else f"-i{k}" for k, direction in enumerate(directions))

@@ -1,0 +1,162 @@
+"""Scalar expansion: a variable that each iteration sets anew becomes an array with an element for each, so
+that the parts of the body that share it can be split (Padua and Wolfe, CACM 1986)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import islpy as isl
+
+from polylsp.analysis.effects import effects, expressions, loops_in, subexpressions, walk
+from polylsp.analysis.liveness import exposed, live_after_loops
+from polylsp.codegen.placing import newline
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.chain import Chain, is_directed, is_homonym, opened, unstable
+from polylsp.codegen.transform.domain import Iterations, iterations, spelled
+from polylsp.codegen.transform.expression import added
+from polylsp.codegen.transform.fresh import fresh_name
+from polylsp.codegen.transform.leaves import counter
+from polylsp.codegen.transform.scope import Declaration, declaration_of, mentions, removed
+from polylsp.codegen.transform.syntax import LoopText
+from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.program import Assign, Floating, Integer, Read, Statement, Variable
+from polylsp.settings import Settings
+from polylsp.text import Span
+
+_MOST_BYTES = 1 << 16
+"""What an array on the stack may take."""
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """An array for the first scalar that several parts of a loop's body share."""
+    text = opened(subject, ordinal)
+    if isinstance(text, Declined):
+        return text
+    name = subject.known(ordinal).iterator
+    points = unstable(subject, (ordinal,)) or iterations(subject, Chain((ordinal,), (text,)))
+    if isinstance(points, Declined):
+        return points
+    if is_directed(text):
+        return Declined(f"A directive stands before the loop `{name}`: remove it, expand, add it anew.")
+    parent = text.node.parent
+    if parent is None or parent.type != "compound_statement":
+        return Declined(f"There is no room for a declaration before the loop `{name}`: put it in braces.")
+    if any(is_homonym(v, {counter(subject, ordinal)}) for v in effects(subject.loop(ordinal)).variables):
+        return Declined(f"There are two variables `{name}` here.")
+    variable = next(_shared(subject, ordinal, text), None)
+    if variable is None:
+        return Declined(
+            f"No variable is set anew in each iteration of `{name}` and used in several parts of it."
+        )
+    count = _count(subject, ordinal)
+    if count is None or count * 8 > _MOST_BYTES:
+        return Declined(f"How often the loop `{name}` runs is not known, or is too much for a local array.")
+    declaration = declaration_of(subject, variable)
+    spans = _spans(subject, ordinal, variable)
+    if declaration is None or declaration.declarator != variable.source_name or spans is None:
+        return Declined(
+            f"`{variable.source_name}` stands in a macro, or is declared in a way that cannot be changed."
+        )
+    edits = _edits(subject, ordinal, text, points, variable, declaration, spans)
+    return edits if isinstance(edits, Declined) else Edited(edits)
+
+
+def _shared(subject: Subject, ordinal: int, text: LoopText) -> Iterator[Variable]:
+    """The scalars that each iteration sets before it reads them, in one part of the body for another."""
+    loop = subject.loop(ordinal)
+    after = live_after_loops(subject.function, ())[ordinal]
+    carried = exposed(loop.body.statements)
+    counters = {inner.iterator for inner in loops_in(loop)}
+    for variable in sorted(effects(loop).variables, key=lambda v: v.name):
+        if variable.storage != "local" or variable.escapes or variable.source_name in counters:
+            continue
+        if (
+            variable.name in after | carried
+            or "*" in after
+            or not isinstance(variable.type, (Integer, Floating))
+        ):
+            continue
+        starts = [_start(subject, each) for each in mentions(variable, loop)]
+        homes = {
+            k for k, part in enumerate(text.parts) for at in starts if part.whole.start <= at < part.whole.end
+        }
+        if len(homes) > 1 and variable.name in effects(loop).scalars:
+            yield variable
+
+
+def _start(subject: Subject, statement: Statement) -> int:
+    site = getattr(statement, "site", None)
+    return -1 if site is None else subject.span(site).start
+
+
+def _count(subject: Subject, ordinal: int) -> int | None:
+    """How often the loop runs, if that is known."""
+    found = subject.nest(ordinal)
+    domain = found[1].scop.loops[ordinal].domain if found is not None else None
+    if domain is None or not domain.dim(isl.dim_type.set):
+        return None
+    values = domain.project_out(isl.dim_type.set, 0, domain.dim(isl.dim_type.set) - 1)
+    values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
+    if values.is_empty() or not values.is_bounded():
+        return None
+    return values.dim_max_val(0).sub(values.dim_min_val(0)).to_python() + 1
+
+
+def _spans(subject: Subject, ordinal: int, variable: Variable) -> list[Span] | None:
+    """Where the loop names a variable."""
+    found: set[Span] = set()
+    for statement in walk(subject.loop(ordinal)):
+        places = [n.place for e in expressions(statement) for n in subexpressions(e) if isinstance(n, Read)]
+        places += [statement.target] if isinstance(statement, Assign) else []
+        found |= {subject.span(place.site) for place in places if place.variable == variable}
+    plain = all(subject.text[s.start : s.end] == variable.source_name for s in found)
+    return sorted(found) if plain else None
+
+
+def _edits(
+    subject: Subject,
+    ordinal: int,
+    text: LoopText,
+    points: Iterations,
+    variable: Variable,
+    declaration: Declaration,
+    spans: list[Span],
+) -> tuple[Replacement, ...] | Declined:
+    name = fresh_name(subject, f"{variable.source_name}s", f"{variable.source_name}_of")
+    (first,), (last,), (counter,) = points.firsts, points.lasts, points.counters
+    start = spelled(points, first)
+    index = (
+        counter
+        if start == "0"
+        else f"{counter} - {start if start.isidentifier() or start.isdigit() else f'({start})'}"
+    )
+    extent = spelled(points, added(last, first, -1))
+    node = Span(declaration.node.start_byte, declaration.node.end_byte).shift(subject.start)
+    inside = text.span.start <= node.start < text.span.end
+    if inside and (
+        len(declaration.node.children_by_field_name("declarator")) > 1 or declaration.value is None
+    ):
+        return Declined(
+            f"`{variable.source_name}` is declared with others, or without a value: declare it alone."
+        )
+    edits: list[Replacement] = []
+    for span in spans:
+        if inside and node.start <= span.start < node.end:
+            span = Span(node.start, span.end)
+        edits.append(Replacement(span, f"{name}[{index}]"))
+    at = text.span.start
+    space = newline(subject.text) + subject.indentation(at) if subject.opens_its_line(at) else " "
+    words = declaration.words.removeprefix("const ").strip()
+    edits.append(Replacement(Span(at, at), f"{words} {name}[{extent}];{space}"))
+    outside = [s for s in mentions(variable, subject.function.body) if not _covers(node, _start(subject, s))]
+    if not inside and all(_covers(text.span, _start(subject, s)) for s in outside):
+        if declaration.value is not None and declaration.value.type != "number_literal":
+            return Declined(
+                f"`{variable.source_name}` starts from a value that may be needed: set it in the loop."
+            )
+        edits.append(removed(subject, [declaration]))
+    return tuple(sorted(edits, key=lambda each: each.span))
+
+
+def _covers(span: Span, at: int) -> bool:
+    return span.start <= at < span.end

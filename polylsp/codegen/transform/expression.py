@@ -1,0 +1,175 @@
+"""isl's expressions as C: sums with their positive terms first, `<` rather than `<=` where that is shorter,
+minima and maxima spelled out, division that rounds down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Union, cast
+
+import islpy as isl
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """A sum divided by a number; `floors`: it may be negative, and is rounded down, as C does not."""
+
+    numerator: tuple[tuple[Term, int], ...]
+    denominator: int
+    floors: bool
+
+
+Term = Union[str, Quotient]
+Linear = dict[Term, int]
+"""A sum of terms times numbers; the term "" stands for one."""
+
+_OP = isl.ast_expr_op_type
+_KIND = isl.ast_expr_type
+_COMPARE = {_OP.lt: "<", _OP.ge: ">=", _OP.gt: ">", _OP.eq: "=="}
+
+
+def text_of(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+    """An expression in C; names that are keys of `atoms` stand for the texts there."""
+    return sum_text(_linear(expression, atoms))
+
+
+def condition_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+    """A condition in C."""
+    operator = _operator(expression)
+    left, right = expression.get_op_arg(0), expression.get_op_arg(1)
+    if operator in (_OP["and_"], _OP.and_then):
+        return f"{condition_text(left, atoms)} && {condition_text(right, atoms)}"
+    if operator in (_OP["or_"], _OP.or_else):
+        return f"({condition_text(left, atoms)} || {condition_text(right, atoms)})"
+    shown = text_of(left, atoms)
+    if operator == _OP.le:
+        below, reached = _plus_one(right, atoms), text_of(right, atoms)
+        return f"{shown} < {below}" if len(below) <= len(reached) else f"{shown} <= {reached}"
+    return f"{shown} {_COMPARE[operator]} {text_of(right, atoms)}"
+
+
+def added(left: Linear, right: Linear, sign: int) -> Linear:
+    """`left + sign * right`."""
+    return {name: left.get(name, 0) + sign * right.get(name, 0) for name in dict.fromkeys((*left, *right))}
+
+
+def sum_text(value: Linear, not_negative: bool = False) -> str:
+    """A sum as a person would write it; `not_negative`: only what it is where it is positive matters."""
+    value = _folded(value)
+    terms = [(factor, term) for term, factor in value.items() if factor and term]
+    terms.sort(key=lambda term: term[0] < 0)
+    rest = value.get("", 0)
+    if rest or not terms:
+        terms.insert(0 if rest > 0 and terms and terms[0][0] < 0 else len(terms), (rest, ""))
+    text = ""
+    for factor, term in terms:
+        shown = _product(abs(factor), term, not_negative and len(terms) == 1)
+        sign = "-" if factor < 0 else "+"
+        text = f"{text} {sign} {shown}" if text else (f"-{shown}" if factor < 0 else shown)
+    return text
+
+
+def _folded(value: Linear) -> Linear:
+    """`floor(a / d) + b` as `floor((a + d * b) / d)`."""
+    floors = [t for t, factor in value.items() if isinstance(t, Quotient) and t.floors and factor == 1]
+    if len(floors) != 1:
+        return value
+    (quotient,) = floors
+    rest: Linear = {t: factor for t, factor in value.items() if t is not quotient}
+    whole = added(dict(quotient.numerator), rest, quotient.denominator)
+    return {Quotient(tuple(whole.items()), quotient.denominator, True): 1}
+
+
+def _product(factor: int, term: Term, not_negative: bool) -> str:
+    if isinstance(term, Quotient):
+        text = _quotient(term, not_negative)
+        return text if factor == 1 else f"{factor} * ({text})"
+    return str(factor) if not term else term if factor == 1 else f"{factor} * {term}"
+
+
+def _quotient(quotient: Quotient, not_negative: bool) -> str:
+    numerator = dict(quotient.numerator)
+    plain = f"{_factor(sum_text(numerator))} / {quotient.denominator}"
+    if not quotient.floors or not_negative:
+        return plain
+    up = sum_text(added({"": quotient.denominator - 1}, numerator, -1))
+    return f"({sum_text(numerator)} < 0 ? -(({up}) / {quotient.denominator}) : {plain})"
+
+
+def _factor(text: str) -> str:
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
+# --- From isl ----------------------------------------------------------------------------
+
+
+def _plus_one(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+    """One more than the expression; within a minimum or maximum, one more than each operand."""
+    if expression.get_type() == _KIND.op and _operator(expression) in (_OP.min, _OP.max):
+        found = [added(_linear(each, atoms), {"": 1}, 1) for each in _arguments(expression)]
+        return extremum(found, "<" if _operator(expression) == _OP.min else ">")
+    return sum_text(added(_linear(expression, atoms), {"": 1}, 1))
+
+
+def _linear(expression: isl.AstExpr, atoms: Mapping[str, str]) -> Linear:
+    kind = expression.get_type()
+    if kind == _KIND.int:
+        return {"": expression.int_get_val().to_python()}
+    if kind == _KIND.id:
+        name = expression.id_get_id().get_name()
+        return {atoms.get(name, name): 1}
+    return _operation(_operator(expression), [_linear(each, atoms) for each in _arguments(expression)])
+
+
+def _operation(operator: isl.ast_expr_op_type, found: list[Linear]) -> Linear:
+    match operator:
+        case _OP.add:
+            return added(found[0], found[1], 1)
+        case _OP.sub:
+            return added(found[0], found[1], -1)
+        case _OP.minus:
+            return added({}, found[0], -1)
+        case _OP.mul:
+            number, other = found if set(found[0]) <= {""} else reversed(found)
+            return {term: number.get("", 0) * factor for term, factor in other.items()}
+        case _OP.min:
+            return {extremum(found, "<"): 1}
+        case _OP.max:
+            return {extremum(found, ">"): 1}
+        case _OP.div | _OP.pdiv_q | _OP.fdiv_q:
+            return {Quotient(tuple(found[0].items()), found[1][""], operator == _OP.fdiv_q): 1}
+        case _OP.pdiv_r | _OP.zdiv_r:
+            return {f"({_factor(sum_text(found[0]))} % {sum_text(found[1])})": 1}
+        case _:
+            raise ValueError(f"isl's operation {operator} has no spelling here")
+
+
+def extremum(operands: list[Linear], order: str) -> str:
+    """`(a < b ? a : b)`; numbers come last."""
+    ordered = sorted(operands, key=lambda one: set(one) <= {""})
+    positive = order == ">" and set(ordered[-1]) <= {""} and ordered[-1].get("", 0) >= 0
+    return _choice([sum_text(each, positive) for each in ordered], order)
+
+
+def _choice(texts: list[str], order: str) -> str:
+    if len(texts) == 1:
+        return texts[0]
+    first, second, *rest = texts
+    one, other = _choice([first, *rest], order), _choice([second, *rest], order)
+    return f"({first} {order} {second} ? {one} : {other})"
+
+
+def _operator(expression: isl.AstExpr) -> isl.ast_expr_op_type:
+    # islpy's declarations say that it is a number.
+    return cast("isl.ast_expr_op_type", expression.get_op_type())
+
+
+def _arguments(expression: isl.AstExpr) -> list[isl.AstExpr]:
+    """The operands; those of a minimum of minima (or maxima) are its own."""
+    operator = _operator(expression)
+    found: list[isl.AstExpr] = []
+    for k in range(expression.get_op_n_arg()):
+        inner = expression.get_op_arg(k)
+        nests = inner.get_type() == _KIND.op and _operator(inner) == operator
+        found += _arguments(inner) if nests and operator in (_OP.min, _OP.max) else [inner]
+    return found

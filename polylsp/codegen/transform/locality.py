@@ -1,0 +1,78 @@
+"""How an order of loops walks through memory (McKinley, Carr and Tseng, TOPLAS 1996: loop cost), and how much
+of it a tile touches."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import islpy as isl
+
+from polylsp.codegen.transform.chain import Chain
+from polylsp.model.program import Floating, Integer, Type
+from polylsp.model.scop import Access, Scop
+from polylsp.settings import Settings
+
+_IN, _OUT = isl.dim_type.in_, isl.dim_type.out
+
+
+def cost(scop: Scop, chain: Chain, order: Sequence[int]) -> tuple[int, ...]:
+    """The cache lines that the loops touch from the innermost outwards, per access and iteration, in
+    eighths of a line: the smaller the better."""
+    inside = [a for a in scop.accesses if chain.ordinals[-1] in scop.statements[a.statement].loops]
+    return tuple(sum(_lines(scop, a, chain.ordinals[k]) for a in inside) for k in reversed(order))
+
+
+def _lines(scop: Scop, access: Access, ordinal: int) -> int:
+    """0 if the next iteration of the loop accesses the same element, 1 if its neighbour, 8 otherwise."""
+    statement = scop.statements[access.statement]
+    if not access.memory.dimensions:
+        return 0
+    at = statement.loops.index(ordinal)
+    relation = access.relation.gist_domain(statement.domain)
+    used = [k for k in range(access.memory.dimensions) if _subscript(relation, k).involves_dims(_IN, at, 1)]
+    if not used:
+        return 0
+    return 1 if used == [access.memory.dimensions - 1] else 8
+
+
+def _subscript(relation: isl.Map, number: int) -> isl.Map:
+    """The relation to one subscript alone."""
+    rest = relation.dim(_OUT) - number - 1
+    return relation.project_out(_OUT, number + 1, rest).project_out(_OUT, 0, number)
+
+
+# --- Tiles -------------------------------------------------------------------------------
+
+_SIZES = (8, 16, 32, 64, 128, 256)
+
+
+def tile_sizes(scop: Scop, chain: Chain, settings: Settings) -> tuple[int, ...]:
+    """The extents of a tile: as the settings say, else the largest power of two with which what a tile
+    touches fills no more than half of the cache."""
+    count = len(chain.ordinals)
+    if settings.tile_sizes:
+        given = settings.tile_sizes
+        return tuple(given[min(k, len(given) - 1)] for k in range(count))
+    half = settings.cache_kb * 1024 // 2
+    fitting = [size for size in _SIZES if _footprint(scop, chain, size) <= half]
+    return (max(fitting, default=_SIZES[0]),) * count
+
+
+def _footprint(scop: Scop, chain: Chain, size: int) -> int:
+    """The bytes that a tile with sides of `size` touches, of each array once; loops inside the tile that
+    are not part of it count as if they touched one element."""
+    largest: dict[str, int] = {}
+    for access in scop.accesses:
+        statement = scop.statements[access.statement]
+        if chain.ordinals[-1] not in statement.loops or not access.memory.dimensions:
+            continue
+        relation = access.relation.gist_domain(statement.domain)
+        used = [o for o in chain.ordinals if relation.involves_dims(_IN, statement.loops.index(o), 1)]
+        elements = size ** len(used)
+        name = access.memory.name
+        largest[name] = max(largest.get(name, 0), elements * _bytes(access.memory.element))
+    return sum(largest.values())
+
+
+def _bytes(element: Type) -> int:
+    return element.bits // 8 if isinstance(element, (Integer, Floating)) else 8

@@ -1,0 +1,194 @@
+"""Draws loop nests that transforms have something to do with: chains of two or three loops, with bounds that
+depend on each other, statements before and behind inner loops, temporaries, and neighbours' elements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import TypeVar
+
+from hypothesis import strategies as st
+
+T = TypeVar("T")
+
+PROLOGUE = """\
+#include <stdio.h>
+#include <string.h>
+#define SIZE 48
+#define COUNT (7)
+static double A[SIZE][SIZE], B[SIZE][SIZE], x[SIZE], y[SIZE];
+"""
+_MARGIN = 6
+
+
+@dataclass
+class _Drawer:
+    """Writes the text of one function, line by line."""
+
+    random: Random
+    early: bool
+    declared: int = 0
+
+    def pick(self, choices: Sequence[T]) -> T:
+        return self.random.choice(choices)
+
+    def chance(self, percent: int) -> bool:
+        return self.random.random() * 100 < percent
+
+    def function(self) -> Iterator[str]:
+        yield "static void kernel(int n, int m)"
+        yield "{"
+        body = [
+            line for _ in range(self.pick([1, 1, 2])) for line in self.loop([], self.pick([1, 2, 2, 2, 3]))
+        ]
+        body += ["    y[0] += t;"] if self.chance(15) else []
+        used = set(re.findall(r"\w+", "\n".join(body)))
+        if self.early:
+            yield f"    int {', '.join(name for name in 'ijk' if name in used)};"
+        if "t" in used:
+            yield "    double t = 0.5;"
+        yield from body
+        yield "}"
+
+    def loop(self, around: list[str], depth: int) -> Iterator[str]:
+        indent = "    " * (len(around) + 1)
+        name = "ijk"[len(around)]
+        inside = [*around, name]
+        body: list[str] = []
+        beside = 15 if depth > 1 else 100
+        if self.chance(beside):
+            body += self.statements(inside)
+        if depth > 1:
+            body += self.loop(inside, depth - 1)
+            if self.chance(15):
+                body += self.statements(inside)
+            elif self.chance(15):
+                body += self.loop(inside, 1)
+        header = self.header(name, around)
+        if self.alone(body) and self.chance(60):
+            yield f"{indent}{header}"
+            yield from body
+        elif self.chance(80):
+            yield f"{indent}{header} {{"
+            yield from body
+            yield f"{indent}}}"
+        else:
+            yield f"{indent}{header}  // {name}"
+            yield f"{indent}{{"
+            yield from body
+            yield f"{indent}}}"
+
+    def alone(self, body: list[str]) -> bool:
+        """Whether the lines are one statement without braces: only the first is indented so little."""
+        least = min(len(line) - len(line.lstrip()) for line in body)
+        return sum(len(line) - len(line.lstrip()) == least for line in body) == 1 and "double" not in body[0]
+
+    def header(self, name: str, around: list[str]) -> str:
+        first = self.pick(["0", "1", *around, *(f"{a} + 1" for a in around)]) if self.chance(50) else "0"
+        last = self.pick(["n", "m", "n - 1", "COUNT", "COUNT + 1", *around]) if self.chance(60) else "n"
+        words = "" if self.early else "int "
+        if self.chance(7):
+            return f"for ({words}{name} = {last} - 1; {name} >= {first}; {name}--)"
+        if self.chance(7):
+            return f"for ({words}{name} = {first}; {name} < {last}; {name} += 2)"
+        compare = f"<= {last}" if last in around and self.chance(50) else f"< {last}"
+        return f"for ({words}{name} = {first}; {name} {compare}; {self.pick([f'{name}++', f'++{name}'])})"
+
+    def statements(self, inside: list[str]) -> list[str]:
+        indent = "    " * (len(inside) + 1)
+        lines = [indent + line for _ in range(self.pick([1, 1, 2])) for line in self.statement(inside)]
+        if self.chance(10):
+            lines.insert(self.random.randrange(len(lines)), f"{indent}/* about the next */")
+        return lines
+
+    def statement(self, inside: list[str]) -> list[str]:
+        target, operator = self.element(inside), self.pick(["=", "=", "+=", "-="])
+        if self.chance(12):
+            return [f"t = {self.value(inside)};", f"{target} {operator} t * 0.5;"]
+        if self.chance(10):
+            self.declared += 1
+            name = f"u{self.declared}"
+            return [f"double {name} = {self.value(inside)};", f"{target} {operator} {name} * 0.5;"]
+        if self.chance(8):
+            return [f"t += {self.element(inside)};"]
+        if self.chance(10):
+            return [f"if ({self.element(inside)} > 0.25)", f"    {target} {operator} {self.value(inside)};"]
+        return [f"{target} {operator} {self.value(inside)};"]
+
+    def value(self, inside: list[str]) -> str:
+        terms = [self.element(inside) for _ in range(self.pick([1, 1, 2]))]
+        return " + ".join(f"0.{self.pick([2, 3, 4])} * {term}" for term in terms)
+
+    def element(self, inside: list[str]) -> str:
+        if self.chance(20):
+            return f"{self.pick(['x', 'y'])}[{self.subscript(inside)}]"
+        ordered = (
+            inside[-2:] if len(inside) > 1 and self.chance(80) else [self.pick(inside) for _ in range(2)]
+        )
+        if self.chance(15):
+            ordered = ordered[::-1]
+        name = self.pick(["A", "A", "B"])
+        return f"{name}[{self.around(ordered[0])}][{self.around(ordered[-1])}]"
+
+    def subscript(self, inside: list[str]) -> str:
+        return self.around(self.pick(inside))
+
+    def around(self, name: str) -> str:
+        return f"{name} + {_MARGIN + self.pick([0, 0, 0, -1, 1, 1, -2, 2])}"
+
+
+@st.composite
+def nests(draw: st.DrawFn) -> str:
+    """The text of a function `kernel(int n, int m)` on the arrays of `PROLOGUE`."""
+    # One seed, not a choice each time: hypothesis would draw extreme programs, in which all choices agree.
+    random = Random(draw(st.integers(0, 2**48)))
+    return "\n".join(_Drawer(random, random.random() < 0.25).function()) + "\n"
+
+
+def program(kernels: Sequence[str]) -> str:
+    """A program that runs each version of the function on the same data and prints a line for each."""
+    versions = [text.replace("kernel(", f"kernel_{k}(", 1) for k, text in enumerate(kernels)]
+    calls = "\n".join(f"    run(kernel_{k});" for k in range(len(kernels)))
+    return PROLOGUE + "\n".join(versions) + _MAIN % calls
+
+
+_MAIN = """
+static unsigned long long mixed(unsigned long long hash, const double *values, int count)
+{
+    for (int i = 0; i < count; i++) {
+        unsigned long long bits;
+        memcpy(&bits, &values[i], sizeof bits);
+        hash = (hash ^ bits) * 1099511628211ULL;
+    }
+    return hash;
+}
+
+static void run(void (*kernel)(int, int))
+{
+    static const int sizes[][2] = {{8, 11}, {5, 3}, {1, 6}, {0, 2}};
+    for (int s = 0; s < 4; s++) {
+        for (int i = 0; i < SIZE; i++) {
+            x[i] = i %% 7 * 0.25;
+            y[i] = i %% 5 * 0.5;
+            for (int j = 0; j < SIZE; j++) {
+                A[i][j] = (3 * i + 5 * j) %% 13 * 0.125;
+                B[i][j] = (7 * i + 2 * j) %% 11 * 0.25;
+            }
+        }
+        kernel(sizes[s][0], sizes[s][1]);
+        unsigned long long hash = mixed(mixed(7, x, SIZE), y, SIZE);
+        for (int i = 0; i < SIZE; i++)
+            hash = mixed(mixed(hash, A[i], SIZE), B[i], SIZE);
+        printf("%%llx ", hash);
+    }
+    printf("\\n");
+}
+
+int main(void)
+{
+%s
+    return 0;
+}
+"""

@@ -1,0 +1,67 @@
+"""Edited programs print what the originals do: every transform on every loop of the PolyBench samples, and
+every edit of drawn nests."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from drawn_nests import nests
+from edited import WARNINGS, answers, printed
+from hypothesis import HealthCheck, Phase, given, settings
+from oracle.drawing import affine_programs, programs
+from oracle.nests import Program
+from trials import Outcome, oracle_trial, trial
+
+from polylsp.codegen.transform import TRANSFORMS
+from polylsp.model.action import Edited, applied
+
+SAMPLES = Path(__file__).parents[3] / "samples"
+PROGRAMS = sorted((SAMPLES / "polybench/c").glob("*.c"))
+# What `overlap-check` adds is a directive; the rest of the programs has none.
+FLAGS = (*WARNINGS, "-fopenmp")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda p: p.stem)
+def test_an_edited_sample_prints_the_same(path: Path, tmp_path: Path) -> None:
+    text = path.read_text()
+    wanted = printed(text, tmp_path, *FLAGS)
+    tried: set[str] = set()
+    for action in TRANSFORMS:
+        for placed, ordinal, answer in answers(str(path), text, action):
+            after = applied(text, answer.replacements) if isinstance(answer, Edited) else text
+            if after not in tried and after != text:
+                tried.add(after)
+                label = f"{action} of loop {ordinal} of {placed.answer.facts.name}"
+                assert printed(after, tmp_path, *FLAGS) == wanted, f"{label}\n{after}"
+
+
+_DRAWN = settings(
+    max_examples=50,
+    deadline=None,
+    derandomize=bool(os.environ.get("CI")),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    suppress_health_check=list(HealthCheck),
+)
+
+
+@pytest.mark.timeout(600)
+@_DRAWN
+@given(kernel=nests())
+def test_edits_of_drawn_nests_compute_the_same(kernel: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    outcome = Outcome()
+    trial(kernel, tmp_path_factory.mktemp("drawn"), outcome)
+    assert not outcome.wrong, outcome.wrong[0]
+
+
+@pytest.mark.timeout(600)
+@settings(_DRAWN, max_examples=20)
+@given(program=affine_programs() | programs())
+def test_edits_of_the_oracles_programs_compute_the_same(
+    program: Program, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outcome = Outcome()
+    oracle_trial(program, tmp_path_factory.mktemp("drawn"), outcome)
+    assert not outcome.wrong, outcome.wrong[0]

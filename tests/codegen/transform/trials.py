@@ -1,0 +1,130 @@
+"""Random nests: every edit that is offered is made, compiled, run, and compared with the original.
+
+python tests/codegen/transform/trials.py --examples 500 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from drawn_nests import PROLOGUE, nests, program
+from edited import WARNINGS, answers, printed
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from oracle.compiling import complete
+from oracle.drawing import affine_programs, programs
+from oracle.evidence import evidence
+from oracle.nests import Program
+
+from polylsp.codegen.transform import TRANSFORMS
+from polylsp.model.action import Declined, Edited, applied
+
+
+@dataclass(slots=True)
+class Outcome:
+    """How many edits were made and run, by transform, and those that changed what is printed."""
+
+    made: Counter[str] = field(default_factory=Counter)
+    declined: Counter[str] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+
+def trial(kernel: str, folder: Path, outcome: Outcome) -> None:
+    """Make every edit of a drawn function and compare."""
+    made: dict[str, str] = {}
+    text = PROLOGUE + kernel
+    for action in TRANSFORMS:
+        for _, ordinal, answer in answers("drawn.c", text, action):
+            if isinstance(answer, Edited):
+                after = applied(text, answer.replacements).removeprefix(PROLOGUE)
+                made.setdefault(after, f"{action} of loop {ordinal}")
+            else:
+                outcome.declined[action] += 1
+    outcome.made.update(label.partition(" ")[0] for label in made.values())
+    if not made:
+        return
+    try:
+        lines = printed(
+            program([kernel, *made]), folder, *WARNINGS, "-Wno-unused-parameter", "-fsanitize=undefined"
+        ).splitlines()
+    except AssertionError as error:
+        outcome.wrong.append(f"{', '.join(made.values())}: {error}")
+        return
+    for line, (after, label) in zip(lines[1:], made.items(), strict=True):
+        if line != lines[0]:
+            outcome.wrong.append(f"// {label} computes something else\n{kernel}\n// becomes\n{after}")
+
+
+def oracle_trial(drawn: Program, folder: Path, outcome: Outcome) -> None:
+    """Make every edit of a program of the oracle's, and compare on the input that does most, without
+    aliases: an edit rests on assumptions about these."""
+    found = evidence(drawn)
+    runs = sorted((r for r in found.runs if not r.inputs.aliases), key=lambda r: len(r.trace))
+    text = found.layout.text
+    made: dict[str, str] = {}
+    for action in TRANSFORMS:
+        for _, ordinal, answer in answers("drawn.c", text, action):
+            outcome.declined[action] += isinstance(answer, Declined)
+            if isinstance(answer, Edited) and {a.kind for a in answer.assumptions} <= _GIVEN:
+                made.setdefault(applied(text, answer.replacements), f"{action} of loop {ordinal}")
+    outcome.made.update(label.partition(" ")[0] for label in made.values())
+    whole = complete(drawn, runs[-1]) if runs and made else ""
+    wanted = printed(whole, folder, *_LENIENT) if whole else ""
+    for after, label in made.items() if whole else ():
+        try:
+            if printed(whole.replace(text, after), folder, *_LENIENT) != wanted:
+                outcome.wrong.append(f"// {label} computes something else\n{text}\n// becomes\n{after}")
+        except AssertionError as error:
+            outcome.wrong.append(f"// {label}: {error}")
+
+
+_GIVEN = {"no-overlap", "no-overflow"}
+_LENIENT = ("-w", "-fsanitize=undefined")
+
+
+def soak(examples: int, start: int, oracle: bool) -> Outcome:
+    """Draw functions and try all edits of them."""
+    outcome = Outcome()
+    with tempfile.TemporaryDirectory() as folder:
+
+        @seed(start)
+        @settings(
+            max_examples=examples,
+            deadline=None,
+            database=None,
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(drawn=affine_programs() | programs() if oracle else nests())
+        def gather(drawn: str | Program) -> None:
+            if isinstance(drawn, str):
+                trial(drawn, Path(folder), outcome)
+            else:
+                oracle_trial(drawn, Path(folder), outcome)
+
+        gather()
+    return outcome
+
+
+def main() -> int:
+    """Run from a command line."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--examples", type=int, default=500)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--oracle", action="store_true", help="draw what the oracle draws")
+    given_ = parser.parse_args()
+    outcome = soak(given_.examples, given_.seed, given_.oracle)
+    for action in TRANSFORMS:
+        print(f"{action}: {outcome.made[action]} made and run, {outcome.declined[action]} declined")
+    for wrong in sorted(outcome.wrong, key=len)[:3]:
+        print(f"\n{wrong}")
+    print(f"{len(outcome.wrong)} wrong")
+    return 1 if outcome.wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
