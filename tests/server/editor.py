@@ -117,9 +117,9 @@ class Editor:
     async def actions(
         self, uri: str, line: int, character: int = 8, *, end: Any = None, **context: Any
     ) -> Any:
-        """The code actions at a position, or from there to `end`, of a text that has been analysed."""
-        if uri in self.texts and self.initialize["capabilities"]["textDocument"].get("diagnostic"):
-            await self.pull(uri)
+        """The code actions at a position, or from there to `end`, once everything is analysed."""
+        while not (await self.execute("polylsp.status"))["quiescent"]:
+            pass
         start = types.Position(line, character)
         params = types.CodeActionParams(
             text_document=types.TextDocumentIdentifier(uri),
