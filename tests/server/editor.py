@@ -117,9 +117,8 @@ class Editor:
     async def actions(
         self, uri: str, line: int, character: int = 8, *, end: Any = None, **context: Any
     ) -> Any:
-        """The code actions at a position, or from there to `end`, of a text that has been analysed."""
-        if uri in self.texts and self.initialize["capabilities"]["textDocument"].get("diagnostic"):
-            await self.pull(uri)
+        """The code actions at a position, or from there to `end`, once everything is analysed."""
+        await self.settle()
         start = types.Position(line, character)
         params = types.CodeActionParams(
             text_document=types.TextDocumentIdentifier(uri),
@@ -131,6 +130,11 @@ class Editor:
     async def execute(self, command: str, *arguments: Any) -> Any:
         params = types.ExecuteCommandParams(command=command, arguments=list(arguments) or None)
         return await self.request(types.WORKSPACE_EXECUTE_COMMAND, params)
+
+    async def settle(self) -> None:
+        """Wait until everything is analysed: a request would wait for that, but not for ever."""
+        while not (await self.execute("polylsp.status"))["quiescent"]:
+            pass
 
     # --- what the server said ------------------------------------------------------------------
 

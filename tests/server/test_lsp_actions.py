@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,26 @@ async def test_an_action_names_the_diagnostics_that_it_answers(start):
 async def test_what_the_client_does_not_know_is_left_out(start):
     editor = await start(prepare=able(**LITERALS, **RESOLVES))
     assert titled(await editor.actions(editor.open(F), 1), OPENMP).is_preferred is None
+
+
+async def test_somebody_who_asks_waits_for_the_analysis(start, tmp_path: Path):
+    editor = await start()
+    uri = editor.open(F.replace("a[i]", "MARK_begun[i] + WAIT_later[i]"))
+    while not (tmp_path / "begun").exists():
+        await editor.hover(NONE, 0, 0)
+    at = types.Position(1, 8)
+
+    def asked(trigger: types.CodeActionTriggerKind):
+        context = types.CodeActionContext([], trigger_kind=trigger)
+        document = types.TextDocumentIdentifier(uri)
+        params = types.CodeActionParams(document, types.Range(at, at), context)
+        return editor.sent(types.TEXT_DOCUMENT_CODE_ACTION, params)
+
+    assert await asked(types.CodeActionTriggerKind.Automatic) is None
+    invoked = asked(types.CodeActionTriggerKind.Invoked)
+    await editor.hover(NONE, 0, 0)
+    (tmp_path / "later").touch()
+    assert titled(await invoked, OPENMP)
 
 
 # --- resolving ---------------------------------------------------------------------------------
@@ -395,6 +416,30 @@ async def test_a_worker_restarted_by_command_is_asked_again(start, tmp_path: Pat
     (tmp_path / "later").touch()
     await editor.execute("polylsp.restartWorker")
     assert only_edit(await request)[1] == "#pragma openmp\n"
+
+
+async def test_no_edit_comes_from_a_worker_that_cannot_be_started(start, tmp_path: Path):
+    fake = Path(__file__).with_name("fake_analysis.py")
+    code = (
+        "import pathlib, runpy, sys\n"
+        f"if pathlib.Path({str(tmp_path / 'gone')!r}).exists(): sys.exit('it is gone')\n"
+        f"sys.path.insert(0, {str(fake.parent)!r})\n"
+        f"runpy.run_path({str(fake)!r}, run_name='__main__')"
+    )
+    server = str(Path(__file__).with_name("fake_server.py"))
+    editor = await start("vscode1139-ext11", sys.executable, server, sys.executable, "-c", code)
+    uri = editor.open(F)
+    action = titled(await editor.actions(uri, 1), OPENMP)
+    assert len((await editor.pull(uri)).items) == 1
+    (tmp_path / "gone").touch()
+    os.kill((await editor.execute("polylsp.status"))["workerPid"], signal.SIGKILL)
+    resolved = await editor.request(types.CODE_ACTION_RESOLVE, action)
+    assert resolved.edit is None
+    await editor.until(types.WINDOW_SHOW_MESSAGE, lambda params: "is left alone" in params.message)
+    (tmp_path / "gone").unlink()
+    await editor.execute("polylsp.restartWorker")
+    resolved = await editor.request(types.CODE_ACTION_RESOLVE, action)
+    assert only_edit(resolved)[1] == "#pragma openmp\n"
 
 
 # --- suppressing -----------------------------------------------------------------------------------

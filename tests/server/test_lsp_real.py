@@ -72,3 +72,37 @@ async def test_the_working_directory_and_the_output_of_the_worker_do_not_matter(
         "void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] = 0; }", uri="untitled:new"
     )
     await editor.diagnostics(uri, 1, "parallel-loop")
+
+
+async def test_an_action_on_a_sample(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    path = SAMPLES / "polybench/c/gemm.c"
+    uri = editor.open(path.read_text(), uri=path.as_uri())
+    await editor.pull(uri)
+    line = path.read_text().splitlines().index("    for (int i = 0; i < ni; i++) {")
+    (action,) = [each for each in await editor.actions(uri, line, 6) if each.title.endswith("with OpenMP")]
+    resolved = await editor.request(types.CODE_ACTION_RESOLVE, action)
+    (document,) = resolved.edit.document_changes
+    (edit,) = document.edits
+    assert edit.range.start == edit.range.end == types.Position(line, 0)
+    assert edit.new_text.startswith("    #pragma omp parallel for ")
+
+
+async def test_a_loop_in_a_macro_is_shown_but_cannot_be_chosen(start):
+    text = (
+        "#define CLEAR(a, n) do { for (int i = 0; i < (n); i++) (a)[i] = 0; } while (0)\n"
+        "void clear(int n, double *a) { CLEAR(a, n); }\n"
+    )
+    telling = await start("vscode1139-ext11", *REAL)
+    uri = telling.open(text)
+    await telling.pull(uri)
+    found = await telling.actions(uri, 1, 33, only=["refactor"])
+    assert found and all("inside a macro" in each.disabled.reason for each in found)
+    # Even so, what is asked for by force is declined.
+    resolved = await telling.request(types.CODE_ACTION_RESOLVE, found[0])
+    assert resolved.edit is None
+    await telling.until(types.WINDOW_SHOW_MESSAGE, lambda params: "inside a macro" in params.message)
+    plain = await start("nvim-bookworm", *REAL)
+    uri = plain.open(text)
+    await plain.diagnostics(uri, 1)
+    assert not await plain.actions(uri, 1, 33, only=["refactor"])

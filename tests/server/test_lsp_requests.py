@@ -24,6 +24,7 @@ def hints_params(uri: str) -> types.InlayHintParams:
 async def test_hover_in_markdown_for_the_header_only(start):
     editor = await start()
     uri = editor.open(F)
+    await editor.settle()
     found = await editor.hover(uri, 1, 8)
     assert found.contents.kind == types.MarkupKind.Markdown
     assert "parallel" in found.contents.value
@@ -36,7 +37,9 @@ async def test_hover_in_plain_text(start):
         params["capabilities"]["textDocument"]["hover"]["contentFormat"] = ["plaintext"]
 
     editor = await start(prepare=plain)
-    found = await editor.hover(editor.open(F), 1, 8)
+    uri = editor.open(F)
+    await editor.settle()
+    found = await editor.hover(uri, 1, 8)
     assert found.contents.kind == types.MarkupKind.PlainText
 
 
@@ -99,6 +102,7 @@ async def test_a_pull_that_is_superseded_says_ask_again(start, tmp_path: Path):
 async def test_inlay_hints_and_their_tooltips(start):
     editor = await start("nvim-sid")
     uri = editor.open(F + G)
+    await editor.settle()
     found = await editor.request(types.TEXT_DOCUMENT_INLAY_HINT, hints_params(uri))
     assert [each.label.split(":")[0] for each in found] == ["parallel", "sequential"]
     assert found[0].position == types.Position(1, 27)
@@ -119,6 +123,7 @@ async def test_hints_are_asked_for_again_when_they_were_late(start, tmp_path: Pa
 async def test_symbols_as_a_tree(start):
     editor = await start()
     uri = editor.open(F + G)
+    await editor.settle()
     params = types.DocumentSymbolParams(text_document=types.TextDocumentIdentifier(uri))
     found = await editor.request(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, params)
     assert [each.name for each in found] == ["f", "g"]
@@ -131,6 +136,7 @@ async def test_symbols_as_a_list(start):
 
     editor = await start(prepare=flat)
     uri = editor.open(F)
+    await editor.settle()
     params = types.DocumentSymbolParams(text_document=types.TextDocumentIdentifier(uri))
     found = await editor.request(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, params)
     assert found[0].name == "f" and found[1].container_name == "f"

@@ -19,7 +19,7 @@ from polylsp.server.convert import Json
 from polylsp.server.convert_actions import Reference, SuppressAsk
 from polylsp.server.documents import Document
 from polylsp.server.features import commands
-from polylsp.server.features.freshness import fresh
+from polylsp.server.features.freshness import PATIENCE_OF_A_PERSON, fresh
 from polylsp.server.session import PolylspServer
 
 
@@ -27,7 +27,8 @@ async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list
     """What can be done at a cursor or in a selection. Edits of loops are left to `resolve`, if the client
     asks for it; clients that know nothing but commands get these."""
     document = ls.documents.get(params.text_document.uri)
-    report = await fresh(document)
+    is_wish = params.context.trigger_kind == types.CodeActionTriggerKind.Invoked
+    report = await (fresh(document, PATIENCE_OF_A_PERSON) if is_wish else fresh(document))
     if document is None or report is None:
         return None
     source, client = document.source, ls.client

@@ -9,12 +9,15 @@ from polylsp.server.documents import Document
 
 _PATIENCE_SECONDS = 0.3
 
+PATIENCE_OF_A_PERSON = 3.0
+"""For what somebody has asked for, and would ask for again if there was nothing."""
 
-async def fresh(document: Document | None) -> FileReport | None:
-    """What is known of a document: about the present text if that comes soon, else what the
-    edits since have left untouched. Raises `JsonRpcContentModified` if the text changes meanwhile."""
+
+async def fresh(document: Document | None, seconds: float = _PATIENCE_SECONDS) -> FileReport | None:
+    """What is known of a document: about the present text if that comes within some seconds, else what
+    the edits since have left untouched. Raises `JsonRpcContentModified` if the text changes meanwhile."""
     if document is None:
         return None
-    if await document.settle(_PATIENCE_SECONDS) == "changed":
+    if await document.settle(seconds) == "changed":
         raise JsonRpcContentModified("The text changed")
     return document.known()
