@@ -7,15 +7,16 @@ import os
 from pathlib import Path
 
 import pytest
-from drawn_nests import nests
-from edited import WARNINGS, answers, printed
 from hypothesis import HealthCheck, Phase, given, settings
-from oracle.drawing import affine_programs, programs
-from oracle.nests import Program
-from trials import Outcome, oracle_trial, trial
 
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Edited, applied
+from tests.oracle.drawing import affine_programs, programs
+from tests.oracle.nests import Program
+
+from .drawn_nests import nests
+from .edited import WARNINGS, answers, printed
+from .trials import Outcome, oracle_trial, trial
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 PROGRAMS = sorted((SAMPLES / "polybench/c").glob("*.c"))

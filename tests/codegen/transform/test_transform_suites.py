@@ -1,5 +1,6 @@
-"""Suites of edits, before and after: a fence ```` ```c ACTION ```` has `$0` before the loop that is asked
-about; the fence that follows is the text after the edit (`c after`), or why there is none (`declined`)."""
+"""Suites of edits, before and after, in the notation of tests/actions: a fence `c action=NAME` has `$0`
+before the loop that is asked about; the fence that follows is the text after the edit (`c after`), or why
+there is none (`text declined`). `exposes` says that some loop can run in parallel then."""
 
 from __future__ import annotations
 
@@ -8,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from cases_markdown import Fence, fences
-from edited import WARNINGS
+from cases_markdown import Fence, fences, rewrite
 
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Answer, Ask, Edited, applied
@@ -17,6 +17,8 @@ from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.verdict import Parallel
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
+
+from .edited import WARNINGS
 
 SUITES = sorted(Path(__file__).parent.glob("*.md"))
 
@@ -29,6 +31,11 @@ class Case:
     title: str
     before: Fence
     wanted: Fence
+
+    @property
+    def options(self) -> list[str]:
+        """The name of the action, and what else is said of the program."""
+        return self.before.options.removeprefix("action=").split()
 
 
 def _cases(path: Path) -> list[Case]:
@@ -49,7 +56,7 @@ def _asked(case: Case) -> tuple[str, Answer]:
     text = case.before.text.replace("$0", "")
     settings = Settings(tile_sizes=(32,))
     placed, ordinal = _loop(analyse("case.c", text, settings), at)
-    ask = Ask(case.before.options.split()[0], placed.answer.facts.name, placed.start, ordinal)
+    ask = Ask(case.options[0], placed.answer.facts.name, placed.start, ordinal)
     return text, edit("case.c", text, settings, ask)
 
 
@@ -61,26 +68,25 @@ def _loop(report: FileReport, at: int) -> tuple[PlacedFunction, int]:
     raise ValueError("no loop at `$0`")
 
 
-def _told(answer: Answer, text: str) -> Fence:
+def _told(answer: Answer, text: str) -> tuple[str, str]:
     """The outcome as the suite has it."""
     if isinstance(answer, Edited):
-        return Fence("c", "after", 0, applied(text, answer.replacements))
-    return Fence("declined", "", 0, answer.reason + "\n")
+        return "c after", applied(text, answer.replacements)
+    return "text declined", answer.reason + "\n"
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c.path.stem}: {c.title}")
 def test_an_edit_is_as_the_suite_says(case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     text, answer = _asked(case)
-    got = _told(answer, text)
-    same = (got.info, got.options, got.text) == (case.wanted.info, case.wanted.options, case.wanted.text)
-    if not same and request.config.getoption("update"):
-        _rewrite(case, got)
-    elif not same:
-        pytest.fail(
-            f"{case.path.name}:{case.wanted.line}: got `{got.info} {got.options}`\n{got.text}", pytrace=False
-        )
+    kind, got = _told(answer, text)
+    wanted = f"{case.wanted.info} {case.wanted.options}"
+    if (wanted, case.wanted.text) != (kind, got):
+        if request.config.getoption("update"):
+            rewrite(case.path, case.wanted, got, kind)
+        else:
+            pytest.fail(f"{case.path.name}:{case.wanted.line}: got `{kind}`\n{got}", pytrace=False)
     if isinstance(answer, Edited):
-        for version in (text, got.text):
+        for version in (text, got):
             source = tmp_path / "case.c"
             source.write_text(version)
             command = [
@@ -98,27 +104,17 @@ def test_an_edit_is_as_the_suite_says(case: Case, tmp_path: Path, request: pytes
             assert made.returncode == 0, f"{made.stderr}\n{version}"
 
 
-def _rewrite(case: Case, got: Fence) -> None:
-    """The outcome in the suite, replaced; it may have moved since the suite was read."""
-    page = case.path.read_text(encoding="utf-8")
-    old = f"```{case.wanted.info} {case.wanted.options}".rstrip() + f"\n{case.wanted.text}```\n"
-    new = f"```{got.info} {got.options}".rstrip() + f"\n{got.text}```\n"
-    start = page.index(case.before.text)
-    at = page.index(old, start)
-    case.path.write_text(page[:at] + new + page[at + len(old) :], encoding="utf-8")
-
-
 def test_each_transform_has_accepted_and_refused_cases() -> None:
     for action in TRANSFORMS:
-        outcomes = {case.wanted.info for case in CASES if case.before.options.split()[0] == action}
-        assert outcomes == {"c", "declined"}, action
+        outcomes = {case.wanted.options for case in CASES if case.options[0] == action}
+        assert outcomes == {"after", "declined"}, action
 
 
 @pytest.mark.parametrize("action", ["interchange", "distribute", "skew"])
 def test_an_exposing_transform_leaves_a_parallel_loop(action: str) -> None:
     checked = 0
     for case in CASES:
-        if case.before.options.split() == [action, "exposes"]:
+        if case.options == [action, "exposes"]:
             text, answer = _asked(case)
             assert isinstance(answer, Edited)
             report = analyse("case.c", applied(text, answer.replacements), Settings())

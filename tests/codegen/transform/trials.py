@@ -12,16 +12,17 @@ from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from drawn_nests import PROLOGUE, nests, program
-from edited import WARNINGS, answers, printed
 from hypothesis import HealthCheck, Phase, given, seed, settings
-from oracle.compiling import complete
-from oracle.drawing import affine_programs, programs
-from oracle.evidence import evidence
-from oracle.nests import Program
 
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Declined, Edited, applied
+from tests.oracle.compiling import complete
+from tests.oracle.drawing import affine_programs, programs
+from tests.oracle.evidence import evidence
+from tests.oracle.nests import Program
+
+from .drawn_nests import PROLOGUE, nests, program
+from .edited import WARNINGS, answers, printed
 
 
 @dataclass(slots=True)
