@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -48,7 +49,10 @@ def reads(variable: Variable, statement: Statement) -> bool:
 
 
 def declaration_of(subject: Subject, variable: Variable) -> Declaration | None:
-    """Where a local variable is declared, if it stands in no macro and not in a loop's header."""
+    """Where a local variable is declared, if it stands in no macro and not in a loop's header, and no
+    directive of the function names it."""
+    if _is_in_directive(subject, variable.source_name):
+        return None
     declares = [s for s in walk(subject.function.body) if isinstance(s, Declare) and s.variable == variable]
     if len(declares) != 1 or variable.storage != "local":
         return None
@@ -61,6 +65,11 @@ def declaration_of(subject: Subject, variable: Variable) -> Declaration | None:
                 if _name(item) == variable.source_name:
                     return _declaration(subject, node, item)
     return None
+
+
+def _is_in_directive(subject: Subject, name: str) -> bool:
+    directives = (node for node in every(function_node(subject)) if node.type == "preproc_call")
+    return any(name in re.findall(r"\w+", _between(subject, n.start_byte, n.end_byte)) for n in directives)
 
 
 def _declaration(subject: Subject, node: Node, item: Node) -> Declaration:
