@@ -26,6 +26,8 @@ _PACKAGES = (
     "pcpp",
     "pygls",
     "lsprotocol",
+    "tree-sitter",
+    "tree-sitter-c",
     "cattrs",
     "rich",
 )
