@@ -47,10 +47,11 @@ def inductive(loop: Loop, names: dict[str, int]) -> tuple[str, ...]:
 
 def _adds_constant(assign: Assign, name: str) -> bool:
     match assign:
-        case Assign(operator="+" | "-", value=Number(type="int")):
+        case Assign(operator="+" | "-", value=Number(type="int" | "unsigned")):
             return True
         case Assign(
-            operator="", value=Binary(operator="+" | "-", left=Name(name=own), right=Number(type="int"))
+            operator="",
+            value=Binary(operator="+" | "-", left=Name(name=own), right=Number(type="int" | "unsigned")),
         ):
             return own == name
         case _:
