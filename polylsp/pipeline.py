@@ -21,8 +21,6 @@ from polylsp.analysis.facts import Wanted, facts, given_up, nests_of
 from polylsp.analysis.space import iteration_space as drawn_space
 from polylsp.analysis.summaries import Calls, NoSummary, Summary
 from polylsp.analysis.summary import summarise
-from polylsp.codegen.answer import answer
-from polylsp.codegen.subject import Subject
 from polylsp.frontends.c.damage import damage
 from polylsp.frontends.c.environment import Environment, environment_of, place
 from polylsp.frontends.c.options import Options, options_for
@@ -91,6 +89,10 @@ def iteration_space(
 
 def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     """The edit that an action makes, or why there is none."""
+    # Loaded when somebody asks: most who analyse a file do not edit it.
+    from polylsp.codegen.answer import answer
+    from polylsp.codegen.subject import Subject
+
     items = outlined(path, text)
     known = environment_of(items.items, path, options_for(path, settings))
     prepared = _prepared(state_of(path), items, known, frozenset(), None)

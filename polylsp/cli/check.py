@@ -7,15 +7,17 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from polylsp.cli.exits import Exit
 from polylsp.cli.files import Unreadable, files_of, read, settings_of
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
 from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.cli.progress import showing
-from polylsp.ide.terminal import Line
 from polylsp.settings import Settings
+
+if TYPE_CHECKING:
+    from polylsp.ide.terminal import Line
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""Printing: styled lines in colour where that is wanted, everything else as plain text."""
+"""Printing: styled lines in colour where that is wanted, everything else as plain text.
+
+What renders is loaded when the first lines come: until then, others have work to do.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,10 @@ import shutil
 import sys
 from collections.abc import Iterable
 from io import TextIOWrapper
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
-from polylsp.ide.terminal import Line, plain_text
+if TYPE_CHECKING:
+    from polylsp.ide.terminal import Line
 
 _STYLES = {
     "plain": "",
@@ -34,6 +38,8 @@ def write_lines(lines: Iterable[Line]) -> None:
     if wants_colour(sys.stdout):
         _write_coloured(lines)
         return
+    from polylsp.ide.terminal import plain_text
+
     _tolerate(sys.stdout)
     for line in lines:
         print(plain_text(line).rstrip())
