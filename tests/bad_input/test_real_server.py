@@ -64,7 +64,7 @@ async def verdict_codes(editor: Editor, uri: str, version: int = 1) -> dict[int,
 
 async def test_every_hostile_text_is_answered_and_edited(editor: Editor) -> None:
     for name, text in HOSTILE.items():
-        uri = editor.open(text, uri=f"file:///work/{name.replace(' ', '-')}.c")
+        uri = editor.open(text, uri=f"file:///project/{name.replace(' ', '-')}.c")
         found = await verdict_codes(editor, uri)
         if text:
             assert "parallel-loop" in found.values(), name
@@ -105,8 +105,8 @@ async def test_a_worker_killed_while_busy_loses_no_answer() -> None:
     editor = Editor("nvim-bookworm")
     await editor.start(*SERVE)
     try:
-        busy = editor.open(ENDLESS, uri="file:///work/busy.c")
-        other = editor.open(FIRST + LAST, uri="file:///work/other.c")
+        busy = editor.open(ENDLESS, uri="file:///project/busy.c")
+        other = editor.open(FIRST + LAST, uri="file:///project/other.c")
         pid = None
         while pid is None:
             pid = (await editor.execute("polylsp.status"))["workerPid"]
