@@ -96,9 +96,13 @@ def closed_forms(found: Evidence, claim: Claim) -> set[str]:
 
 
 def steady(runs: list[Machine], key: LoopKey, name: str) -> bool:
+    """Whether an integer starts each iteration a constant further than the one before, in all runs."""
     for run in runs:
         for record in run.records[key]:
             values = [start.get(name) for start in record.starts]
-            if None in values or len({b - a for a, b in pairwise(values)}) > 1:
+            if (
+                not all(isinstance(value, int) for value in values)
+                or len({b - a for a, b in pairwise(values)}) > 1
+            ):
                 return False
     return True
