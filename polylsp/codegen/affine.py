@@ -35,13 +35,20 @@ class Names:
 def largest(values: isl.Set, dimension: int) -> isl.Aff | None:
     """The largest value of a dimension where the set is not empty, if one expression says it."""
     alone = _alone(values, dimension)
-    return _single(alone.dim_max(0), alone) if alone.dim_has_upper_bound(_SET, 0) else None
+    found = _single(alone.dim_max(0), alone) if alone.dim_has_upper_bound(_SET, 0) else None
+    return None if found is None or not alone.lex_gt_set(_points(found)).is_empty() else found
 
 
 def smallest(values: isl.Set, dimension: int) -> isl.Aff | None:
     """The smallest value of a dimension where the set is not empty, if one expression says it."""
     alone = _alone(values, dimension)
-    return _single(alone.dim_min(0), alone) if alone.dim_has_lower_bound(_SET, 0) else None
+    found = _single(alone.dim_min(0), alone) if alone.dim_has_lower_bound(_SET, 0) else None
+    return None if found is None or not alone.lex_lt_set(_points(found)).is_empty() else found
+
+
+def _points(value: isl.Aff) -> isl.Set:
+    """A value as a set, to hold others against: isl's parametric optimum can be wrong beside strides."""
+    return isl.Set.from_pw_aff(isl.PwAff.from_aff(value))
 
 
 def _alone(values: isl.Set, dimension: int) -> isl.Set:
