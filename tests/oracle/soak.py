@@ -36,6 +36,7 @@ class Harvest:
     models: int = 0
     slow: int = 0
     failures: dict[str, Trial] = field(default_factory=dict)
+    texts: list[str] = field(default_factory=list)
     counts: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
     features: Counter[str] = field(default_factory=Counter)
@@ -82,6 +83,7 @@ def chunk(start: int, examples: int, affine: bool) -> Harvest:
         harvest.slow += done.slow
         harvest.verdicts.update(done.verdicts)
         harvest.features.update(drawn.features)
+        harvest.texts += [done.report()] if done.refutations else []
         for sort in {r.sort for r in done.refutations}:
             harvest.counts[sort] += 1
             harvest.keep(sort, done)
@@ -99,8 +101,9 @@ def minimised(sort: str, found: Trial) -> Trial:
     return trial(reduced(found.program, fails), found.exact)
 
 
-def soak(examples: int, start: int, jobs: int) -> Harvest:
-    """Draw programs of both kinds in equal parts, in parallel batches."""
+def soak(examples: int, start: int, jobs: int, keep: Path | None = None) -> Harvest:
+    """Draw programs of both kinds in equal parts, in parallel batches; every one that fails is written
+    to the folder `keep`."""
     total, begun = Harvest(), time.monotonic()
     batches = [
         (start * 1_000_003 + k, min(CHUNK, examples - k * CHUNK), k % 2 == 0)
@@ -110,7 +113,10 @@ def soak(examples: int, start: int, jobs: int) -> Harvest:
     with ProcessPoolExecutor(jobs) as pool:
         pending = {pool.submit(chunk, s, n, affine): s for s, n, affine in batches}
         for future in as_completed(pending):
-            for fresh in total.add(future.result()):
+            harvest = future.result()
+            if keep is not None:
+                _write(keep, pending[future], harvest.texts)
+            for fresh in total.add(harvest):
                 if fresh.text not in seen:
                     seen.add(fresh.text)
                     print(f"\n--- seed {pending[future]}\n{fresh.report()}", flush=True)
@@ -120,6 +126,12 @@ def soak(examples: int, start: int, jobs: int) -> Harvest:
                 file=sys.stderr,
             )
     return total
+
+
+def _write(folder: Path, batch: int, texts: list[str]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, text in enumerate(texts):
+        (folder / f"{batch}-{number}.c").write_text(text)
 
 
 def replay(paths: list[str]) -> Harvest:
@@ -158,9 +170,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--no-shrink", action="store_true", help="report failures as drawn")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write every failure there")
     parser.add_argument("--replay", nargs="+", metavar="FILE", help="judge C files instead of drawing")
     given_ = parser.parse_args()
-    total = replay(given_.replay) if given_.replay else soak(given_.examples, given_.seed, given_.jobs)
+    total = (
+        replay(given_.replay)
+        if given_.replay
+        else soak(given_.examples, given_.seed, given_.jobs, given_.keep)
+    )
     print(summary(total))
     for sort, found in total.failures.items():
         shown = found if given_.no_shrink else minimised(sort, found)
