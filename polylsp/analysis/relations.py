@@ -8,6 +8,7 @@ import islpy as isl
 
 from polylsp.analysis.delinearise import Layout
 from polylsp.analysis.dimensions import iterator_names
+from polylsp.analysis.notation import Notation
 from polylsp.analysis.objects import Plan
 from polylsp.analysis.raw import CallRegion, RawAccess, RawStatement
 from polylsp.analysis.scope import header, set_of
@@ -17,7 +18,6 @@ from polylsp.analysis.value import (
     AnyOf,
     Compare,
     Condition,
-    Notation,
     Poly,
     Symbol,
     is_affine,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polylsp.analysis.effects import Effects
+from polylsp.analysis.notation import Notation
 from polylsp.analysis.spelling import spell_place
 from polylsp.analysis.state import Environment, Opaque, Parameters
 from polylsp.analysis.summaries import Calls
@@ -18,7 +19,6 @@ from polylsp.analysis.value import (
     Compare,
     Condition,
     NotAffineError,
-    Notation,
     Poly,
     Symbol,
     condition_symbols,

@@ -8,8 +8,8 @@ equal values be recognised by comparing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Union
 
@@ -274,93 +274,6 @@ def _affine_term(monomial: Monomial, iterators: frozenset[str]) -> bool:
             return tested and is_affine(then, iterators) and is_affine(otherwise, iterators)
         case _:
             return True
-
-
-# --- To isl's notation -------------------------------------------------------------------
-
-
-@dataclass
-class Notation:
-    """Writes values and conditions in isl's notation.
-
-    `dimensions` are the iterators in scope. Every other symbol is a parameter; a product of
-    parameters becomes a parameter of its own, named after its factors.
-    """
-
-    dimensions: frozenset[str]
-    parameters: set[str] = field(default_factory=set)
-    products: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    _fresh: int = 0
-
-    def affine(self, value: Poly, aside: list[str], bound: list[str]) -> str:
-        """`value` as text. Constraints that define atoms go to `aside`, over names in `bound`."""
-        parts = [self._term(m, c, aside, bound) for m, c in value.terms]
-        return " + ".join(parts) if parts else "0"
-
-    def condition(self, condition: Condition) -> str:
-        """A condition as a formula."""
-        match condition:
-            case Compare(operator, value):
-                return self._compare(operator, value)
-            case AllOf(parts):
-                return "(" + " and ".join(self.condition(p) for p in parts) + ")" if parts else "true"
-            case AnyOf(parts):
-                return "(" + " or ".join(self.condition(p) for p in parts) + ")" if parts else "false"
-
-    def equals(self, name: str, value: Poly) -> str:
-        """The formula `name = value`."""
-        return self._formula(value, lambda text: f"{name} = {text}")
-
-    def _compare(self, operator: str, value: Poly) -> str:
-        sign = "=" if operator == "==" else operator
-        return self._formula(value, lambda text: f"{text} {sign} 0")
-
-    def _formula(self, value: Poly, write: Callable[[str], str]) -> str:
-        aside: list[str] = []
-        bound: list[str] = []
-        text = write(self.affine(value, aside, bound))
-        if not aside:
-            return f"({text})"
-        return f"(exists {', '.join(bound)}: {' and '.join([*aside, text])})"
-
-    def _term(self, monomial: Monomial, coefficient: int, aside: list[str], bound: list[str]) -> str:
-        if not monomial:
-            return f"{coefficient}"
-        if len(monomial) == 1:
-            return f"{coefficient}*{self._atom(monomial[0], aside, bound)}"
-        return f"{coefficient}*{self._product(monomial)}"
-
-    def _product(self, monomial: Monomial) -> str:
-        names = [a.name for a in monomial if isinstance(a, Symbol)]
-        if len(names) < len(monomial) or not self.dimensions.isdisjoint(names):
-            raise NotAffineError
-        name = "_x_".join(names)
-        self.parameters.add(name)
-        self.products[name] = tuple(names)
-        return name
-
-    def _atom(self, atom: Atom, aside: list[str], bound: list[str]) -> str:
-        match atom:
-            case Symbol(name):
-                if name not in self.dimensions:
-                    self.parameters.add(name)
-                return name
-            case FloorDiv(dividend, divisor):
-                return f"floor(({self.affine(dividend, aside, bound)})/{divisor})"
-            case Extremum(kind, left, right):
-                return f"{kind}({self.affine(left, aside, bound)}, {self.affine(right, aside, bound)})"
-            case Choice(condition, then, otherwise):
-                return self._choice(condition, then, otherwise, aside, bound)
-
-    def _choice(
-        self, condition: Condition, then: Poly, otherwise: Poly, aside: list[str], bound: list[str]
-    ) -> str:
-        self._fresh += 1
-        name = f"e{self._fresh}_"
-        bound.append(name)
-        yes, no = self.condition(condition), self.condition(negate(condition))
-        aside.append(f"(({yes} and {self.equals(name, then)}) or ({no} and {self.equals(name, otherwise)}))")
-        return name
 
 
 def _lift(value: Poly | int) -> Poly:
