@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .machine import LoopKey, Machine, Mismatch, Occurrence, Round, View
-from .nests import Assign, Binary, Declare, For, Loop, Name, Number, Step, walk
+from .nests import Assign, Binary, Declare, For, Loop, Name, Node, Number, Step, Unary, walk
 from .values import Value
 
 Code = Callable[[Machine], Any]
@@ -30,8 +30,8 @@ class LoopCode:
 
 
 def inductive(loop: Loop, names: dict[str, int]) -> tuple[str, ...]:
-    """The scalars of `names` whose every write inside the loop adds a constant, or another variable: one
-    that stays the same, as the values at each iteration's start tell."""
+    """The scalars of `names` whose every write inside the loop adds something of scalars: a constant, if
+    the values at each iteration's start say so."""
     written: dict[str, bool] = {}
     step = (loop.step,) if isinstance(loop, For) and loop.step is not None else ()
     for part in (*loop.body, *step, loop.condition):
@@ -48,21 +48,25 @@ def inductive(loop: Loop, names: dict[str, int]) -> tuple[str, ...]:
 
 def _adds_constant(assign: Assign, name: str) -> bool:
     match assign:
-        case Assign(operator="+" | "-", value=Number(type="int" | "unsigned")):
-            return True
-        case Assign(operator="+" | "-", value=Name(name=other)):
-            return other != name
-        case Assign(
-            operator="",
-            value=Binary(operator="+" | "-", left=Name(name=own), right=Number(type="int" | "unsigned")),
-        ):
-            return own == name
-        case Assign(
-            operator="", value=Binary(operator="+" | "-", left=Name(name=own), right=Name(name=other))
-        ):
-            return own == name != other
+        case Assign(operator="+" | "-", value=added):
+            pass
+        case Assign(operator="", value=Binary(operator="+" | "-", left=Name(name=own), right=added)):
+            if own != name:
+                return False
         case _:
             return False
+    return all(_is_scalar(part, name) for part in walk(added))
+
+
+def _is_scalar(part: Node, changed: str) -> bool:
+    """Whether a part of an expression is an integer that does not come from memory, nor from `changed`."""
+    match part:
+        case Number(type=of_type):
+            return of_type in ("int", "unsigned")
+        case Name(name=name):
+            return name != changed
+        case _:
+            return isinstance(part, Unary | Binary)
 
 
 def run_in_order(m: Machine, code: LoopCode) -> None:
