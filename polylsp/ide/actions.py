@@ -14,6 +14,7 @@ from polylsp.model.facts import LoopFacts
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Assumption, Parallel
+from polylsp.settings import Settings
 from polylsp.text import Source, Span
 
 TARGET_NAMES: dict[Target, str] = {
@@ -36,7 +37,7 @@ class Offer:
     codes: tuple[str, ...] = ()
 
 
-def offers(source: Source, report: FileReport, span: Span) -> tuple[Offer, ...]:
+def offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
     """What can be done to the loop under a cursor or around a selection."""
     found = _loop(source, report, span)
     return tuple(_offers(*found)) if found else ()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 pytestmark = pytest.mark.asyncio
 
@@ -106,3 +107,67 @@ async def test_a_loop_in_a_macro_is_shown_but_cannot_be_chosen(start):
     uri = plain.open(text)
     await plain.diagnostics(uri, 1)
     assert not await plain.actions(uri, 1, 33, only=["refactor"])
+
+
+LACKING = """\
+double sum(int n, double a[n][n]) {
+    double s = 0;
+    int j;
+    #pragma omp parallel for
+    for (int i = 0; i < n; i++)
+        for (j = 0; j < n; j++)
+            s += a[i][j];
+    return s;
+}
+"""
+MENDS = ("Add `private(j)` to the directive", "Add `reduction(+:s)` to the directive")
+
+
+async def test_a_directive_is_mended_until_nothing_is_wrong_with_it(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri, text = editor.open(LACKING), LACKING
+    for title in MENDS:
+        found = [each for each in (await editor.pull(uri)).items if each.code == "incomplete-pragma"]
+        actions = await editor.actions(uri, 3, diagnostics=found, only=["quickfix"])
+        action = next(each for each in actions if each.title == title)
+        clause = title.split("`")[1]
+        assert [clause in each.message for each in action.diagnostics] == [True]
+        (edit,) = action.edit.document_changes[0].edits
+        line = text.splitlines()[3]
+        assert edit.new_text == f"{line.strip()} {clause}" and edit.range.start == types.Position(3, 4)
+        text = text.replace(line, f"    {edit.new_text}")
+        editor.replace(uri, line.strip(), edit.new_text)
+    assert "incomplete-pragma" not in {each.code for each in (await editor.pull(uri)).items}
+
+
+async def test_the_mend_that_leaves_nothing_wrong_is_preferred(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri = editor.open(LACKING)
+    found = [each for each in (await editor.pull(uri)).items if each.code == "incomplete-pragma"]
+    for line in (3, 4):
+        listed = await editor.actions(uri, line, diagnostics=found, only=["quickfix"])
+        mends = {each.title: bool(each.is_preferred) for each in listed if "Ignore" not in each.title}
+        both = "Complete the directive with `reduction(+:s)` and `private(j)`"
+        assert mends == {both: True, **dict.fromkeys(MENDS, False)}
+        assert [len(each.diagnostics) for each in listed if each.title == both] == [2]
+    uri = editor.open(LACKING.replace("int j;", "").replace("(j = 0", "(int j = 0"), uri="file:///b.c")
+    await editor.pull(uri)
+    (only,) = [each for each in await editor.actions(uri, 3, only=["quickfix"]) if each.title in MENDS]
+    assert only.is_preferred and only.diagnostics is None
+
+
+async def test_old_clients_mend_a_directive_by_a_command(start):
+    def prepare(params):
+        params["capabilities"]["textDocument"]["codeAction"] = {}
+
+    editor = await start("nvim-bookworm", *REAL, prepare=prepare)
+    uri = editor.open(LACKING)
+    (command,) = [each for each in await editor.actions(uri, 3) if each.title == MENDS[0]]
+    assert await editor.execute(command.command, *command.arguments) == {"applied": True}
+    applied = await editor.until(types.WORKSPACE_APPLY_EDIT)
+    ((edit,),) = applied.edit.changes.values()
+    assert edit.new_text == "#pragma omp parallel for private(j)"
+    editor.replace(uri, "double s = 0;", "double s = 1;")
+    with pytest.raises(JsonRpcException) as refused:
+        await editor.execute(command.command, *command.arguments)
+    assert refused.value.code == types.LSPErrorCodes.ContentModified
