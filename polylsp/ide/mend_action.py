@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing_extensions import assert_never
 
 from polylsp.ide import wording
+from polylsp.ide.diagnostics import pragma_code
 from polylsp.ide.pragmas import directive_sentence, mended, removed
 from polylsp.ide.ready import ReadyOffer
 from polylsp.ide.suppression import is_suppressed, suppressed
@@ -60,12 +61,8 @@ def _is_shown(
     source: Source, placed: PlacedFunction, settings: Settings, directive: DirectiveFacts, finding: Finding
 ) -> bool:
     line = source.line_of(placed.pragma(directive.pragma).start)
-    code = _code(finding)
+    code = pragma_code(finding)
     return code not in settings.disabled_diagnostics and not is_suppressed(suppressed(source), line, code)
-
-
-def _code(finding: Finding) -> str:
-    return "incomplete-pragma" if isinstance(finding, Lacking) else "wrong-pragma"
 
 
 def _offer(
@@ -81,7 +78,7 @@ def _offer(
     if edit is not None:
         messages = tuple(directive_sentence(source, placed, directive, each) for each in findings)
         span = placed.pragma(directive.pragma)
-        yield ReadyOffer(_code(findings[0]), span, title, edit, messages, preferred)
+        yield ReadyOffer(pragma_code(findings[0]), span, title, edit, messages, preferred)
 
 
 def _mend(

@@ -51,6 +51,7 @@ class Analysis(Protocol):
         settings: Settings,
         *,
         schedules: bool = True,
+        edits: bool = False,
         given_up: frozenset[str] = frozenset(),
         observe: Callable[[str, str, int, int], None] | None = None,
     ) -> FileReport:
@@ -146,6 +147,7 @@ def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Rep
         request.text,
         request.settings,
         schedules=request.schedules,
+        edits=request.schedules,
         given_up=request.given_up,
         observe=observe,
     )

@@ -107,7 +107,7 @@ def play(case: Case, folder: Path) -> Played:
         (folder / name).write_text(text, encoding="utf-8")
     text, span = _with_cursor(case)
     path = str(folder / "case.c")
-    source, report = Source(text), analyse(path, text, case.settings)
+    source, report = Source(text), analyse(path, text, case.settings, edits=True)
     titles = "".join(f"{each}\n" for each in _titles(source, report, span, case.settings))
     if ":" in case.action:
         return replace(_at_once(source, report, span, case), titles=titles)
