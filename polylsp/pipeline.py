@@ -54,7 +54,7 @@ def analyse(
     """What is known of a C file. `observe(key, name, done, total)` is called before each function
     that is really analysed; functions whose key is in `given_up` are not. Without `schedules`,
     transforms and models' texts are left out, unless they are known already. With `edits` (and schedules),
-    the actions on each loop are tried as well."""
+    the actions on each loop are tried as well; `observe` is called again between two of them."""
     options = options_for(path, settings)
     items = outlined(path, text)
     known = environment_of(items.items, path, options)
