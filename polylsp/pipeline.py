@@ -111,9 +111,9 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     one = next((each for start, each in prepared if start == ask.starts), None)
     if one is None or one.function.name != ask.function:
         return Declined(f"There is no function `{ask.function}` here any more.")
-    task = _task(one, _used(one, _summaries(prepared)), Wanted(True, settings.max_operations))
-    calls = calls_of(task.summaries)
-    nests = nests_of(one.function, calls, settings.max_operations)
+    # An edit needs the verdicts alone: who asked for it must not wait for isl's scheduler.
+    task = _richest(_task(one, _used(one, _summaries(prepared)), Wanted(False, settings.max_operations)))
+    nests = nests_of(one.function, calls_of(task.summaries), settings.max_operations)
     subject = Subject(text, ask.starts, one.starts, one.ends, one.function, decided(task), nests)
     return answer(subject, ask, settings)
 
@@ -245,14 +245,19 @@ def _lighter(task: _Task, stopped: frozenset[str]) -> _Task:
     return quick if task.key in stopped or quick.key in stopped else task
 
 
+def _richest(task: _Task) -> _Task:
+    """The task with schedules, if that one is answered already."""
+    complete = _task(task.prepared, task.summaries, replace(task.wanted, schedules=True))
+    return complete if decided.remembers(complete) else task
+
+
 def _answer(task: _Task, stopped: frozenset[str]) -> FunctionAnswer:
     key = task.key
     prepared = task.prepared
     if key in stopped:
         found, key = given_up(prepared.function), f"{key}-stopped"
     else:
-        complete = _task(prepared, task.summaries, replace(task.wanted, schedules=True))
-        task = complete if not task.wanted.schedules and decided.remembers(complete) else task
+        task = _richest(task)
         found, key = decided(task), task.key
     answer_key = f"{key}-{prepared.places}"
     return FunctionAnswer(answer_key, found, prepared.starts, prepared.ends, prepared.pragmas)

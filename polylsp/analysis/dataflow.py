@@ -13,17 +13,29 @@ def flow(scop: Scop) -> isl.UnionMap:
     """From each write to the reads that get its value, or may get it."""
     reads, sure, maybe = _accesses(scop)
     order = dates(scop)
+    if _has_divisions(reads.union(sure).union(maybe)):
+        # isl's own analysis finds wrong last writes, or none, beside strides: relations say it too.
+        return _last_writes(reads, sure, maybe, order)
     information = isl.UnionAccessInfo.from_sink(reads)
     information = information.set_must_source(sure).set_may_source(maybe)
-    try:
-        return information.set_schedule_map(order).compute_flow().get_may_dependence().coalesce()
-    except isl.Error:
-        # isl's analysis refuses some iteration domains with strides; relations alone can say it too.
-        before = order.lex_lt_union_map(order)
-        writes = sure.union(maybe)
-        overwritten = _meet(writes, sure, before).apply_range(_meet(sure, reads, before))
-        left = _meet(writes, reads, before).subtract(overwritten)
-        return left.apply_domain(writes.domain_map()).apply_range(reads.domain_map()).coalesce()
+    return information.set_schedule_map(order).compute_flow().get_may_dependence().coalesce()
+
+
+def _has_divisions(relation: isl.UnionMap) -> bool:
+    divisions: list[int] = []
+    relation.foreach_map(lambda m: m.foreach_basic_map(lambda b: divisions.append(b.dim(isl.dim_type.div))))
+    return any(divisions)
+
+
+def _last_writes(
+    reads: isl.UnionMap, sure: isl.UnionMap, maybe: isl.UnionMap, order: isl.UnionMap
+) -> isl.UnionMap:
+    """The writes before each read of the same element, without those that another surely overwrites."""
+    before = order.lex_lt_union_map(order)
+    writes = sure.union(maybe)
+    overwritten = _meet(writes, sure, before).apply_range(_meet(sure, reads, before))
+    left = _meet(writes, reads, before).subtract(overwritten)
+    return left.apply_domain(writes.domain_map()).apply_range(reads.domain_map()).coalesce()
 
 
 def _meet(sources: isl.UnionMap, sinks: isl.UnionMap, before: isl.UnionMap) -> isl.UnionMap:

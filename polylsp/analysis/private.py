@@ -93,10 +93,7 @@ def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int
     direction = scop.loops[ordinal].direction
     everything = isl.UnionMap("{ }")
     final = isl.UnionMap("{ }")
-    if not _ends(scop.loops[ordinal].domain, direction):
-        return False
-    iterations = _iterations(conflicts, ordinal)
-    last = iterations.lexmax() if direction > 0 else iterations.lexmin()
+    last = _last(_iterations(conflicts, ordinal), direction)
     for access in writes:
         everything = everything.union(_by_outer(conflicts, access, ordinal, None).to_union_map())
     for access in sure:
@@ -104,12 +101,11 @@ def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int
     return bool(everything.is_subset(final))
 
 
-def _ends(domain: isl.Set, direction: int) -> bool:
-    """Whether the model knows an end of the innermost loop of a domain."""
-    last = domain.dim(isl.dim_type.set) - 1
-    if direction > 0:
-        return bool(domain.dim_has_upper_bound(isl.dim_type.set, last))
-    return bool(domain.dim_has_lower_bound(isl.dim_type.set, last))
+def _last(iterations: isl.Map, direction: int) -> isl.Map:
+    """The iterations that none comes after; none of a loop that does not end in the model, of which isl's
+    own lexicographic maximum would be an error."""
+    before = isl.Map("{ [i] -> [j] : j < i }" if direction > 0 else "{ [i] -> [j] : j > i }")
+    return iterations.subtract(iterations.apply_range(before))
 
 
 def _iterations(conflicts: Conflicts, ordinal: int) -> isl.Map:

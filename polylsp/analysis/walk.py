@@ -7,49 +7,37 @@ becomes a guard, whose statements may, but need not, run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count, pairwise
 from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.calls import call_accesses
+from polylsp.analysis.accesses import Accesses, split
 from polylsp.analysis.counting import enter_loop
-from polylsp.analysis.effects import subexpressions, subscripts
 from polylsp.analysis.effects import walk as statements_in
-from polylsp.analysis.evaluate import condition_of, declared_extents, value_of
-from polylsp.analysis.paths import Path, resolve
+from polylsp.analysis.evaluate import condition_of, value_of
+from polylsp.analysis.merging import merged, unknown_value
+from polylsp.analysis.paths import Path
 from polylsp.analysis.raw import LoopEntry, RawAccess, RawStatement, Region
 from polylsp.analysis.reductions import conditional_extremum, reduction_of
 from polylsp.analysis.scope import Scope
-from polylsp.analysis.spelling import spell_place
-from polylsp.analysis.state import ANYWHERE, Environment, Opaque, PointerValue
-from polylsp.analysis.value import Condition, NotAffineError, Poly, choice
+from polylsp.analysis.state import Environment, Opaque
+from polylsp.analysis.value import Poly
 from polylsp.analysis.written import with_operator
 from polylsp.model.program import (
-    AddressOf,
     Assign,
-    Binary,
     Block,
-    Call,
-    Cast,
-    Constant,
     Declare,
     Evaluate,
-    Expr,
     If,
     Integer,
-    Invariant,
     Jump,
     Loop,
     Place,
     Pointer,
-    Read,
-    Select,
     Site,
     Statement,
-    Unary,
     Unsupported,
 )
 from polylsp.model.rejection import Rejection
@@ -63,7 +51,7 @@ def walk_region(statements: tuple[Statement, ...], scope: Scope) -> Region:
     """Walks statements that contain no obstacle to static control, from the state in `scope`, which
     is left at the state after them."""
     region = Region()
-    walker = _Walker(scope, region)
+    walker = _Walker(scope, region, Accesses(scope, region))
     for statement in statements:
         walker.run(statement)
     return region
@@ -73,6 +61,7 @@ def walk_region(statements: tuple[Statement, ...], scope: Scope) -> Region:
 class _Walker:
     scope: Scope
     region: Region
+    accesses: Accesses
     continues: list[Environment] = field(default_factory=list)
 
     def run(self, statement: Statement) -> None:
@@ -90,7 +79,7 @@ class _Walker:
             case Assign():
                 self.assign(statement, reduction_of(statement))
             case Evaluate(value, site):
-                self.emit(site, [*self.reads(value), *self.called(value)])
+                self.emit(site, self.accesses.of(value))
             case If():
                 self.branch(statement)
             case Loop():
@@ -103,13 +92,13 @@ class _Walker:
     # --- statements ----------------------------------------------------------------------
 
     def assign(self, assign: Assign, update: ReductionOperator | None) -> None:
-        accesses = [*self.reads(assign.value, assign, update), *self.called(assign.value)]
+        accesses = [*self.accesses.reads(assign.value, assign, update), *self.accesses.called(assign.value)]
         for step in assign.target.steps:
             if hasattr(step, "subscript"):
-                accesses += self.reads(step.subscript)  # type: ignore[union-attr]
+                accesses += self.accesses.reads(step.subscript)  # type: ignore[union-attr]
         if assign.operator is not None:
-            accesses += self.read(assign.target, update)
-        accesses += self.write(assign.target, update)
+            accesses += self.accesses.read(assign.target, update)
+        accesses += self.accesses.write(assign.target, update)
         if not assign.target.steps:
             self.set(assign)
         self.emit(assign.site, accesses)
@@ -130,10 +119,12 @@ class _Walker:
         if extremum is not None and self.is_tracked(extremum[0].target) is False:
             return self.extremum(statement, *extremum)
         self.emit(
-            statement.site, [*self.reads(statement.condition), *self.called(statement.condition)], "test"
+            statement.site,
+            self.accesses.of(statement.condition),
+            "test",
         )
-        inside, outside, opaque = self.split(statement.condition)
         scope = self.scope
+        inside, outside, opaque = split(statement.condition, scope)
         before, guards = scope.environment, scope.guards
         ends: list[tuple[Environment, isl.Set, bool]] = []
         marks = [len(self.region.statements)]
@@ -201,8 +192,8 @@ class _Walker:
             scope.active = inside.union(else_active).coalesce()
 
     def extremum(self, statement: If, assign: Assign, update: ReductionOperator) -> None:
-        reads = self.reads(statement.condition, assign, update)
-        writes = self.write(assign.target, update)
+        reads = self.accesses.reads(statement.condition, assign, update)
+        writes = self.accesses.write(assign.target, update)
         for access in writes:
             access.exact = False
         if not assign.target.steps:
@@ -221,25 +212,10 @@ class _Walker:
     def jump(self, jump: Jump) -> None:
         scope = self.scope
         if jump.value is not None:
-            self.emit(jump.site, [*self.reads(jump.value), *self.called(jump.value)])
+            self.emit(jump.site, self.accesses.of(jump.value))
         if jump.kind == "continue":
             self.continues.append(dict(scope.environment))
         scope.active = isl.Set.empty(scope.active.get_space())
-
-    def split(self, condition: Expr) -> tuple[isl.Set, isl.Set, Opaque | None]:
-        """The active iterations at which a condition (perhaps) holds, and (perhaps) does not."""
-        known, opaque = condition_of(condition, self.scope)
-        active = self.scope.active
-        try:
-            inside = self.scope.where(known)
-        except NotAffineError:
-            text = "this condition is not a linear function of the loop iterators"
-            return (
-                active,
-                active,
-                Opaque(len(self.scope.frames), Rejection("non-affine-condition", condition.site, text)),
-            )
-        return inside, active if opaque else active.subtract(inside), opaque
 
     def may_have_left(self) -> None:
         """What follows runs only if no jump before it was taken, and whether one was is not known."""
@@ -281,108 +257,11 @@ class _Walker:
     def test(self, loop: Loop) -> None:
         self.run(loop.prologue)
         if loop.condition is not None:
-            self.emit(loop.header, [*self.reads(loop.condition), *self.called(loop.condition)], "test")
-
-    # --- accesses ------------------------------------------------------------------------
-
-    def reads(
-        self, expression: Expr, assign: Assign | None = None, update: ReductionOperator | None = None
-    ) -> list[RawAccess]:
-        """The reads of an expression; those of the target of an update are marked so. Operands that
-        may not be evaluated (`?:`, `&&`, `||`) are read only where their condition holds."""
-        match expression:
-            case Read(place):
-                own = assign is not None and same_place(place, assign.target)
-                found = self.read(place, update if own else None)
-                return found + [r for s in subscripts(place) for r in self.reads(s, assign, update)]
-            case AddressOf(place):
-                return [r for s in subscripts(place) for r in self.reads(s, assign, update)]
-            case Unary(_, operand) | Cast(operand):
-                return self.reads(operand, assign, update)
-            case Binary("&&" | "||" as operator, left, right):
-                first = self.reads(left, assign, update)
-                return first + self.perhaps(left, operator == "&&", right, assign, update)
-            case Binary(_, left, right):
-                return self.reads(left, assign, update) + self.reads(right, assign, update)
-            case Select(condition, then, otherwise):
-                first = self.reads(condition, assign, update)
-                first += self.perhaps(condition, True, then, assign, update)
-                return first + self.perhaps(condition, False, otherwise, assign, update)
-            case Call(_, arguments):
-                return [r for a in arguments for r in self.reads(a, assign, update)]
-            case Constant() | Invariant():
-                return []
-
-    def perhaps(
-        self,
-        condition: Expr,
-        wanted: bool,
-        operand: Expr,
-        assign: Assign | None,
-        update: ReductionOperator | None,
-    ) -> list[RawAccess]:
-        """The reads of an operand that is evaluated only if a condition holds, or does not."""
-        inside, outside, opaque = self.split(condition)
-        before = self.scope.active
-        self.scope.active = inside if wanted else outside
-        found = self.reads(operand, assign, update)
-        for access in found:
-            access.where = self.scope.active if access.where is None else access.where
-            access.exact = access.exact and not opaque
-        self.scope.active = before
-        return found
-
-    def read(self, place: Place, update: ReductionOperator | None = None) -> list[RawAccess]:
-        if not place.steps:
-            variable = place.variable
-            if isinstance(variable.type, Pointer):
-                return []
-            value = self.scope.environment.get(variable.name)
-            if isinstance(variable.type, Integer) and not isinstance(value, Opaque):
-                return []
-        return list(self.access(place, "read", update))
-
-    def write(self, place: Place, update: ReductionOperator | None) -> list[RawAccess]:
-        if not place.steps and isinstance(place.variable.type, Pointer):
-            return []
-        return list(self.access(place, "write", update))
-
-    def access(
-        self, place: Place, kind: Literal["read", "write"], update: ReductionOperator | None
-    ) -> Iterator[RawAccess]:
-        path = resolve(place, self.scope, value_of)
-        if isinstance(path, Opaque):
-            self.scope.object_to(path)
-            self.region.lost_pointers = True
-            return
-        if isinstance(place.type, Pointer) and kind == "read":
-            return
-        if kind == "write" and place.steps:
-            self.taint(path, place)
-        made = RawAccess(
-            path, kind, place.site, place.type, place.variable, spell_place(place), update=update
-        )
-        own = path.base.name == place.variable.name
-        made.extents = declared_extents(path.base, place.steps if own else path.steps, self.scope)
-        yield made
-
-    def taint(self, path: Path, place: Place) -> None:
-        """A write through a pointer to an integer or pointer variable changes what was known of it."""
-        variable = path.base.variable
-        scalar = isinstance(variable.type, Integer) and not path.steps
-        if (scalar and variable.name != place.variable.name) or path.base.name.startswith("&"):
-            text = f"`{variable.source_name}` is changed through a pointer"
-            self.region.tainted.append(
-                Rejection("pointer-arithmetic", place.site, text, "assign it by its name")
+            self.emit(
+                loop.header,
+                self.accesses.of(loop.condition),
+                "test",
             )
-
-    def called(self, expression: Expr) -> list[RawAccess]:
-        """What the calls in an expression access, by the summaries of the functions called."""
-        found: list[RawAccess] = []
-        for node in subexpressions(expression):
-            if isinstance(node, Call) and not node.pure:
-                found += call_accesses(node, self.scope, self.region)
-        return found
 
     def emit(
         self, site: Site, accesses: list[RawAccess], role: Literal["statement", "test", "join"] = "statement"
@@ -396,39 +275,3 @@ class _Walker:
             )
         )
         scope.position[-1] += 1
-
-
-def same_place(left: Place, right: Place) -> bool:
-    """Whether two places are spelled alike: the same variable by the same steps."""
-    return left.variable == right.variable and spell_place(left) == spell_place(right)
-
-
-def unknown_value(place: Place, depth: int) -> Opaque:
-    """A variable whose value is only known when the program runs."""
-    text = f"the value of `{place.variable.source_name}` is only known when the program runs"
-    return Opaque(depth, Rejection("data-dependent-value", place.site, text))
-
-
-def merged(
-    before: Environment,
-    then: Environment,
-    otherwise: Environment,
-    condition: Condition | None,
-    site: Site,
-    depth: int,
-) -> Environment:
-    """What is known after two ways came together."""
-    result: Environment = {}
-    for name in then.keys() | otherwise.keys():
-        a, b = then.get(name), otherwise.get(name)
-        if a == b and a is not None:
-            result[name] = a
-        elif condition is not None and isinstance(a, Poly) and isinstance(b, Poly):
-            result[name] = choice(condition, a, b)
-        else:
-            text = f"the value of `{name.split('@')[0]}` depends on which way the program takes"
-            pointer = isinstance(a, PointerValue) or isinstance(b, PointerValue)
-            result[name] = Opaque(
-                ANYWHERE if pointer else depth, Rejection("data-dependent-value", site, text)
-            )
-    return result

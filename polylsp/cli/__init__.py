@@ -28,11 +28,16 @@ TRANSFORMS = (
 )
 """As in `model/action.py`, which `--help` must not load."""
 
+_ANALYSING = ("check", "explain", "model", "offload")
+"""The commands that work in processes of their own."""
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives the exit status that the contract names."""
     options = parser().parse_args(arguments)
     try:
+        if options.command in _ANALYSING:
+            import_module("polylsp.cli.forking").begin()
         command = import_module(f"polylsp.cli.{options.command}")
         status: int = command.run(options)
         sys.stdout.flush()

@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from polylsp.frontends.c.tokens import decode
+from polylsp.encoding import decode
 from polylsp.settings import Settings
 
 _SUFFIXES = (".c", ".h")

@@ -16,12 +16,12 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import get_all_start_methods, get_context
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from time import monotonic
 from typing import Any, Generic, TypeVar, Union
 
+from polylsp.cli.forking import CONTEXT
 from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
 from polylsp.settings import Settings
 
@@ -31,10 +31,6 @@ Observer = Callable[[str, str, int, int], None]
 
 _SECONDS_TO_BEGIN = 60.0
 """For loading, and for reading a file before its first function is analysed."""
-
-_PRELOADED = ("polylsp.pipeline", "polylsp.ide.check_json", "polylsp.ide.diagnostics", "polylsp.ide.terminal")
-"""What most work needs: loaded once, by the process that the workers are copies of."""
-
 
 Work = Callable[[A, frozenset[str], Observer], R]
 """A function of a module, called in a worker. It calls its observer with `(key, name, done, total)` before
@@ -153,8 +149,8 @@ class _Worker(Generic[A, R]):
         self._process.join()
 
     def _start(self) -> None:
-        ours, theirs = _CONTEXT.Pipe()
-        self._process = _CONTEXT.Process(target=_serve, args=(self.work, theirs, self.settings), daemon=True)
+        ours, theirs = CONTEXT.Pipe()
+        self._process = CONTEXT.Process(target=_serve, args=(self.work, theirs, self.settings), daemon=True)
         self._process.start()
         theirs.close()
         self.connection = ours
@@ -174,17 +170,6 @@ def _listen(workers: Sequence[_Worker[A, R]], done: dict[int, Union[R, Crashed]]
             news = worker.replace("the analysis took too long") if worker.deadline <= monotonic() else None
         if news is not None:
             done[errand.number] = news.result if isinstance(news, _Done) else news
-
-
-def _context() -> Any:
-    # A fork of this process may hang, if it has threads; a fork of a server made for it cannot.
-    context = get_context("forkserver" if "forkserver" in get_all_start_methods() else "spawn")
-    if context.get_start_method() == "forkserver":
-        context.set_forkserver_preload(list(_PRELOADED))
-    return context
-
-
-_CONTEXT = _context()
 
 
 # --- In the worker ---------------------------------------------------------------------------

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polylsp.cli.files import read_bytes
-from polylsp.frontends.c.tokens import decode, encoding_of
+from polylsp.encoding import decode, encoding_of
 
 
 class Unwritable(Exception):

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from polylsp.encoding import decode
 from polylsp.frontends.c.outline import Outline, common_prefix, common_suffix, outline
-from polylsp.frontends.c.tokens import decode
 
 
 def kinds(text: str) -> list[str]:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polylsp.model.report import FileReport
+from polylsp.model import action
+from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.verdict import word
-from polylsp.pipeline import analyse
+from polylsp.pipeline import analyse, edit
 from polylsp.query import recording
 from polylsp.settings import Settings
 
@@ -30,6 +31,15 @@ class Edited:
             self.report = analyse(str(self.path), self.text, self.settings, schedules=schedules)
         return {_told(name, arguments) for name, arguments in ran}
 
+    def acted(self, name: action.ActionName, function: str) -> set[str]:
+        """What an action on the function's first loop asks."""
+        placed = self._placed(function)
+        ask = action.Ask(name, function, placed.start, placed.answer.facts.loops[0].ordinal)
+        with recording() as ran:
+            answer = edit(str(self.path), self.text, self.settings, ask)
+        assert isinstance(answer, action.Edited), answer
+        return {_told(name, arguments) for name, arguments in ran}
+
     def after(self, old: str, new: str) -> set[str]:
         """What is asked once the only `old` in the text has become `new`."""
         assert self.text.count(old) == 1, f"{old!r} stands {self.text.count(old)} times in the text"
@@ -38,9 +48,12 @@ class Edited:
 
     def verdicts(self, function: str) -> list[str]:
         """The verdict words of a function's loops."""
+        return [word(loop.verdict) for loop in self._placed(function).answer.facts.loops]
+
+    def _placed(self, function: str) -> PlacedFunction:
         assert self.report is not None
         (placed,) = (each for each in self.report.functions if each.answer.facts.name == function)
-        return [word(loop.verdict) for loop in placed.answer.facts.loops]
+        return placed
 
 
 def _told(query: str, arguments: tuple[Any, ...]) -> str:

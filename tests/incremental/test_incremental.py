@@ -232,6 +232,14 @@ def test_schedules_are_asked_for_once(edited: Edited) -> None:
     assert edited.asked(schedules=False) == set()
 
 
+def test_an_action_does_not_wait_for_schedules(edited: Edited) -> None:
+    edited.text = PROGRAM.replace("p[i].x += by;", "p[i].x = by;")
+    assert edited.asked(schedules=False) == everything_about("move")
+    assert edited.acted("openmp", "move") == set()
+    assert edited.asked(schedules=True) == {"decided move"}
+    assert edited.acted("openmp", "move") == set()
+
+
 def test_another_budget_decides_again(edited: Edited) -> None:
     edited.settings = replace(edited.settings, max_operations=3_000_000)
     assert edited.asked() == {f"decided {name}" for name in ("twice", "scale", "fill", "move")}

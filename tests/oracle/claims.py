@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,15 +78,20 @@ def claims(text: str) -> list[Claim]:
     return claims_and_models(text)[0]
 
 
-def claims_and_models(text: str, schedules: bool = False) -> tuple[list[Claim], list[ModelClaim]]:
-    """The verdicts on all loops of a C text, and the models of its nests."""
+def claims_and_models(
+    text: str, schedules: bool = False, patience: int = 1
+) -> tuple[list[Claim], list[ModelClaim]]:
+    """The verdicts on all loops of a C text, and the models of its nests, in `patience` times the
+    operations that isl may take by default."""
     from polylsp.model.facts import LoopFacts
     from polylsp.model.report import PlacedFunction
     from polylsp.model.verdict import Assumption, Dependence, Parallel, Sequential, Unknown
     from polylsp.pipeline import analyse
     from polylsp.settings import Settings
 
-    report = analyse("drawn.c", text, Settings(), schedules=schedules)
+    settings = Settings()
+    settings = replace(settings, max_operations=patience * settings.max_operations)
+    report = analyse("drawn.c", text, settings, schedules=schedules)
 
     def dependence(placed: PlacedFunction, d: Dependence) -> DependenceClaim:
         ends: list[AccessClaim] = []

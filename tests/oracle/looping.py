@@ -30,7 +30,8 @@ class LoopCode:
 
 
 def inductive(loop: Loop, names: dict[str, int]) -> tuple[str, ...]:
-    """The scalars of `names` whose every write inside the loop adds a constant."""
+    """The scalars of `names` whose every write inside the loop adds a constant, or another variable: one
+    that stays the same, as the values at each iteration's start tell."""
     written: dict[str, bool] = {}
     step = (loop.step,) if isinstance(loop, For) and loop.step is not None else ()
     for part in (*loop.body, *step, loop.condition):
@@ -49,11 +50,17 @@ def _adds_constant(assign: Assign, name: str) -> bool:
     match assign:
         case Assign(operator="+" | "-", value=Number(type="int" | "unsigned")):
             return True
+        case Assign(operator="+" | "-", value=Name(name=other)):
+            return other != name
         case Assign(
             operator="",
             value=Binary(operator="+" | "-", left=Name(name=own), right=Number(type="int" | "unsigned")),
         ):
             return own == name
+        case Assign(
+            operator="", value=Binary(operator="+" | "-", left=Name(name=own), right=Name(name=other))
+        ):
+            return own == name != other
         case _:
             return False
 

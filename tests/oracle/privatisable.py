@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
+from contextlib import suppress
+from itertools import pairwise, product
 
 from .claims import Claim
 from .evidence import Evidence, Refutation
-from .machine import LoopKey, Machine
+from .machine import LoopKey, Machine, TooLong
+from .nests import Inputs
+from .values import Undefined
+
+LARGER = (7, 11, 16)
 
 
 def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
@@ -30,6 +35,9 @@ def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
             return
         if any(_needed_after(run, key, slot) for slot in {p.source.slot for p in pairs}):
             return
+    if any(_read_first(run, key, slot) for run in _larger(found) for slot in _slots(run, key, variable)):
+        # Arrays are as small as the few runs permit: nobody is asked to conclude from their extents.
+        return
     witness = claim.witness
     if seen and witness is not None and witness.dependence.kind != "flow":
         yield Refutation(
@@ -38,6 +46,18 @@ def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
             "missed privatisation",
             f"`{variable}` can have a copy in every iteration",
         )
+
+
+def _larger(found: Evidence) -> Iterator[Machine]:
+    """Runs at sizes that may be too large for the arrays."""
+    names = [name for name, _ in found.program.inputs[0].parameters]
+    for values in product(LARGER, repeat=len(names)):
+        with suppress(Undefined, TooLong):
+            yield found.runner.run(Inputs(tuple(zip(names, values, strict=True)), 0), limit=20_000)
+
+
+def _slots(run: Machine, key: LoopKey, variable: str) -> set[int]:
+    return {record.slots[variable] for record in run.records[key] if variable in record.slots}
 
 
 def _read_first(run: Machine, key: LoopKey, slot: int) -> bool:
@@ -76,9 +96,13 @@ def closed_forms(found: Evidence, claim: Claim) -> set[str]:
 
 
 def steady(runs: list[Machine], key: LoopKey, name: str) -> bool:
+    """Whether an integer starts each iteration a constant further than the one before, in all runs."""
     for run in runs:
         for record in run.records[key]:
             values = [start.get(name) for start in record.starts]
-            if None in values or len({b - a for a, b in pairwise(values)}) > 1:
+            if (
+                not all(isinstance(value, int) for value in values)
+                or len({b - a for a, b in pairwise(values)}) > 1
+            ):
                 return False
     return True

@@ -34,6 +34,7 @@ class Harvest:
     examples: int = 0
     runs: int = 0
     models: int = 0
+    slow: int = 0
     failures: dict[str, Trial] = field(default_factory=dict)
     counts: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
@@ -47,6 +48,7 @@ class Harvest:
         self.examples += other.examples
         self.runs += other.runs
         self.models += other.models
+        self.slow += other.slow
         self.counts += other.counts
         self.verdicts += other.verdicts
         self.features += other.features
@@ -77,6 +79,7 @@ def chunk(start: int, examples: int, affine: bool) -> Harvest:
         harvest.examples += 1
         harvest.runs += done.inputs
         harvest.models += done.compared
+        harvest.slow += done.slow
         harvest.verdicts.update(done.verdicts)
         harvest.features.update(drawn.features)
         for sort in {r.sort for r in done.refutations}:
@@ -138,6 +141,9 @@ def summary(total: Harvest) -> str:
     """Counts, for a person."""
     loops = sum(total.verdicts.values()) or 1
     lines = [f"{total.examples} programs, {total.runs} runs, {loops} loops, {total.models} models compared"]
+    lines += (
+        [f"{total.slow} programs decided only with more operations than the default"] if total.slow else []
+    )
     lines += [f"  {100 * count / loops:5.1f} %  {word}" for word, count in total.verdicts.most_common()]
     lines += [f"refuted: {sort} ({count} programs)" for sort, count in total.counts.most_common()]
     return "\n".join([*lines, "" if total.counts else "nothing refuted"])

@@ -22,11 +22,16 @@ INEXACT = (
 a counter that is no linear function of the iterators, because some iterations do not change it or an inner
 loop changes it as often as it runs."""
 
+PATIENCE = 8
+"""What is decidable must be decided, but not in the time that an editor has: a nest that takes more
+operations than the default gets so many times as many, and is counted."""
+
 
 @dataclass(slots=True)
 class Trial:
     """A program's text, the claims about it and what is wrong with them; `inputs` is the number
-    of runs that they were put to; `compared`: its model was compared too."""
+    of runs that they were put to; `compared`: its model was compared too; `slow`: more
+    operations than the default were needed."""
 
     program: Program
     exact: bool
@@ -36,6 +41,7 @@ class Trial:
     inputs: int
     verdicts: Counter[str] = field(default_factory=Counter)
     compared: bool = False
+    slow: bool = False
 
     def report(self) -> str:
         """The program and what was found, for a person."""
@@ -48,6 +54,9 @@ def trial(program: Program, exact: bool) -> Trial:
     text = found.layout.text
     try:
         claims, models = claims_and_models(text, schedules=exact)
+        slow = exact and any(claim.rejection[0] == "budget" for claim in claims)
+        if slow:
+            claims, models = claims_and_models(text, schedules=exact, patience=PATIENCE)
     except Exception:
         last = traceback.format_exc().strip().splitlines()
         crash = Refutation("", 0, "crash", " | ".join(line.strip() for line in last[-3:]))
@@ -57,7 +66,9 @@ def trial(program: Program, exact: bool) -> Trial:
     compared = model_refutations(found, models) if decidable else None
     refutations += compared or []
     verdicts = Counter(map(_reason, claims))
-    return Trial(program, exact, text, claims, refutations, len(found.runs), verdicts, compared is not None)
+    return Trial(
+        program, exact, text, claims, refutations, len(found.runs), verdicts, compared is not None, slow
+    )
 
 
 def _reason(claim: Claim) -> str:

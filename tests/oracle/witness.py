@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import product
 
 from .claims import AccessClaim, Claim, DependenceClaim, WitnessClaim
@@ -41,7 +42,8 @@ def _witness(
     values = solved(program, w.parameters)
     if values is None:
         return
-    contents = tuple(_stated_contents(program, dict(w.parameters) | dict(values)))
+    reads = _elements_read(out, runner, Inputs(values))
+    contents = tuple(_stated_contents(program, dict(w.parameters) | dict(values), reads))
     texts: list[str | None] = []
     machines: list[Machine] = []
     for seed in SEEDS:
@@ -130,7 +132,20 @@ def _constant_arrays(program: Program) -> list[str]:
     return [p.name for p in program.kernel.parameters if p.constant]
 
 
-def _stated_contents(program: Program, stated: dict[str, int]) -> Iterator[tuple[str, Key, int]]:
+def _elements_read(out: Layout, runner: Runner, inputs: Inputs) -> dict[str, Key]:
+    """The element that an expression reads, by its text, where it is one all the time."""
+    found: dict[str, set[Key]] = {}
+    with suppress(TooLong, Undefined):
+        for event in runner.run(inputs, limit=20_000).trace:
+            start, end = out.spans.get(event.uid, (0, 0))
+            if event.key and not event.write:
+                found.setdefault(out.text[start:end], set()).add(event.key)
+    return {text: keys.pop() for text, keys in found.items() if len(keys) == 1}
+
+
+def _stated_contents(
+    program: Program, stated: dict[str, int], reads: dict[str, Key]
+) -> Iterator[tuple[str, Key, int]]:
     """The array elements whose values a witness names, as `idx[i + 1]` with the value of `i`."""
     for text, value in stated.items():
         match expression(text, _constant_arrays(program)):
@@ -141,6 +156,8 @@ def _stated_contents(program: Program, stated: dict[str, int]) -> Iterator[tuple
                 names = {n.name for n in inside if isinstance(n, Name)}
                 if names <= stated.keys() and not any(isinstance(n, Element) for n in inside):
                     yield array, (evaluated(subscript, stated),), value
+                elif text in reads:
+                    yield array, reads[text], value
             case _:
                 pass
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from polylsp.encoding import decode
 from polylsp.frontends.c import declarations
 from polylsp.frontends.c.declarations import Declaration
 from polylsp.frontends.c.directives import Condition, Script, Step, follow, included_name, script
@@ -14,7 +15,7 @@ from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
 from polylsp.frontends.c.macros import Macro, macro
 from polylsp.frontends.c.options import Options
 from polylsp.frontends.c.predefined import predefined
-from polylsp.frontends.c.tokens import decode, normalise, words
+from polylsp.frontends.c.tokens import normalise, words
 
 BUNDLED = Path(__file__).parent / "include"
 _DEPTH_LIMIT = 64
