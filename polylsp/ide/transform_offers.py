@@ -40,7 +40,7 @@ def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Poss
             return Told(title, codes=("needs-distribution", "sequential-loop"))
         case "skew":
             title = f"Skew the nest of {name}, so that a wavefront runs in parallel"
-            return Told(title, codes=("needs-skewing",))
+            return Told(title, codes=("needs-skewing", "sequential-loop"))
         case "tile":
             return Told(f"Tile the nest of {name}, so that what it uses again is still in the cache")
         case "fuse":
@@ -72,7 +72,9 @@ def _interchange(placed: PlacedFunction, loop: LoopFacts, names: str) -> Told:
     nest = nest_of(placed, loop)
     exposes = nest is not None and nest.transform is not None and nest.transform.kind == "interchange"
     why = "one of them runs in parallel" if exposes else "memory is read in the order in which it lies"
-    return Told(f"Interchange the loops {names}, so that {why}", codes=("needs-interchange",))
+    return Told(
+        f"Interchange the loops {names}, so that {why}", codes=("needs-interchange", "sequential-loop")
+    )
 
 
 def _with_lines(source: Source, placed: PlacedFunction, loops: list[LoopFacts]) -> str:
