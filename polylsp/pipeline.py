@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from time import perf_counter
 
 from polylsp.analysis.facts import Wanted, facts, given_up, nests_of
 from polylsp.analysis.space import iteration_space as drawn_space
@@ -27,6 +28,7 @@ from polylsp.frontends.c.options import Options, options_for
 from polylsp.frontends.c.outline import Item, Outline
 from polylsp.model.action import Answer, Ask, Declined
 from polylsp.model.facts import FunctionFacts
+from polylsp.model.feasibility import Feasibility
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
 from polylsp.model.space import IterationSpace
@@ -45,12 +47,14 @@ def analyse(
     settings: Settings,
     *,
     schedules: bool = True,
+    edits: bool = False,
     given_up: frozenset[str] = frozenset(),
     observe: Observer | None = None,
 ) -> FileReport:
     """What is known of a C file. `observe(key, name, done, total)` is called before each function
     that is really analysed; functions whose key is in `given_up` are not. Without `schedules`,
-    transforms and models' texts are left out, unless they are known already."""
+    transforms and models' texts are left out, unless they are known already. With `edits` (and schedules),
+    the actions on each loop are tried as well; `observe` is called again between two of them."""
     options = options_for(path, settings)
     items = outlined(path, text)
     known = environment_of(items.items, path, options)
@@ -61,11 +65,19 @@ def analyse(
     placed: list[PlacedFunction] = []
     for done, (start, one) in enumerate(prepared):
         answer = state.answers.get(one, Answers()).get(wanted, _used(one, summaries), given_up)
-        if answer is None:
+        untried = edits and (answer is None or answer.feasibility is None)
+        if answer is None or untried:
             task = _lighter(_task(one, _used(one, summaries), wanted), given_up)
-            if observe is not None and not decided.remembers(task):
-                observe(task.key, one.function.name, done, len(prepared))
+
+            def begin(key: str = task.key, name: str = one.function.name, done: int = done) -> None:
+                if observe is not None:
+                    observe(key, name, done, len(prepared))
+
+            if not decided.remembers(task):
+                begin()
             answer = _answer(task, given_up)
+            if untried:
+                answer = _tried(task, answer, text[start : start + one.ends[-1]], settings, begin)
             state.answers[one] = Answers(wanted, task.summaries, given_up, answer)
         placed.append(PlacedFunction(start, answer))
     forget(path, state, prepared)
@@ -104,6 +116,25 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     nests = nests_of(one.function, calls_of(task.summaries), settings.max_operations)
     subject = Subject(text, ask.starts, one.starts, one.ends, one.function, decided(task), nests)
     return answer(subject, ask, settings)
+
+
+def _tried(
+    task: _Task, answer: FunctionAnswer, text: str, settings: Settings, pause: Callable[[], None]
+) -> FunctionAnswer:
+    """The answer about a function, with what would come of the actions on its loops. `text` is the
+    function's alone: nothing that stands elsewhere in the file has a bearing on it. `pause` is called
+    before each edit that is tried."""
+    from polylsp.codegen.feasible.function import feasibility
+    from polylsp.codegen.subject import Subject
+
+    one, found = task.prepared, Feasibility()
+    if task.wanted.schedules and answer.facts.nests:
+        until = perf_counter() + settings.max_seconds / 2
+        pause()
+        nests = nests_of(one.function, calls_of(task.summaries), task.wanted.operations)
+        subject = Subject(text, 0, one.starts, one.ends, one.function, answer.facts, nests)
+        found = feasibility(subject, settings, until, pause)
+    return replace(answer, key=f"{answer.key}-tried", feasibility=found)
 
 
 # --- Text --------------------------------------------------------------------------------

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from polylsp.analysis.effects import effects, subexpressions, walk
+from polylsp.analysis.effects import subexpressions
 from polylsp.analysis.spelling import spell
 from polylsp.codegen.affine import Names
 from polylsp.codegen.constants import named_constants
 from polylsp.codegen.subject import Subject
-from polylsp.model.program import AddressOf, Assign, Call, Constant, Declare, Expr, Read, Site, Variable
+from polylsp.model.program import AddressOf, Assign, Call, Constant, Expr, Read, Site, Variable
 from polylsp.model.scop import Scop
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -59,16 +59,12 @@ def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
 
 
 def _assignments(subject: Subject, variable: Variable) -> list[Assign]:
-    return [
-        s
-        for s in walk(subject.function.body)
-        if isinstance(s, Assign) and s.target.variable == variable and not s.target.steps
-    ]
+    return subject.assignments.get(variable.name, [])
 
 
 def _is_disturbed(subject: Subject, variable: Variable) -> bool:
     """Whether the function may change a variable that others can reach."""
-    own = effects(subject.function.body)
+    own = subject.effects
     return bool(own.calls) or bool(own.places) or variable.name in own.scalars
 
 
@@ -80,7 +76,5 @@ def _repeats(subject: Subject, assign: Assign) -> bool:
     )
 
 
-def _variables(subject: Subject) -> set[Variable]:
-    body = subject.function.body
-    declared = {s.variable for s in walk(body) if isinstance(s, Declare)}
-    return declared | effects(body).variables | set(subject.function.parameters)
+def _variables(subject: Subject) -> frozenset[Variable]:
+    return subject.variables

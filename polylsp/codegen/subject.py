@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from polylsp.analysis.effects import loops_in
+from polylsp.analysis.effects import Effects, effects, loops_in, walk
 from polylsp.analysis.regions import Nest
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
-from polylsp.model.program import Function, Loop, Site
+from polylsp.model.program import Assign, Declare, Function, Loop, Site, Variable
 from polylsp.text import Span
 
 
@@ -24,6 +25,26 @@ class Subject:
     function: Function
     facts: FunctionFacts
     nests: tuple[Nest, ...]
+
+    @cached_property
+    def effects(self) -> Effects:
+        """What the function does."""
+        return effects(self.function.body)
+
+    @cached_property
+    def variables(self) -> frozenset[Variable]:
+        """Every variable that the function declares or names."""
+        declared = {s.variable for s in walk(self.function.body) if isinstance(s, Declare)}
+        return self.effects.variables | declared | set(self.function.parameters)
+
+    @cached_property
+    def assignments(self) -> dict[str, list[Assign]]:
+        """The assignments to each variable (unique name) as a whole, in source order."""
+        found: dict[str, list[Assign]] = {}
+        for statement in walk(self.function.body):
+            if isinstance(statement, Assign) and not statement.target.steps:
+                found.setdefault(statement.target.variable.name, []).append(statement)
+        return found
 
     # --- loops ---------------------------------------------------------------------------------
 

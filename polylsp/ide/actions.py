@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from polylsp.ide import wording
 from polylsp.ide.lookup import loop_at_header, loop_on_line, loops
-from polylsp.ide.nests import nest_of
-from polylsp.model.action import TARGETS, ActionName, Ask, Target, TransformName
+from polylsp.ide.transform_offers import told
+from polylsp.model.action import TARGETS, ActionName, Ask, Target
 from polylsp.model.facts import LoopFacts
+from polylsp.model.feasibility import Feasibility
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Assumption, Parallel
+from polylsp.settings import Settings
 from polylsp.text import Source, Span
 
 TARGET_NAMES: dict[Target, str] = {
@@ -36,10 +39,11 @@ class Offer:
     codes: tuple[str, ...] = ()
 
 
-def offers(source: Source, report: FileReport, span: Span) -> tuple[Offer, ...]:
+def offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
     """What can be done to the loop under a cursor or around a selection."""
     found = _loop(source, report, span)
-    return tuple(_offers(*found)) if found else ()
+    listed = _offers(source, settings, *found) if found else ()
+    return tuple(sorted(listed, key=lambda each: each.kind != "quickfix"))
 
 
 def _loop(source: Source, report: FileReport, span: Span) -> tuple[PlacedFunction, LoopFacts] | None:
@@ -57,9 +61,9 @@ def _loop(source: Source, report: FileReport, span: Span) -> tuple[PlacedFunctio
     return around
 
 
-def _offers(placed: PlacedFunction, loop: LoopFacts) -> Iterator[Offer]:
-    yield from _directives(placed, loop)
-    yield from _transforms(placed, loop)
+def _offers(source: Source, settings: Settings, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Offer]:
+    yield from _directives(source, settings, placed, loop)
+    yield from _transforms(source, settings, placed, loop)
 
 
 def _ask(placed: PlacedFunction, loop: LoopFacts, action: ActionName) -> Ask:
@@ -69,15 +73,19 @@ def _ask(placed: PlacedFunction, loop: LoopFacts, action: ActionName) -> Ask:
 # --- Directives --------------------------------------------------------------------------
 
 
-def _directives(placed: PlacedFunction, loop: LoopFacts) -> Iterator[Offer]:
+def _directives(
+    source: Source, settings: Settings, placed: PlacedFunction, loop: LoopFacts
+) -> Iterator[Offer]:
     roots = parallel_roots(placed.answer.facts, loop.ordinal)
     if not roots or any(is_governed(placed.answer.facts, root.ordinal) for root in roots):
         return
-    reason = _why_no_directive(placed, roots)
     codes = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization")
     for target in TARGETS:
-        title = f"{_doing(loop, roots)} with {TARGET_NAMES[target]}{_condition(roots)}"
-        preferred = target == "openmp" and not reason and not _assumptions(roots)
+        reason = _why_no_directive(placed, roots) or _why_infeasible(source, placed, loop, target)
+        little = _too_little(settings, placed, roots, target)
+        terms = "; ".join(filter(None, (_condition(roots), little)))
+        title = f"{_doing(loop, roots)} with {TARGET_NAMES[target]}{f' ({terms})' if terms else ''}"
+        preferred = target == "openmp" and not (reason or terms)
         yield Offer(_ask(placed, loop, target), title, "refactor.rewrite", preferred, reason, codes)
 
 
@@ -90,7 +98,7 @@ def _doing(loop: LoopFacts, roots: tuple[LoopFacts, ...]) -> str:
 
 def _condition(roots: tuple[LoopFacts, ...]) -> str:
     assumed = _assumptions(roots)
-    return f" (right if {wording.assumption_words(assumed)})" if assumed else ""
+    return f"right if {wording.assumption_words(assumed)}" if assumed else ""
 
 
 def _assumptions(roots: tuple[LoopFacts, ...]) -> tuple[Assumption, ...]:
@@ -114,20 +122,44 @@ def _obstacle(placed: PlacedFunction, root: LoopFacts) -> str:
     return ""
 
 
+def _why_infeasible(source: Source, placed: PlacedFunction, loop: LoopFacts, target: Target) -> str:
+    """Why no edit was found when it was tried; empty where one was, or where none was tried yet."""
+    known = placed.answer.feasibility
+    reason = known.why_not(target, loop.ordinal) if known is not None else ""
+    first = source.line_of(placed.start)
+    return re.sub(r"\bline (\d+)\b", lambda found: f"line {int(found[1]) + first}", reason)
+
+
+def _too_little(
+    settings: Settings, placed: PlacedFunction, roots: tuple[LoopFacts, ...], target: Target
+) -> str:
+    """That the loops are known to do less than pays, in words; else nothing."""
+    known = placed.answer.feasibility
+    work = known.work(tuple(root.ordinal for root in roots)) if known is not None else None
+    least = settings.parallel_threshold if target == "openmp" else settings.offload_threshold
+    if work is None or work >= least:
+        return ""
+    count = wording.rounded(work)
+    much = f"about {count} operations" if len(roots) == 1 else f"up to {count} operations each"
+    return f"too little work to pay: {much}"
+
+
 # --- Transforms --------------------------------------------------------------------------
 
-_EXPOSING: dict[str, tuple[TransformName, str, str]] = {
-    "interchange": ("interchange", "Interchange the loops around {}", "needs-interchange"),
-    "distribute": ("distribute", "Split the loop {}", "needs-distribution"),
-    "skew": ("skew", "Skew the loops around {}, so that a wavefront runs in parallel", "needs-skewing"),
-}
 
-
-def _transforms(placed: PlacedFunction, loop: LoopFacts) -> Iterator[Offer]:
-    nest = nest_of(placed, loop)
-    if nest is None or nest.transform is None or nest.transform.kind not in _EXPOSING:
-        return
-    action, title, code = _EXPOSING[nest.transform.kind]
-    yield Offer(
-        _ask(placed, loop, action), title.format(wording.subject(loop)), "refactor.rewrite", codes=(code,)
-    )
+def _transforms(
+    source: Source, settings: Settings, placed: PlacedFunction, loop: LoopFacts
+) -> Iterator[Offer]:
+    known = placed.answer.feasibility or Feasibility()
+    for possible in known.possible:
+        shown = told(source, placed, loop, possible) if possible.ordinal == loop.ordinal else None
+        if shown is None:
+            continue
+        title = shown.title
+        if possible.action == "overlap-check":
+            little = _too_little(
+                settings, placed, parallel_roots(placed.answer.facts, loop.ordinal), "openmp"
+            )
+            title = f"{title} ({little})" if little else title
+        ask = _ask(placed, loop, possible.action)
+        yield Offer(ask, title, shown.kind, shown.preferred, codes=shown.codes)

@@ -132,6 +132,11 @@ def function_diagnostics(
     return tuple(finding for finding in found if finding.code not in settings.disabled_diagnostics)
 
 
+def pragma_code(finding: Finding) -> PragmaCode:
+    """Whether a directive is wrong, or only lacks something."""
+    return "incomplete-pragma" if isinstance(finding, Lacking) else "wrong-pragma"
+
+
 def _explained(facts: FunctionFacts, loop: LoopFacts) -> bool:
     """Whether the loop is undecided for what is wrong with the whole function: that is said once."""
     return isinstance(loop.verdict, Unknown) and loop.verdict.rejection in facts.problems
@@ -215,7 +220,7 @@ def _access(source: Source, placed: PlacedFunction, access: AccessPoint, order: 
 def _pragma(
     source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
 ) -> Diagnostic:
-    code: PragmaCode = "incomplete-pragma" if isinstance(finding, Lacking) else "wrong-pragma"
+    code = pragma_code(finding)
     return Diagnostic(
         code,
         SEVERITIES[code],

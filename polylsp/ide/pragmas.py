@@ -11,7 +11,7 @@ from polylsp.model.action import Replacement
 from polylsp.model.directive import DirectiveFacts, Finding, Lacking, Mend, OtherOperator, Race
 from polylsp.model.facts import LoopFacts
 from polylsp.model.report import PlacedFunction
-from polylsp.text import Source
+from polylsp.text import Source, Span
 
 
 def directive_sentence(
@@ -33,16 +33,45 @@ def directive_sentence(
 
 
 def mended(
-    source: Source, placed: PlacedFunction, directive: DirectiveFacts, mend: Mend
+    source: Source, placed: PlacedFunction, directive: DirectiveFacts, *mends: Mend
 ) -> Replacement | None:
-    """The edit of the pragma that gives it the clause; `None` where it is not written as a line of its
+    """The edit of the pragma that gives it the clauses; `None` where it is not written as a line of its
     own (`_Pragma`, a macro)."""
     span = placed.pragma(directive.pragma)
     text = source.text[span.start : span.end]
-    if not text.startswith(("#", "%:")):
+    if not _is_line(text):
         return None
-    kept = _without(text, mend.moved, mend.out_of) if mend.moved else text
-    return None if kept is None else Replacement(span, f"{kept} {mend.clause}")
+    for mend in mends:
+        kept = _without(text, mend.moved, mend.out_of) if mend.moved else text
+        if kept is None:
+            return None
+        text = f"{kept} {mend.clause}"
+    return Replacement(span, text)
+
+
+_ALONE = ("parallel for", "parallel for simd", "simd")
+"""The directives without which a loop does the same in order: those of threads that run already hand out
+what each of them would do otherwise, and OpenACC's move data too."""
+
+
+def removed(source: Source, placed: PlacedFunction, directive: DirectiveFacts) -> Replacement | None:
+    """The edit that leaves a loop without its pragma; `None` where more than that would change."""
+    span = placed.pragma(directive.pragma)
+    if directive.family != "omp" or directive.words not in _ALONE:
+        return None
+    if not _is_line(source.text[span.start : span.end]):
+        return None
+    first, last = source.line_of(span.start), source.line_of(span.end)
+    ends = source.line_starts[last + 1] if last + 1 < len(source.line_starts) else len(source.text)
+    whole = Span(source.line_starts[first], ends)
+    before, behind = source.text[whole.start : span.start], source.text[span.end : whole.end]
+    kept = len(behind) - len(behind.lstrip(" \t"))
+    return Replacement(Span(span.start, span.end + kept) if (before + behind).strip() else whole, "")
+
+
+def _is_line(pragma: str) -> bool:
+    """Whether a pragma is written as a line, rather than in an expression or a macro."""
+    return pragma.startswith(("#", "%:"))
 
 
 def _race(
@@ -82,10 +111,10 @@ def _lacking(source: Source, placed: PlacedFunction, loop: LoopFacts, finding: L
 
 def _without(pragma: str, name: str, clause: str) -> str | None:
     """A pragma in which a clause no longer names a variable; `None` where the clause is not found."""
-    for found in re.finditer(rf"[ \t]*\b{clause}\s*\(([^()]*)\)", pragma):
-        items = [item.strip() for item in found[1].replace("\\\n", " ").split(",")]
+    for found in re.finditer(rf"[ \t]*\b{clause}\s*\(([^():]*:)?([^()]*)\)", pragma):
+        items = [item.strip() for item in found[2].replace("\\\n", " ").split(",")]
         if name in items:
             left = [item for item in items if item != name]
-            kept = f" {clause}({', '.join(left)})" if left else ""
+            kept = f" {clause}({found[1] or ''}{', '.join(left)})" if left else ""
             return pragma[: found.start()] + kept + pragma[found.end() :]
     return None

@@ -2,39 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import replace
 
 from polylsp.ide.diagnostics import Diagnostic, diagnostics
 from polylsp.ide.lookup import function_span
+from polylsp.ide.ready import ReadyOffer
 from polylsp.ide.suppression import suppressing
-from polylsp.model.action import Replacement
 from polylsp.model.report import FileReport
 from polylsp.settings import Settings
 from polylsp.text import Source, Span
 
 
-@dataclass(frozen=True, slots=True)
-class SuppressOffer:
-    """The edit that suppresses a finding of a code at `span`; told as other offers are (`actions.Offer`)."""
-
-    code: str
-    span: Span
-    title: str
-    replacement: Replacement
-    kind: Literal["quickfix"] = "quickfix"
-    preferred: Literal[False] = False
-    disabled: Literal[""] = ""
-
-    @property
-    def codes(self) -> tuple[str, ...]:
-        """The codes of the findings that it answers."""
-        return (self.code,)
-
-
 def suppress_offers(
     source: Source, report: FileReport, settings: Settings, span: Span
-) -> tuple[SuppressOffer, ...]:
+) -> tuple[ReadyOffer, ...]:
     """One offer for each code of the findings that begin on the lines of a span."""
     first, last = source.line_of(span.start), source.line_of(span.end)
     found = diagnostics(source, _near(source, report, first, last), settings)
@@ -52,7 +33,7 @@ def _near(source: Source, report: FileReport, first: int, last: int) -> FileRepo
     return replace(report, functions=tuple(each for each in report.functions if touches(function_span(each))))
 
 
-def _offer(source: Source, found: Diagnostic) -> SuppressOffer:
+def _offer(source: Source, found: Diagnostic) -> ReadyOffer:
     line = source.line_of(found.span.start) + 1
     title = f"Ignore `{found.code}` on line {line}"
-    return SuppressOffer(found.code, found.span, title, suppressing(source, found.span.start, found.code))
+    return ReadyOffer(found.code, found.span, title, suppressing(source, found.span.start, found.code))

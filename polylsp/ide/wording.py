@@ -173,6 +173,12 @@ def listing(parts: Sequence[str]) -> str:
     return f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
+def rounded(number: int) -> str:
+    """A count to two digits, as one says it: "about 9,600"."""
+    digits = max(0, len(str(number)) - 2)
+    return f"{round(number, -digits):,}"
+
+
 def capital(sentence: str) -> str:
     """The sentence with a capital letter first; code in backticks is left alone."""
     return sentence[:1].upper() + sentence[1:]

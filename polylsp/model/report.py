@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polylsp.model.facts import FunctionFacts
+from polylsp.model.feasibility import Feasibility
 from polylsp.model.program import Site
 from polylsp.text import Span
 
@@ -20,7 +21,7 @@ class FunctionAnswer:
 
     `starts[k]`, `ends[k]` are the offsets of token `k`; all tokens that come out of one macro
     use have the span of that use; `pragmas` are the spans of the function's pragmas. `key` names the
-    answer: equal keys, equal answers.
+    answer: equal keys, equal answers. `feasibility` is `None` while edits have not been tried.
     """
 
     key: str
@@ -28,6 +29,7 @@ class FunctionAnswer:
     starts: tuple[int, ...]
     ends: tuple[int, ...]
     pragmas: tuple[Span, ...] = ()
+    feasibility: Feasibility | None = None
 
     def span(self, site: Site) -> Span:
         """Where `site` stands, relative to the start of the function."""

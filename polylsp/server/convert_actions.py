@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from typing_extensions import assert_never
 
 from polylsp.ide.actions import Offer
-from polylsp.ide.suppress_action import SuppressOffer
+from polylsp.ide.ready import ReadyOffer
 from polylsp.model.action import TARGETS, TRANSFORMS, ActionName, Ask, Replacement
 from polylsp.server.client import Client
 from polylsp.server.convert import Json, extent
 from polylsp.server.documents import Document
-from polylsp.text import Source
+from polylsp.text import Source, Span
 
 _ACTIONS = (*TARGETS, *TRANSFORMS)
 
 
 @dataclass(frozen=True, slots=True)
-class SuppressAsk:
-    """The edit that suppresses the findings of `code` at an offset."""
-
-    code: str
-    offset: int
-
-
-@dataclass(frozen=True, slots=True)
 class Reference:
-    """What is kept of an action at the client. `text` names the text that it was listed for."""
+    """What is kept of an action at the client: what to work out, or the edit. `text` names the text that
+    it was listed for."""
 
     uri: str
     text: str
-    ask: Ask | SuppressAsk
+    ask: Ask | Replacement
 
 
 def text_name(source: Source) -> str:
@@ -44,20 +37,20 @@ def text_name(source: Source) -> str:
 # --- To LSP --------------------------------------------------------------------------------
 
 
-def reference(document: Document, ask: Ask | SuppressAsk) -> Json:
+def reference(document: Document, ask: Ask | Replacement) -> Json:
     """A reference to an action on the present text."""
     known: Json = {"uri": document.uri, "text": text_name(document.source)}
     match ask:
         case Ask():
             asked: Json = {"action": ask.action, "function": ask.function}
             return {**known, **asked, "starts": ask.starts, "ordinal": ask.ordinal}
-        case SuppressAsk():
-            return {**known, "suppress": ask.code, "offset": ask.offset}
+        case Replacement():
+            return {**known, "from": ask.span.start, "to": ask.span.end, "write": ask.text}
         case _:
             assert_never(ask)
 
 
-def action(offer: Offer | SuppressOffer, client: Client, diagnostics: Sequence[Json]) -> Json:
+def action(offer: Offer | ReadyOffer, client: Client, diagnostics: Sequence[Json]) -> Json:
     """An action without its edit; `diagnostics` are those that it answers."""
     made: Json = {"title": offer.title, "kind": offer.kind}
     if diagnostics:
@@ -102,12 +95,17 @@ def reference_of(data: Any) -> Reference | None:
         value = data.get(key)
         return value if isinstance(value, int) else -1
 
-    ask: Ask | SuppressAsk
-    if word("suppress"):
-        ask = SuppressAsk(word("suppress"), number("offset"))
-    elif word("action") in _ACTIONS:
-        name = cast(ActionName, word("action"))
-        ask = Ask(name, word("function"), number("starts"), number("ordinal"))
-    else:
+    asked = _ask(word, number) or (_replacement(word, number) if "write" in data else None)
+    return Reference(word("uri"), word("text"), asked) if asked is not None else None
+
+
+def _ask(word: Callable[[str], str], number: Callable[[str], int]) -> Ask | None:
+    if word("action") not in _ACTIONS:
         return None
-    return Reference(word("uri"), word("text"), ask)
+    name = cast(ActionName, word("action"))
+    return Ask(name, word("function"), number("starts"), number("ordinal"))
+
+
+def _replacement(word: Callable[[str], str], number: Callable[[str], int]) -> Replacement | None:
+    start, end = number("from"), number("to")
+    return Replacement(Span(start, end), word("write")) if 0 <= start <= end else None

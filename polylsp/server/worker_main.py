@@ -15,6 +15,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
+from time import monotonic
 from typing import BinaryIO, Protocol
 
 from polylsp.model.action import Answer, Ask
@@ -41,6 +42,10 @@ _CHUNK = 64
 """Answers per message: small enough for the server to breathe between two of them."""
 
 
+_SILENCE = 0.5
+"""Seconds after which it is said again what is being analysed, as long as that goes on."""
+
+
 class Analysis(Protocol):
     """The signature of `polylsp.pipeline.analyse`."""
 
@@ -51,10 +56,12 @@ class Analysis(Protocol):
         settings: Settings,
         *,
         schedules: bool = True,
+        edits: bool = False,
         given_up: frozenset[str] = frozenset(),
         observe: Callable[[str, str, int, int], None] | None = None,
     ) -> FileReport:
-        """Analyse a text; `observe` is called before each function that is really analysed."""
+        """Analyse a text; `observe` is called before each function that is really analysed, and between
+        two edits of it that are tried."""
         ...
 
 
@@ -134,10 +141,15 @@ def _serve(analyse: Analysis, edit: Editing, inbox: _Inbox, replies: BinaryIO) -
 
 
 def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Reply], None]) -> FileReport:
+    said: tuple[str, float] = ("", 0.0)
+
     def observe(key: str, name: str, done: int, total: int) -> None:
+        nonlocal said
         if inbox.is_cancelled(request.job):
             raise _Stop
-        send(Began(request.job, key, name, done, total))
+        if key != said[0] or monotonic() - said[1] > _SILENCE:
+            said = (key, monotonic())
+            send(Began(request.job, key, name, done, total))
 
     if inbox.is_cancelled(request.job):
         raise _Stop
@@ -146,6 +158,7 @@ def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Rep
         request.text,
         request.settings,
         schedules=request.schedules,
+        edits=request.schedules,
         given_up=request.given_up,
         observe=observe,
     )

@@ -9,6 +9,8 @@ from pathlib import Path
 from cases_markdown import Fence, fences
 
 from polylsp.ide.actions import offers
+from polylsp.ide.mend_action import mend_offers
+from polylsp.ide.ready import ReadyOffer
 from polylsp.ide.suppress_action import suppress_offers
 from polylsp.model.action import Declined, applied
 from polylsp.model.report import FileReport
@@ -35,7 +37,7 @@ class Case:
 
     @property
     def action(self) -> str:
-        """The name of the action, such as `openmp` or `ignore:parallel-loop`."""
+        """The name of the action, such as `openmp`, `ignore:parallel-loop` or `mend:wrong-pragma`."""
         return self._options.get("action", "")
 
     @property
@@ -105,11 +107,13 @@ def play(case: Case, folder: Path) -> Played:
         (folder / name).write_text(text, encoding="utf-8")
     text, span = _with_cursor(case)
     path = str(folder / "case.c")
-    source, report = Source(text), analyse(path, text, case.settings)
+    source, report = Source(text), analyse(path, text, case.settings, edits=True)
     titles = "".join(f"{each}\n" for each in _titles(source, report, span, case.settings))
-    if case.action.startswith("ignore:"):
-        return replace(_suppressed(source, report, span, case), titles=titles)
-    offer = next((each for each in offers(source, report, span) if each.ask.action == case.action), None)
+    if ":" in case.action:
+        return replace(_at_once(source, report, span, case), titles=titles)
+    offer = next(
+        (each for each in offers(source, report, case.settings, span) if each.ask.action == case.action), None
+    )
     if offer is None:
         return Played("text declined", "It is not offered.\n", "", titles)
     if offer.disabled:
@@ -123,13 +127,23 @@ def play(case: Case, folder: Path) -> Played:
 
 
 def _titles(source: Source, report: FileReport, span: Span, settings: Settings) -> list[str]:
-    listed = (*offers(source, report, span), *suppress_offers(source, report, settings, span))
+    ready = _ready(source, report, span, settings)
+    listed = (*ready["mend"], *offers(source, report, settings, span), *ready["ignore"])
     return [f"{each.title} [{each.disabled}]" if each.disabled else each.title for each in listed]
 
 
-def _suppressed(source: Source, report: FileReport, span: Span, case: Case) -> Played:
-    code = case.action.partition(":")[2]
-    listed = suppress_offers(source, report, case.settings, span)
+def _ready(
+    source: Source, report: FileReport, span: Span, settings: Settings
+) -> dict[str, tuple[ReadyOffer, ...]]:
+    return {
+        "mend": mend_offers(source, report, settings, span),
+        "ignore": suppress_offers(source, report, settings, span),
+    }
+
+
+def _at_once(source: Source, report: FileReport, span: Span, case: Case) -> Played:
+    verb, _, code = case.action.partition(":")
+    listed = _ready(source, report, span, case.settings)[verb]
     offer = next((each for each in listed if each.code == code), None)
     if offer is None:
         return Played("text declined", "It is not offered.\n", "", "")

@@ -11,13 +11,14 @@
     ...
     ```
 
-`$0` is the cursor; `$<` and `$>` are the ends of a selection. `action` is the name of an action, or
-`ignore:CODE`. Instead of `c after` there may be `text declined`: why the action is not offered, disabled or
-declined. Two more fences may follow: `text remarks` (what the edit rests on, and what there is to know of it)
-and `text titles` (everything that is offered at the cursor). A fence `c file=NAME` before the program is a
-header. After the action's name there may be settings (`parallel_threshold=0`) and flags: `crlf` ends the
-program's lines as Windows does; `fragment`: it does not compile by itself. Every other program is compiled
-after the action, with `-Wall -Werror`. `pytest --update` rewrites all fences but the programs.
+`$0` is the cursor; `$<` and `$>` are the ends of a selection. `action` is the name of an action,
+`ignore:CODE`, or `mend:CODE` for the first that mends a directive with such a finding. Instead of `c after`
+there may be `text declined`: why the action is not offered, disabled or declined. Two more fences may follow:
+`text remarks` (what the edit rests on, and what there is to know of it) and `text titles` (everything that
+is offered at the cursor). A fence `c file=NAME` before the program is a header. After the action's name there
+may be settings (`parallel_threshold=0`) and flags: `crlf` ends the program's lines as Windows does;
+`fragment`: it does not compile by itself. Every other program is compiled after the action, with
+`-Wall -Werror`. `pytest --update` rewrites all fences but the programs.
 """
 
 from __future__ import annotations

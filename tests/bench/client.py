@@ -79,6 +79,7 @@ CAPABILITIES = {
         "codeAction": {
             "codeActionLiteralSupport": {"codeActionKind": {"valueSet": [""]}},
             "dataSupport": True,
+            "disabledSupport": True,
             "resolveSupport": {"properties": ["edit"]},
         },
     }

@@ -1,7 +1,9 @@
-"""How long code actions take: `python tests/bench/transform.py [--samples GLOB]`.
+"""How long code actions take, and how many are offered in vain.
+
+    python tests/bench/transform.py [--samples GLOB]
 
 Opens each sample in the real server, and asks for the actions on each of its loops, and for the edit of
-each action.
+each action that can be chosen.
 """
 
 from __future__ import annotations
@@ -26,12 +28,14 @@ LISTING_GOAL, RESOLVING_GOAL = 0.020, 0.150
 @dataclass
 class Times:
     """Seconds. `edits` and `firsts` are by action; `firsts` has those that came first in their function,
-    for which nothing was remembered; `declined` counts the edits that there turned out to be none of."""
+    for which nothing was remembered; `declined` has the titles of actions that there turned out to be no
+    edit for, and `disabled` counts those that were shown with the reason why they cannot be chosen."""
 
     listings: list[float] = field(default_factory=list)
     edits: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     firsts: list[float] = field(default_factory=list)
-    declined: int = 0
+    declined: list[str] = field(default_factory=list[str])
+    disabled: int = 0
 
 
 def measure(client: Client, path: Path, times: Times) -> None:
@@ -59,13 +63,16 @@ def list_and_resolve(client: Client, uri: str, found: dict[str, Any], seen: set[
     actions = client.request("textDocument/codeAction", params)["result"]
     times.listings.append(time.perf_counter() - began)
     for action in actions:
-        if "data" not in action:
+        times.disabled += "disabled" in action
+        if "data" not in action or "disabled" in action:
             continue
         began = time.perf_counter()
         answer = client.request("codeAction/resolve", action)
         seconds = time.perf_counter() - began
         times.edits[action["data"]["action"]].append(seconds)
-        times.declined += "edit" not in answer["result"]
+        if "edit" not in answer["result"]:
+            line = found["range"]["start"]["line"] + 1
+            times.declined.append(f"{Path(uri).name}:{line}: {action['title']}")
         if found["data"]["function"] not in seen:
             seen.add(found["data"]["function"])
             times.firsts.append(seconds)
@@ -95,7 +102,10 @@ def report(times: Times) -> None:
         row(table, f"… {action}", seconds, "")
     console = Console(width=110)
     console.print(table)
-    console.print(f"{times.declined} of {len(every)} edits were declined when they were asked for.")
+    console.print(f"{times.disabled} actions were shown with the reason why they cannot be chosen.")
+    console.print(f"{len(times.declined)} of {len(every)} that were chosen were declined.")
+    for title in times.declined:
+        console.print(f"    {title}", highlight=False)
 
 
 def row(table: Table, figure: str, times: list[float], goal: str) -> None:

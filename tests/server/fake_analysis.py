@@ -47,6 +47,7 @@ def analyse(
     settings: Settings,
     *,
     schedules: bool = True,
+    edits: bool = False,
     given_up: frozenset[str] = frozenset(),
     observe: Callable[[str, str, int, int], None] | None = None,
 ) -> FileReport:

@@ -306,7 +306,8 @@ async def test_a_text_that_changes_while_its_edit_is_worked_out(start, tmp_path:
 
 async def test_an_action_that_was_never_listed_is_refused(start):
     editor = await start()
-    forged: list[Any] = [None, {}, 5, "x", {"action": "rm"}, {"action": ["openmp"]}, {"suppress": 3}]
+    backwards = {"from": 3, "to": 1, "write": ""}
+    forged: list[Any] = [None, {}, 5, "x", {"action": "rm"}, {"action": ["openmp"]}, {"from": 3}, backwards]
     for data in forged:
         action = types.CodeAction(title="forged", data=data)
         assert await refusal(editor.request(types.CODE_ACTION_RESOLVE, action)) == -32602

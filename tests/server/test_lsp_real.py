@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 
 pytestmark = pytest.mark.asyncio
 
@@ -106,3 +107,142 @@ async def test_a_loop_in_a_macro_is_shown_but_cannot_be_chosen(start):
     uri = plain.open(text)
     await plain.diagnostics(uri, 1)
     assert not await plain.actions(uri, 1, 33, only=["refactor"])
+
+
+LACKING = """\
+double sum(int n, double a[n][n]) {
+    double s = 0;
+    int j;
+    #pragma omp parallel for
+    for (int i = 0; i < n; i++)
+        for (j = 0; j < n; j++)
+            s += a[i][j];
+    return s;
+}
+"""
+MENDS = ("Add `private(j)` to the directive", "Add `reduction(+:s)` to the directive")
+
+
+async def test_a_directive_is_mended_until_nothing_is_wrong_with_it(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri, text = editor.open(LACKING), LACKING
+    for title in MENDS:
+        found = [each for each in (await editor.pull(uri)).items if each.code == "incomplete-pragma"]
+        actions = await editor.actions(uri, 3, diagnostics=found, only=["quickfix"])
+        action = next(each for each in actions if each.title == title)
+        clause = title.split("`")[1]
+        assert [clause in each.message for each in action.diagnostics] == [True]
+        (edit,) = action.edit.document_changes[0].edits
+        line = text.splitlines()[3]
+        assert edit.new_text == f"{line.strip()} {clause}" and edit.range.start == types.Position(3, 4)
+        text = text.replace(line, f"    {edit.new_text}")
+        editor.replace(uri, line.strip(), edit.new_text)
+    assert "incomplete-pragma" not in {each.code for each in (await editor.pull(uri)).items}
+
+
+async def test_the_mend_that_leaves_nothing_wrong_is_preferred(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri = editor.open(LACKING)
+    found = [each for each in (await editor.pull(uri)).items if each.code == "incomplete-pragma"]
+    for line in (3, 4):
+        listed = await editor.actions(uri, line, diagnostics=found, only=["quickfix"])
+        mends = {each.title: bool(each.is_preferred) for each in listed if "directive" in each.title}
+        both = "Complete the directive with `reduction(+:s)` and `private(j)`"
+        assert mends == {both: True, **dict.fromkeys(MENDS, False)}
+        assert [len(each.diagnostics) for each in listed if each.title == both] == [2]
+    uri = editor.open(LACKING.replace("int j;", "").replace("(j = 0", "(int j = 0"), uri="file:///b.c")
+    await editor.pull(uri)
+    (only,) = [each for each in await editor.actions(uri, 3, only=["quickfix"]) if each.title in MENDS]
+    assert only.is_preferred and only.diagnostics is None
+
+
+async def test_old_clients_mend_a_directive_by_a_command(start):
+    def prepare(params):
+        params["capabilities"]["textDocument"]["codeAction"] = {}
+
+    editor = await start("nvim-bookworm", *REAL, prepare=prepare)
+    uri = editor.open(LACKING)
+    (command,) = [each for each in await editor.actions(uri, 3) if each.title == MENDS[0]]
+    assert await editor.execute(command.command, *command.arguments) == {"applied": True}
+    applied = await editor.until(types.WORKSPACE_APPLY_EDIT)
+    ((edit,),) = applied.edit.changes.values()
+    assert edit.new_text == "#pragma omp parallel for private(j)"
+    editor.replace(uri, "double s = 0;", "double s = 1;")
+    with pytest.raises(JsonRpcException) as refused:
+        await editor.execute(command.command, *command.arguments)
+    assert refused.value.code == types.LSPErrorCodes.ContentModified
+
+
+SWEEP = """\
+void sweep(int n, double a[n][n]) {
+    for (int i = 1; i < n; i++)
+        for (int j = 1; j < n; j++)
+            a[i][j] = a[i - 1][j] + a[i][j - 1];
+}
+"""
+ADD = """\
+void add(int n, double *a, double *b, const int *at) {
+    for (int i = 0; i < n; i++)
+        a[i] += b[at[i]];
+}
+"""
+SKEW = "Skew the nest of `i`, so that a wavefront runs in parallel"
+
+
+async def test_a_transform_is_listed_and_worked_out_for_the_text_that_it_was_listed_for(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri = editor.open(SWEEP)
+    await editor.settle()
+    found = (await editor.pull(uri)).items
+    (action,) = [each for each in await editor.actions(uri, 1, diagnostics=found) if each.title == SKEW]
+    assert [each.code for each in action.diagnostics] == ["needs-skewing"] and not action.is_preferred
+    resolved = await editor.request(types.CODE_ACTION_RESOLVE, action)
+    (edit,) = resolved.edit.document_changes[0].edits
+    assert "for (int w = 2;" in edit.new_text
+    for old, new in (("double a", "float a"), ("float a", "double a")):
+        editor.replace(uri, old, new)
+        request = editor.request(types.CODE_ACTION_RESOLVE, action)
+        if new == "float a":
+            with pytest.raises(JsonRpcException) as refused:
+                await request
+            assert refused.value.code == types.LSPErrorCodes.ContentModified
+    assert (await request).edit is not None  # The text is again the one that it was listed for.
+
+
+async def test_transforms_are_listed_once_the_file_is_saved(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri = editor.open(SWEEP.replace("a[i - 1][j] + ", ""))
+    assert SKEW not in [each.title for each in await editor.actions(uri, 1)]
+    editor.replace(uri, "a[i][j - 1]", "a[i - 1][j] + a[i][j - 1]")
+    await editor.actions(uri, 1)
+    editor.save(uri)
+    assert SKEW in [each.title for each in await editor.actions(uri, 1)]
+
+
+async def test_a_file_that_has_vanished_is_edited_in_the_editor_all_the_same(start, tmp_path: Path):
+    path = tmp_path / "sweep.c"
+    path.write_text(SWEEP)
+    editor = await start("vscode1139-ext11", *REAL)
+    uri = editor.open(SWEEP, uri=path.as_uri())
+    await editor.pull(uri)
+    path.unlink()
+    (action,) = [each for each in await editor.actions(uri, 2) if each.title == SKEW]
+    assert (await editor.request(types.CODE_ACTION_RESOLVE, action)).edit is not None
+
+
+async def test_what_a_finding_about_overlap_is_answered_by(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri = editor.open(ADD)
+    found = [each for each in (await editor.pull(uri)).items if each.code == "needs-restrict"]
+    listed = await editor.actions(uri, 1, diagnostics=found)
+    fixes = {each.title: len(each.diagnostics or []) for each in listed if each.kind == "quickfix"}
+    promise = "Promise with `restrict` that `a` and `b` do not overlap"
+    assert fixes == {promise: 1, "Ignore `needs-restrict` on line 2": 1}
+    assert not any(each.is_preferred for each in listed)
+    devices = [each for each in listed if "OpenACC" in each.title or "offloading" in each.title]
+    assert ["`b`" in each.disabled.reason for each in devices] == [True, True]
+    plain = await start("nvim-bookworm", *REAL)
+    uri = plain.open(ADD)
+    await plain.diagnostics(uri, 1)
+    titles = [each.title for each in await plain.actions(uri, 1, only=["refactor"])]
+    assert [title.partition(" (")[0] for title in titles] == ["Run `i` in parallel with OpenMP"]

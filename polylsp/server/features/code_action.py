@@ -10,13 +10,14 @@ from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from polylsp.ide.actions import Offer, offers
 from polylsp.ide.lookup import loop_of_ask
-from polylsp.ide.suppress_action import SuppressOffer, suppress_offers
-from polylsp.ide.suppression import suppressing
-from polylsp.model.action import Answer, Ask, Declined, Edited
+from polylsp.ide.mend_action import mend_offers
+from polylsp.ide.ready import ReadyOffer
+from polylsp.ide.suppress_action import suppress_offers
+from polylsp.model.action import Answer, Ask, Declined, Edited, Replacement
 from polylsp.model.report import FileReport
 from polylsp.server import convert, convert_actions
 from polylsp.server.convert import Json
-from polylsp.server.convert_actions import Reference, SuppressAsk
+from polylsp.server.convert_actions import Reference
 from polylsp.server.documents import Document
 from polylsp.server.features import commands
 from polylsp.server.features.freshness import PATIENCE_OF_A_PERSON, fresh
@@ -33,9 +34,11 @@ async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list
         return None
     source, client = document.source, ls.client
     span = convert.span_of(source, params.range, client.encoding)
+    settings = ls.settings_of(document)
     listed = [
-        *offers(source, report, span),
-        *suppress_offers(source, report, ls.settings_of(document), span),
+        *mend_offers(source, report, settings, span),
+        *offers(source, report, settings, span),
+        *suppress_offers(source, report, settings, span),
     ]
     wanted = [each for each in listed if _is_wanted(each.kind, params.context.only)]
     if not client.action_literals:
@@ -87,12 +90,12 @@ async def _literal(
     ls: PolylspServer,
     document: Document,
     report: FileReport,
-    offer: Offer | SuppressOffer,
+    offer: Offer | ReadyOffer,
     context: types.CodeActionContext,
 ) -> Json:
     answered = _answered(ls, document, report, offer, context.diagnostics)
     made = convert_actions.action(offer, ls.client, answered)
-    if isinstance(offer, SuppressOffer):
+    if isinstance(offer, ReadyOffer):
         made["edit"] = convert_actions.workspace_edit(document, [offer.replacement], ls.client)
     elif ls.client.resolves_edits:
         made["data"] = convert_actions.reference(document, offer.ask)
@@ -110,11 +113,11 @@ def _answered(
     ls: PolylspServer,
     document: Document,
     report: FileReport,
-    offer: Offer | SuppressOffer,
+    offer: Offer | ReadyOffer,
     diagnostics: Sequence[types.Diagnostic],
 ) -> list[Json]:
     """Those of the client's diagnostics that an offer answers."""
-    if isinstance(offer, SuppressOffer):
+    if isinstance(offer, ReadyOffer):
         span = offer.span
     else:
         found = loop_of_ask(report, offer.ask)
@@ -123,15 +126,14 @@ def _answered(
         span = found[0].span(found[1].header)
     extent = convert.extent(document.source, span, ls.client.encoding)
     known = [each for each in diagnostics if each.source == "polylsp" and each.code in offer.codes]
+    if isinstance(offer, ReadyOffer):
+        known = [each for each in known if offer.answers(each.message)]
     plain: list[Json] = [ls.protocol.plain(each) for each in known]
     return [each for each in plain if each["range"] == extent]
 
 
-def _command(document: Document, offer: Offer | SuppressOffer) -> Json:
-    if isinstance(offer, SuppressOffer):
-        ask: Ask | SuppressAsk = SuppressAsk(offer.code, offer.span.start)
-    else:
-        ask = offer.ask
+def _command(document: Document, offer: Offer | ReadyOffer) -> Json:
+    ask = offer.replacement if isinstance(offer, ReadyOffer) else offer.ask
     data = convert_actions.reference(document, ask)
     return convert_actions.command(offer.title, commands.APPLY_ACTION, data)
 
@@ -145,9 +147,8 @@ async def _worked_out(ls: PolylspServer, data: Any) -> tuple[Document, Answer]:
     if reference is None:
         raise JsonRpcInvalidParams("This is no action that polylsp has listed")
     document = _document(ls, reference)
-    if isinstance(reference.ask, SuppressAsk):
-        asked = reference.ask
-        return document, Edited((suppressing(document.source, asked.offset, asked.code),))
+    if isinstance(reference.ask, Replacement):
+        return document, Edited((reference.ask,))
     return document, await _asked(ls, document, reference.ask)
 
 

@@ -1,0 +1,120 @@
+"""What would come of each action on each loop of a function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from polylsp.codegen.feasible.helpful import expands_to_split, fused_pair, fuses_well, reuses, rewritten
+from polylsp.codegen.feasible.trials import Trials
+from polylsp.codegen.names import names_at
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.chain import Chain, chain_around
+from polylsp.codegen.work import work_of
+from polylsp.model.action import TARGETS, Declined, Edited, TransformName
+from polylsp.model.facts import LoopFacts
+from polylsp.model.feasibility import Feasibility, Possible, Refused
+from polylsp.model.roots import is_governed, parallel_roots
+from polylsp.model.verdict import Parallel
+from polylsp.settings import Settings
+
+_CHAINED: tuple[TransformName, ...] = ("interchange", "skew", "tile")
+"""Those that make the same of all loops that stand directly in each other."""
+
+
+def feasibility(subject: Subject, settings: Settings, until: float, pause: Callable[[], None]) -> Feasibility:
+    """The actions of a function that have an edit and help, and why the directives that do not have one
+    are refused; as much of it as is found until a time (`perf_counter`). `pause` is called now and then,
+    and may raise to end it all."""
+    trials = Trials(subject, settings, until, pause)
+    possible: list[Possible] = []
+    refused: list[Refused] = []
+    for loop in subject.facts.loops:
+        refused += _refused(trials, loop)
+        possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
+    return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
+
+
+# --- Directives --------------------------------------------------------------------------
+
+
+def _roots(trials: Trials, loop: LoopFacts) -> tuple[LoopFacts, ...]:
+    """The loops that would get a directive when loop `loop` is asked to run in parallel."""
+    facts = trials.subject.facts
+    roots = parallel_roots(facts, loop.ordinal)
+    return () if any(is_governed(facts, root.ordinal) for root in roots) else roots
+
+
+def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:
+    roots = _roots(trials, loop)
+    if not roots:
+        return
+    ordinals = tuple(root.ordinal for root in roots)
+    around = loop.ordinal if roots[0].depth > loop.depth else 0
+    for target in TARGETS:
+        found = trials.answer(target, loop.ordinal, (ordinals, around))
+        if isinstance(found, Declined):
+            yield Refused(target, loop.ordinal, found.reason)
+
+
+def _operations(trials: Trials) -> Iterator[tuple[int, int]]:
+    """How much each loop that can run in parallel does, where that is a known number."""
+    subject = trials.subject
+    for root in subject.facts.loops:
+        found = subject.nest(root.ordinal) if isinstance(root.verdict, Parallel) else None
+        if found is None:
+            continue
+        scop = found[1].scop
+        names = names_at(subject, scop, root.site)
+        work = trials.limited(lambda o=root.ordinal, s=scop, n=names: work_of(s, o, n))
+        if work is not None and not work.factors:
+            yield root.ordinal, work.known
+
+
+# --- Assumptions -------------------------------------------------------------------------
+
+
+def _assumed(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
+    """What makes an assumption true, or looks whether it is."""
+    if _no_overlap(loop) and trials.succeeds("restrict", loop.ordinal, loop.ordinal):
+        yield Possible("restrict", loop.ordinal, (loop.ordinal,))
+    roots = _roots(trials, loop)
+    chosen = tuple(root.ordinal for root in roots)
+    if len(roots) == 1 and _no_overlap(roots[0]) and trials.succeeds("overlap-check", loop.ordinal, chosen):
+        yield Possible("overlap-check", loop.ordinal, chosen)
+
+
+def _no_overlap(loop: LoopFacts) -> bool:
+    verdict = loop.verdict
+    return isinstance(verdict, Parallel) and any(each.kind == "no-overlap" for each in verdict.assumptions)
+
+
+# --- Orders ------------------------------------------------------------------------------
+
+
+def _chained(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
+    subject = trials.subject
+    chain = trials.limited(lambda: chain_around(subject, loop.ordinal))
+    if not isinstance(chain, Chain) or len(chain.ordinals) < 2:
+        return
+    for action in _CHAINED:
+        if action == "tile" and not reuses(subject, chain):
+            continue
+        found = trials.answer(action, loop.ordinal, chain.ordinals)
+        if isinstance(found, Edited):
+            yield Possible(action, loop.ordinal, rewritten(subject, chain, found))
+
+
+def _alone(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
+    """The transforms of one loop, and of two neighbours."""
+    ordinal, parallel = loop.ordinal, isinstance(loop.verdict, Parallel)
+    own: TransformName = "privatize" if parallel else "distribute"
+    if trials.succeeds(own, ordinal, ordinal):
+        yield Possible(own, ordinal, (ordinal,))
+    helps = not parallel and expands_to_split(trials.subject, loop)
+    if helps and trials.succeeds("expand", ordinal, ordinal):
+        yield Possible("expand", ordinal, (ordinal,))
+    fused = trials.answer("fuse", ordinal, ordinal)
+    if isinstance(fused, Edited):
+        pair = fused_pair(trials.subject, loop, fused)
+        if fuses_well(trials.subject, pair, fused):
+            yield Possible("fuse", ordinal, tuple(each.ordinal for each in pair))

@@ -1,0 +1,66 @@
+"""Edits that are tried before anybody asks for them, each once."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field, replace
+from time import perf_counter
+from typing import TypeVar
+
+from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.codegen.answer import answer
+from polylsp.codegen.subject import Subject
+from polylsp.model.action import ActionName, Answer, Ask, Edited
+from polylsp.settings import Settings
+
+logger = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_OPERATIONS = 200_000
+"""isl operations that one edit may take here: who asks for one may wait longer."""
+
+
+@dataclass
+class Trials:
+    """The edits of one function tried so far. `until` is the time (`perf_counter`) at which to stop;
+    `pause` is called before each, and may raise to end it all."""
+
+    subject: Subject
+    settings: Settings
+    until: float
+    pause: Callable[[], None]
+    _answers: dict[Hashable, Answer | None] = field(default_factory=dict[Hashable, "Answer | None"])
+
+    def answer(self, action: ActionName, ordinal: int, about: Hashable) -> Answer | None:
+        """What an action makes of a loop; `None` if there was no time to find out. Loops for which the
+        edit is `about` the same are tried once."""
+        key = (action, about)
+        if key not in self._answers:
+            ask = Ask(action, self.subject.function.name, self.subject.start, ordinal)
+            limited = replace(self.settings, max_operations=self._operations)
+            self._answers[key] = self.limited(lambda: answer(self.subject, ask, limited))
+        return self._answers[key]
+
+    def succeeds(self, action: ActionName, ordinal: int, about: Hashable) -> bool:
+        """Whether there is an edit."""
+        return isinstance(self.answer(action, ordinal, about), Edited)
+
+    def limited(self, work: Callable[[], T]) -> T | None:
+        """What `work` returns; `None` if that takes too long, or fails: an edit that nobody has asked for
+        must not cost the analysis."""
+        if perf_counter() > self.until:
+            return None
+        self.pause()
+        try:
+            found = budgeted(self._operations, work)
+        except MemoryError:
+            raise
+        except Exception:
+            logger.exception("an edit of `%s` that was tried failed", self.subject.function.name)
+            return None
+        return None if isinstance(found, Exhausted) else found
+
+    @property
+    def _operations(self) -> int:
+        return min(_OPERATIONS, self.settings.max_operations)

@@ -1,0 +1,105 @@
+"""The lightbulb's offers to mend a directive: the clause that it lacks, or away with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from typing_extensions import assert_never
+
+from polylsp.ide import wording
+from polylsp.ide.diagnostics import pragma_code
+from polylsp.ide.pragmas import directive_sentence, mended, removed
+from polylsp.ide.ready import ReadyOffer
+from polylsp.ide.suppression import is_suppressed, suppressed
+from polylsp.model.action import Replacement
+from polylsp.model.directive import DirectiveFacts, Finding, Lacking, Mend, OtherOperator, Race
+from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.settings import Settings
+from polylsp.text import Source, Span
+
+
+def mend_offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[ReadyOffer, ...]:
+    """What mends the directives that stand on the lines of a span, or before loops whose headers do."""
+    first, last = source.line_of(span.start), source.line_of(span.end)
+    found: list[ReadyOffer] = []
+    for placed in report.functions:
+        for directive in placed.answer.facts.directives:
+            places = (placed.pragma(directive.pragma), *_headers(placed, directive))
+            if any(_is_on(source, place, first, last) for place in places):
+                found.extend(_offers(source, placed, settings, directive))
+    return tuple(found)
+
+
+def _headers(placed: PlacedFunction, directive: DirectiveFacts) -> Iterator[Span]:
+    for loop in placed.answer.facts.loops:
+        if loop.ordinal in directive.loops:
+            yield placed.span(loop.header)
+
+
+def _is_on(source: Source, place: Span, first: int, last: int) -> bool:
+    return source.line_of(place.start) <= last and first <= source.line_of(place.end)
+
+
+def _offers(
+    source: Source, placed: PlacedFunction, settings: Settings, directive: DirectiveFacts
+) -> Iterator[ReadyOffer]:
+    shown = [each for each in directive.findings if _is_shown(source, placed, settings, directive, each)]
+    lacking = [each for each in shown if isinstance(each, Lacking)]
+    if len(lacking) > 1:
+        mends = tuple(each.mend for each in lacking)
+        clauses = wording.listing([f"`{mend.clause}`" for mend in mends])
+        title = f"Complete the directive with {clauses}"
+        edit = mended(source, placed, directive, *mends)
+        yield from _offer(source, placed, directive, tuple(lacking), title, edit, preferred=True)
+    for finding in shown:
+        title, edit = _mend(source, placed, directive, finding)
+        preferred = not isinstance(finding, Race) and len(lacking) < 2
+        yield from _offer(source, placed, directive, (finding,), title, edit, preferred=preferred)
+
+
+def _is_shown(
+    source: Source, placed: PlacedFunction, settings: Settings, directive: DirectiveFacts, finding: Finding
+) -> bool:
+    line = source.line_of(placed.pragma(directive.pragma).start)
+    code = pragma_code(finding)
+    return code not in settings.disabled_diagnostics and not is_suppressed(suppressed(source), line, code)
+
+
+def _offer(
+    source: Source,
+    placed: PlacedFunction,
+    directive: DirectiveFacts,
+    findings: tuple[Finding, ...],
+    title: str,
+    edit: Replacement | None,
+    *,
+    preferred: bool,
+) -> Iterator[ReadyOffer]:
+    if edit is not None:
+        messages = tuple(directive_sentence(source, placed, directive, each) for each in findings)
+        span = placed.pragma(directive.pragma)
+        yield ReadyOffer(pragma_code(findings[0]), span, title, edit, messages, preferred)
+
+
+def _mend(
+    source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
+) -> tuple[str, Replacement | None]:
+    """What one finding asks for: its title, and the edit of the text."""
+    match finding:
+        case Lacking(mend=mend):
+            return _title(mend), mended(source, placed, directive, mend)
+        case OtherOperator(variable=variable, stated=stated, computed=computed):
+            mend = Mend(f"reduction({computed}:{variable})", variable, "reduction")
+            title = f"Write `{mend.clause}` in place of `reduction({stated}:{variable})`"
+            return title, mended(source, placed, directive, mend)
+        case Race():
+            title = f"Remove `{directive.family} {directive.words}`: the loop runs in order"
+            return title, removed(source, placed, directive)
+        case _:
+            assert_never(finding)
+
+
+def _title(mend: Mend) -> str:
+    if mend.moved:
+        return f"Write `{mend.clause}` in place of `{mend.out_of}({mend.moved})`"
+    return f"Add `{mend.clause}` to the directive"

@@ -1,0 +1,33 @@
+"""Actions of the lightbulb whose edit is known as they are listed, because it is about the text alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from polylsp.model.action import Replacement
+from polylsp.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class ReadyOffer:
+    """An edit that answers the findings of a code at `span`; told as other offers are (`actions.Offer`).
+    Where `messages` are given, it answers the findings that say these, and no others of that code."""
+
+    code: str
+    span: Span
+    title: str
+    replacement: Replacement
+    messages: tuple[str, ...] = ()
+    preferred: bool = False
+    kind: Literal["quickfix"] = "quickfix"
+    disabled: Literal[""] = ""
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes of the findings that it answers."""
+        return (self.code,)
+
+    def answers(self, message: str) -> bool:
+        """Whether it answers a finding that says this."""
+        return not self.messages or message in self.messages

@@ -1,0 +1,91 @@
+"""The transforms that the lightbulb offers on a loop: those that have an edit and help."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from polylsp.ide import wording
+from polylsp.ide.nests import nest_of
+from polylsp.model.facts import LoopFacts
+from polylsp.model.feasibility import Possible
+from polylsp.model.report import PlacedFunction
+from polylsp.model.roots import is_governed
+from polylsp.model.verdict import Assumption, Parallel
+from polylsp.text import Source
+
+_OVERLAP = ("needs-restrict", "needs-assumption")
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How a transform is offered; see `actions.Offer`."""
+
+    title: str
+    kind: Literal["quickfix", "refactor.rewrite"] = "refactor.rewrite"
+    codes: tuple[str, ...] = ()
+    preferred: bool = False
+
+
+def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Possible) -> Told | None:
+    """How a transform is offered on a loop; `None` for an action that is no transform, or not offered."""
+    by_ordinal = {each.ordinal: each for each in placed.answer.facts.loops}
+    loops = [by_ordinal[ordinal] for ordinal in possible.loops]
+    name, names = wording.subject(loops[0]), wording.listing([wording.subject(each) for each in loops])
+    match possible.action:
+        case "interchange":
+            return _interchange(placed, loop, names)
+        case "distribute":
+            title = f"Split the loop {name}, so that a part of it runs in parallel"
+            return Told(title, codes=("needs-distribution", "sequential-loop"))
+        case "skew":
+            title = f"Skew the nest of {name}, so that a wavefront runs in parallel"
+            return Told(title, codes=("needs-skewing", "sequential-loop"))
+        case "tile":
+            return Told(f"Tile the nest of {name}, so that what it uses again is still in the cache")
+        case "fuse":
+            return Told(f"Fuse the loops {_with_lines(source, placed, loops)}")
+        case "privatize":
+            fresh = not is_governed(placed.answer.facts, loop.ordinal)
+            return Told(_privatized(loop), "quickfix", ("needs-privatization",), fresh)
+        case "expand":
+            title = f"Expand a scalar of the loop {name} into an array, so that the loop can be split"
+            return Told(title, codes=("sequential-loop",))
+        case "restrict":
+            title = f"Promise with `restrict` that {wording.assumption_words(no_overlap(loop))}"
+            return Told(title, "quickfix", _OVERLAP)
+        case "overlap-check":
+            apart = wording.assumption_words(no_overlap(loops[0]))
+            title = f"Run {name} in parallel with OpenMP where a check finds that {apart}"
+            return Told(title, "quickfix", _OVERLAP)
+        case _:
+            return None
+
+
+def no_overlap(loop: LoopFacts) -> tuple[Assumption, ...]:
+    """The assumptions of a loop's verdict about arrays that are apart."""
+    found = loop.verdict.assumptions if isinstance(loop.verdict, Parallel) else ()
+    return tuple(each for each in found if each.kind == "no-overlap")
+
+
+def _interchange(placed: PlacedFunction, loop: LoopFacts, names: str) -> Told:
+    nest = nest_of(placed, loop)
+    exposes = nest is not None and nest.transform is not None and nest.transform.kind == "interchange"
+    why = "one of them runs in parallel" if exposes else "memory is read in the order in which it lies"
+    return Told(
+        f"Interchange the loops {names}, so that {why}", codes=("needs-interchange", "sequential-loop")
+    )
+
+
+def _with_lines(source: Source, placed: PlacedFunction, loops: list[LoopFacts]) -> str:
+    """Loops that may have one name, told apart."""
+    return wording.listing(
+        [f"{wording.subject(one)} on line {wording.site_line(source, placed, one.header)}" for one in loops]
+    )
+
+
+def _privatized(loop: LoopFacts) -> str:
+    own = loop.verdict.private if isinstance(loop.verdict, Parallel) else ()
+    if len(own) == 1:
+        return f"Declare `{own[0]}` inside the loop {wording.subject(loop)}"
+    return f"Declare the temporaries of {wording.subject(loop)} inside the loop"

@@ -1,0 +1,53 @@
+"""Which actions there is an edit for, found out before anybody asks, so that none is offered in vain."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polylsp.model.action import ActionName
+
+
+@dataclass(frozen=True, slots=True)
+class Possible:
+    """An action on loop `ordinal` that has an edit and helps. `loops` (ordinals) are those that it
+    rewrites, in source order; of an order of nested loops, the outermost first."""
+
+    action: ActionName
+    ordinal: int
+    loops: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """An action on loop `ordinal` that has none, and why. Lines in the reason count from the function's
+    first, which is line 1."""
+
+    action: ActionName
+    ordinal: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Feasibility:
+    """What would come of the actions on the loops of a function. `operations` are pairs of a loop that can
+    run in parallel (ordinal) and how much it does, where that is a known number. What is neither
+    possible nor refused was not tried: it is not known to help, or there was no time for it."""
+
+    possible: tuple[Possible, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    operations: tuple[tuple[int, int], ...] = ()
+
+    def find(self, action: ActionName, ordinal: int) -> Possible | None:
+        """The action on that loop, if there is an edit that helps."""
+        return next((p for p in self.possible if (p.action, p.ordinal) == (action, ordinal)), None)
+
+    def why_not(self, action: ActionName, ordinal: int) -> str:
+        """Why there is no such edit; empty if there is one, or if that is not known."""
+        found = (r.reason for r in self.refused if (r.action, r.ordinal) == (action, ordinal))
+        return next(found, "")
+
+    def work(self, ordinals: tuple[int, ...]) -> int | None:
+        """The most that one of some loops does, if that is a known number of each."""
+        known = dict(self.operations)
+        found = [known[each] for each in ordinals if each in known]
+        return max(found) if found and len(found) == len(ordinals) else None

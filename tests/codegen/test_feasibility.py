@@ -1,0 +1,128 @@
+"""What would come of each action, before anybody asks: no offer is in vain, and none costs the analysis."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from polylsp import pipeline
+from polylsp.codegen.feasible import trials
+from polylsp.ide.actions import Offer, offers
+from polylsp.model.action import Ask, Declined, Edited
+from polylsp.model.feasibility import Feasibility
+from polylsp.model.report import FileReport
+from polylsp.settings import Settings
+from polylsp.text import Source, Span
+
+SAMPLES = sorted((Path(__file__).parents[2] / "samples").glob("**/*.c"))
+SWEEP = """\
+void sweep(int n, double a[n][n]) {
+    for (int i = 1; i < n; i++)
+        for (int j = 1; j < n; j++)
+            a[i][j] = a[i - 1][j] + a[i][j - 1];
+}
+"""
+STEPS = """\
+void steps(int n, double a[n]) {
+    for (int i = 0; i < n; i++)
+        a[i] *= 2;
+}
+"""
+
+
+def listed(text: str, report: FileReport, settings: Settings) -> list[Offer]:
+    """Everything that is offered on some loop of a text."""
+    headers = [p.span(one.header).start for p in report.functions for one in p.answer.facts.loops]
+    source = Source(text)
+    return [each for at in headers for each in offers(source, report, settings, Span(at, at))]
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_what_is_offered_on_a_sample_can_be_had_and_what_is_disabled_cannot(path: Path) -> None:
+    text, settings = path.read_text(), Settings()
+    report = pipeline.analyse(str(path), text, settings, edits=True)
+    once = {(o.ask.action, o.ask.starts, o.title, o.disabled): o for o in listed(text, report, settings)}
+    for offer in once.values():
+        answer = pipeline.edit(str(path), text, settings, offer.ask)
+        assert isinstance(answer, Declined if offer.disabled else Edited), offer
+        assert not offer.disabled or answer == Declined(offer.disabled)
+
+
+def test_edits_are_tried_only_where_that_is_wanted() -> None:
+    for wanted, known in ((False, False), (True, True), (False, True)):
+        report = pipeline.analyse("tried.c", SWEEP, Settings(), edits=wanted)
+        (placed,) = report.functions
+        assert (placed.answer.feasibility is not None) == known
+
+
+def test_one_that_was_tried_has_another_key() -> None:
+    plain, tried = (pipeline.analyse("key.c", SWEEP, Settings(), edits=edits) for edits in (False, True))
+    assert plain.functions[0].answer.key != tried.functions[0].answer.key
+    again = pipeline.analyse("key.c", SWEEP, Settings(), schedules=False)
+    assert again.functions[0].answer is tried.functions[0].answer
+
+
+def test_an_analysis_that_is_called_off_stops_between_two_edits() -> None:
+    class Stop(BaseException):
+        pass
+
+    calls: list[str] = []
+
+    def observe(key: str, name: str, done: int, total: int) -> None:
+        calls.append(name)
+        if len(calls) == 4:
+            raise Stop
+
+    with pytest.raises(Stop):
+        pipeline.analyse("stopped.c", SWEEP, Settings(), edits=True, observe=observe)
+    assert calls == ["sweep"] * 4
+    report = pipeline.analyse("stopped.c", SWEEP, Settings(), edits=True)
+    assert report.functions[0].answer.feasibility is not None
+
+
+def test_an_edit_that_fails_costs_the_analysis_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("a bug in an edit")
+
+    monkeypatch.setattr(trials, "answer", fail)
+    report = pipeline.analyse("failed.c", STEPS, Settings(), edits=True)
+    (placed,) = report.functions
+    assert placed.answer.feasibility == Feasibility()
+    titles = [each.title for each in listed(STEPS, report, Settings()) if not each.disabled]
+    assert titles[0] == "Run `i` in parallel with OpenMP" and len(titles) == 3
+
+
+def test_without_time_nothing_is_tried_and_directives_are_offered_all_the_same() -> None:
+    settings = Settings(max_seconds=0.0)
+    report = pipeline.analyse("late.c", STEPS + SWEEP, settings, edits=True)
+    assert [each.answer.feasibility for each in report.functions] == [Feasibility()] * 2
+    assert len(listed(STEPS + SWEEP, report, settings)) == 3
+
+
+def test_what_stands_elsewhere_has_no_bearing_on_it() -> None:
+    before = pipeline.analyse("moved.c", SWEEP, Settings(), edits=True)
+    above = "static void twice(double *p);\n\n"
+    after = pipeline.analyse("moved.c", above + SWEEP, Settings(), edits=True)
+    assert after.functions[-1].answer is before.functions[-1].answer
+
+
+def test_lines_in_a_reason_are_those_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_subject: object, ask: Ask, _settings: object) -> Declined:
+        return Declined(f"`{ask.action}` is not for line 2.")
+
+    monkeypatch.setattr(trials, "answer", refuse)
+    for above in (0, 3):
+        text = "\n" * above + STEPS
+        report = pipeline.analyse("lines.c", text, Settings(), edits=True)
+        reasons = [each.disabled for each in listed(text, report, Settings())]
+        names = ("openmp", "openacc", "openmp-target")
+        assert reasons == [f"`{name}` is not for line {2 + above}." for name in names]
+
+
+def test_work_is_known_where_it_is_a_number() -> None:
+    text = STEPS + STEPS.replace("steps", "few").replace("i < n", "i < 50")
+    report = pipeline.analyse("work.c", text, Settings(), edits=True)
+    known = [each.answer.feasibility for each in report.functions]
+    assert [each.operations for each in known if each is not None] == [(), ((1, 50),)]
+    assert [each.preferred for each in listed(text, report, Settings())] == [True, *[False] * 5]
