@@ -135,7 +135,7 @@ def construct_of(directed: Directed, directive: AnyDirective) -> Construct | Non
     if found is None:
         return None
     mode, region, orphaned = found
-    if _is_restrained(directive) or (region is not None and _is_restrained(region)):
+    if is_restrained(directive) or (region is not None and is_restrained(region)):
         return None
     return Construct(directive, loops, mode, region, orphaned, inside)
 
@@ -183,7 +183,7 @@ def _accelerated(directive: Directive, around: list[AnyDirective]) -> _Bound | N
     return "device", None if computes[-1] is directive else computes[-1], False
 
 
-def _is_restrained(directive: Directive) -> bool:
+def is_restrained(directive: Directive) -> bool:
     """Whether clauses let fewer iterations run at once than the directive's name says, or are not
     understood."""
     return any(_restrains(clause) for clause in directive.clauses)

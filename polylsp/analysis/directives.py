@@ -6,6 +6,7 @@ Nothing is said where something is only possible: a false alarm would cost more 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.analysis.conflicts import Conflicts
@@ -18,10 +19,13 @@ from polylsp.analysis.constructs import (
 from polylsp.analysis.copies import copy_findings
 from polylsp.analysis.counters import counter_findings
 from polylsp.analysis.data_sharing import DataSharing
+from polylsp.analysis.device_data import data_findings
+from polylsp.analysis.device_regions import device_region
 from polylsp.analysis.mending import lacking
 from polylsp.analysis.races import Racing, most_telling, races
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.scalars import LoopScalars
+from polylsp.analysis.summaries import Calls
 from polylsp.analysis.witness import witness
 from polylsp.model.directive import (
     AnyDirective,
@@ -37,26 +41,49 @@ ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
 ScalarsOf = Callable[[Nest, int], LoopScalars]
 
 
-def directive_facts(
-    function: Function, model_of: ModelOf, scalars_of: ScalarsOf, operations: int
-) -> tuple[DirectiveFacts, ...]:
-    """What is known of each directive. `model_of` gives the model of the nest with a loop (ordinal),
-    and its conflicts; `scalars_of` what becomes of the scalars of a loop in such a model."""
+@dataclass(frozen=True)
+class Models:
+    """What the checks of directives ask of the rest of the analysis: the model of the nest with a loop
+    (ordinal), and its conflicts; what becomes of the scalars of a loop in such a model; what the functions
+    called do. `resident`: code of the file elsewhere keeps data on the device."""
 
+    model_of: ModelOf
+    scalars_of: ScalarsOf
+    calls: Calls
+    resident: bool
+    operations: int
+
+
+def directive_facts(function: Function, models: Models) -> tuple[DirectiveFacts, ...]:
+    """What is known of each directive."""
     directed = Directed(function)
 
     def findings(directive: AnyDirective) -> tuple[Finding, ...]:
-        construct = construct_of(directed, directive)
-        model = None if construct is None else model_of(construct.loop.ordinal)
-        if construct is None or model is None:
-            return ()
-        nest, conflicts = model
-        scalars = scalars_of(nest, construct.loop.ordinal)
-        sharing = DataSharing(directed, construct)
-        found = budgeted(operations, lambda: _findings(conflicts, sharing, scalars))
-        return () if isinstance(found, Exhausted) else found
+        result: list[Finding] = []
+        for check in (_of_loops, _of_data):
+            found = budgeted(models.operations, lambda c=check: c(directed, directive, models))
+            result += [] if isinstance(found, Exhausted) else found
+        return tuple(result)
 
     return tuple(_facts(directed, each, findings(each)) for each in function.directives)
+
+
+def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
+    """What is wrong with the loops that a directive hands out."""
+    construct = construct_of(directed, directive)
+    model = None if construct is None else models.model_of(construct.loop.ordinal)
+    if construct is None or model is None:
+        return ()
+    nest, conflicts = model
+    return _findings(
+        conflicts, DataSharing(directed, construct), models.scalars_of(nest, construct.loop.ordinal)
+    )
+
+
+def _of_data(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
+    """What is wrong with what a directive moves between host and device."""
+    region = device_region(directed, directive, models.model_of, models.calls, models.resident)
+    return () if region is None else tuple(dict(data_findings(region)).values())
 
 
 def _facts(directed: Directed, directive: AnyDirective, found: tuple[Finding, ...]) -> DirectiveFacts:

@@ -88,19 +88,27 @@ def is_unconditional(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> 
     """Whether the two ends meet at all parameter values at which the loops around them run often and no
     access leaves its array."""
     ends = (conflicts.statement(conflict.source), conflicts.statement(conflict.sink))
+    outer = ends[0].loops.index(ordinal)
+    return happens_always(conflicts, conflict.relation.params(), ends, outer)
+
+
+def happens_always(
+    conflicts: Conflicts, where: isl.Set, statements: Iterable[ScopStatement], outer: int
+) -> bool:
+    """Whether `where` has all parameter values at which the loops around the statements run often; the
+    `outer` first of these need but one iteration."""
     often = conflicts.defined(hints=True)
-    for statement in ends:
-        for one in statement.loops:
-            often = often.intersect(_runs_often(conflicts, one, statement, ordinal))
-    return bool(often.is_subset(conflict.relation.params()))
+    for statement in statements:
+        for depth, one in enumerate(statement.loops):
+            often = often.intersect(_runs_often(conflicts, one, depth < outer))
+    return bool(often.is_subset(where))
 
 
-def _runs_often(conflicts: Conflicts, one: int, statement: ScopStatement, ordinal: int) -> isl.Set:
-    """The parameter values at which a loop has many iterations, or as many as it ever has; loops outside
-    loop `ordinal` need but one."""
+def _runs_often(conflicts: Conflicts, one: int, once: bool) -> isl.Set:
+    """The parameter values at which a loop has many iterations, or as many as it ever has; or only one."""
     domain = conflicts.scop.loops[one].domain
     depth = domain.dim(isl.dim_type.set) - 1
-    if statement.loops.index(one) < statement.loops.index(ordinal):
+    if once:
         return domain.params()
     step = abs(conflicts.scop.loops[one].step)
     found = domain.params()

@@ -14,7 +14,7 @@ from polylsp.ide.nests import exposing_transform, parallel_band
 from polylsp.ide.pages import page_uri
 from polylsp.ide.pragmas import directive_sentence
 from polylsp.ide.suppression import is_suppressed, suppressed
-from polylsp.model.directive import DirectiveFacts, Finding, Lacking, OtherOperator, Race
+from polylsp.model.directive import DirectiveFacts, Finding, Lacking, OtherOperator, Race, ShortSection
 from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, PlacedFunction
@@ -215,7 +215,8 @@ def _access(source: Source, placed: PlacedFunction, access: AccessPoint, order: 
 def _pragma(
     source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
 ) -> Diagnostic:
-    code: PragmaCode = "incomplete-pragma" if isinstance(finding, Lacking) else "wrong-pragma"
+    mendable = isinstance(finding, (Lacking, ShortSection))
+    code: PragmaCode = "incomplete-pragma" if mendable else "wrong-pragma"
     return Diagnostic(
         code,
         SEVERITIES[code],
@@ -224,7 +225,7 @@ def _pragma(
         tuple(_about_pragma(source, placed, finding)),
         page_uri(code),
         placed.answer.facts.name,
-        directive.loops[0],
+        next(iter((*directive.loops, *directive.inside)), 0),
     )
 
 
@@ -232,7 +233,7 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
     match finding:
         case Race(witness=witness):
             yield from _dependence(source, placed, witness.dependence)
-        case OtherOperator(access=access) | Lacking(access=access):
+        case OtherOperator(access=access) | Lacking(access=access) | ShortSection(access=access):
             yield _access(source, placed, access)
         case _:
             assert_never(finding)

@@ -8,26 +8,30 @@ from typing_extensions import assert_never
 
 from polylsp.ide import wording
 from polylsp.model.action import Replacement
-from polylsp.model.directive import DirectiveFacts, Finding, Lacking, Mend, OtherOperator, Race
-from polylsp.model.facts import LoopFacts
+from polylsp.model.directive import DirectiveFacts, Finding, Lacking, Mend, OtherOperator, Race, ShortSection
 from polylsp.model.report import PlacedFunction
 from polylsp.text import Source
+
+_SPACE = re.compile(r"\s+")
 
 
 def directive_sentence(
     source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
 ) -> str:
     """A finding about a directive in one sentence."""
-    loop = next(each for each in placed.answer.facts.loops if each.ordinal == directive.loops[0])
     match finding:
         case Race():
-            return wording.capital(_race(source, placed, directive, loop, finding))
+            return wording.capital(_race(source, placed, directive, finding))
         case OtherOperator(variable=variable, stated=stated, computed=computed, access=access):
             where = wording.place(source, placed, access)
             clause = f"`reduction({stated}:{variable})`"
             return f"{clause} combines with `{stated}`, but {where} updates with `{computed}`."
         case Lacking():
-            return wording.capital(_lacking(source, placed, loop, finding))
+            return wording.capital(_lacking(source, placed, directive, finding))
+        case ShortSection(clause=clause, text=text, access=access):
+            where = wording.place(source, placed, access)
+            made = f"`{clause}` moves `{text}` alone"
+            return wording.capital(f"{where} goes beyond what is on the device: {made}, make it longer.")
         case _:
             assert_never(finding)
 
@@ -45,9 +49,7 @@ def mended(
     return None if kept is None else Replacement(span, f"{kept} {mend.clause}")
 
 
-def _race(
-    source: Source, placed: PlacedFunction, directive: DirectiveFacts, loop: LoopFacts, race: Race
-) -> str:
+def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, race: Race) -> str:
     dependence = race.witness.dependence
     obstacle = wording.dependence_clause(source, placed, dependence)
     example = wording.example_words(race.witness)
@@ -55,26 +57,36 @@ def _race(
     if race.copied:
         return f"each thread has its own `{dependence.sink.variable}`, but {obstacle}{shown}."
     name = f"`{directive.family} {directive.words}`"
-    return f"{name} lets iterations of {wording.subject(loop)} run at once, but {obstacle}{shown}."
+    return f"{name} lets iterations of {_subject(placed, directive)} run at once, but {obstacle}{shown}."
 
 
-def _lacking(source: Source, placed: PlacedFunction, loop: LoopFacts, finding: Lacking) -> str:
+def _subject(placed: PlacedFunction, directive: DirectiveFacts) -> str:
+    """What a sentence calls the loop of a directive."""
+    loops = (one for one in placed.answer.facts.loops if one.ordinal in directive.loops[:1])
+    return next((wording.subject(one) for one in loops), "the loop")
+
+
+def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Lacking) -> str:
     where = wording.place(source, placed, finding.access)
     mend = finding.mend
     help_ = f"`{mend.clause}` in place of `{mend.out_of}`" if mend.moved else f"add `{mend.clause}`"
     match finding.kind:
         case "temporary":
-            shared = f"all iterations of {wording.subject(loop)} share `{finding.variable}`"
+            shared = f"all iterations of {_subject(placed, directive)} share `{finding.variable}`"
             line = wording.site_line(source, placed, finding.access.site)
             told = f"{shared}, and each writes it on line {line}"
         case "sum" if mend.moved:
             told = f"{where} adds up in copies that are lost after the loop"
         case "sum":
-            told = f"iterations of {wording.subject(loop)} that run at once update {where}"
+            told = f"iterations of {_subject(placed, directive)} that run at once update {where}"
         case "start":
             told = f"{where} reads a private copy that has no value"
         case "end":
             told = f"{where} is read after the loop, which set only copies of it"
+        case "lost":
+            told = f"what {where} writes on the device is never copied back"
+        case "unset":
+            told = f"{where} reads a copy on the device that has no value"
         case _:
             assert_never(finding.kind)
     return f"{told}: {'write ' if mend.moved else ''}{help_}."
@@ -82,10 +94,10 @@ def _lacking(source: Source, placed: PlacedFunction, loop: LoopFacts, finding: L
 
 def _without(pragma: str, name: str, clause: str) -> str | None:
     """A pragma in which a clause no longer names a variable; `None` where the clause is not found."""
-    for found in re.finditer(rf"[ \t]*\b{clause}\s*\(([^()]*)\)", pragma):
-        items = [item.strip() for item in found[1].replace("\\\n", " ").split(",")]
-        if name in items:
-            left = [item for item in items if item != name]
-            kept = f" {clause}({', '.join(left)})" if left else ""
+    for found in re.finditer(rf"[ \t]*\b{clause}\s*\(((?:\w+\s*:)?)([^()]*)\)", pragma):
+        items = [item.strip() for item in found[2].replace("\\\n", " ").split(",")]
+        left = [item for item in items if _SPACE.sub("", item) != name]
+        if left != items:
+            kept = f" {clause}({found[1]}{' ' * bool(found[1])}{', '.join(left)})" if left else ""
             return pragma[: found.start()] + kept + pragma[found.end() :]
     return None

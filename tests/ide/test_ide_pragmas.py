@@ -112,3 +112,20 @@ def test_the_clause_that_is_missing_goes_to_the_end_of_the_pragma(pragma: str, r
     if right != "no edit":
         (placed,) = report(wanted).functions
         assert [d.findings for d in placed.answer.facts.directives] == [()]
+
+
+@pytest.mark.parametrize(
+    ("pragma", "right"),
+    [
+        ("omp target map(to: y[0:n])", "omp target map(tofrom: y[0:n])"),
+        ("omp target map(to : x[0:n], y[ 0 : n ])", "omp target map(to : x[0:n]) map(tofrom: y[0:n])"),
+        ("acc parallel loop copyin(y[0:n], x[0:n])", "acc parallel loop copyin(x[0:n]) copy(y[0:n])"),
+    ],
+)
+def test_a_clause_about_data_takes_the_place_of_the_one_that_is_wrong(pragma: str, right: str) -> None:
+    before = "void f(int n, const double *x, double *restrict y) {\n#pragma "
+    after = "\n    for (int i = 0; i < n; i++)\n        y[i] += x[i];\n}\n"
+    wanted = before + right + after
+    assert after_mending(before + pragma + after) == wanted
+    (placed,) = report(wanted).functions
+    assert [d.findings for d in placed.answer.facts.directives] == [()]
