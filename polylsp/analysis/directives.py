@@ -5,7 +5,7 @@ Nothing is said where something is only possible: a false alarm would cost more 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from polylsp.analysis.budget import Exhausted, budgeted
@@ -21,7 +21,9 @@ from polylsp.analysis.counters import counter_findings
 from polylsp.analysis.data_sharing import DataSharing
 from polylsp.analysis.device_data import data_findings
 from polylsp.analysis.device_regions import device_region
+from polylsp.analysis.every_thread import every_thread_findings
 from polylsp.analysis.mending import lacking
+from polylsp.analysis.parallel_regions import parallel_region
 from polylsp.analysis.races import Racing, most_telling, races
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.scalars import LoopScalars
@@ -60,7 +62,7 @@ def directive_facts(function: Function, models: Models) -> tuple[DirectiveFacts,
 
     def findings(directive: AnyDirective) -> tuple[Finding, ...]:
         result: list[Finding] = []
-        for check in (_of_loops, _of_data):
+        for check in (_of_loops, _of_region, _of_data):
             found = budgeted(models.operations, lambda c=check: c(directed, directive, models))
             result += [] if isinstance(found, Exhausted) else found
         return tuple(result)
@@ -78,6 +80,14 @@ def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tu
     return _findings(
         conflicts, DataSharing(directed, construct), models.scalars_of(nest, construct.loop.ordinal)
     )
+
+
+def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
+    """What is wrong with a parallel region as a whole."""
+    region = parallel_region(directed, directive, models.calls)
+    if region is None:
+        return ()
+    return _one_race(dict(reversed(list(every_thread_findings(region)))).values())
 
 
 def _of_data(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
@@ -119,8 +129,14 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
         *copy_findings(conflicts, sharing),
     ):
         by_variable.setdefault(name, found)
-    wrong = [f for f in by_variable.values() if not isinstance(f, Lacking)]
-    return (*wrong[:1], *(f for f in by_variable.values() if isinstance(f, Lacking)))
+    return _one_race(by_variable.values())
+
+
+def _one_race(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """At most one finding that no clause mends, and all others."""
+    every = list(found)
+    wrong = [f for f in every if not isinstance(f, Lacking)]
+    return (*wrong[:1], *(f for f in every if isinstance(f, Lacking)))
 
 
 def _on_memory(

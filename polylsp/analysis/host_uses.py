@@ -45,7 +45,7 @@ def use_after(
 ) -> Use:
     """What the function does first with a variable once the statement at a site is done; what stands at
     `devices` is not done by the host."""
-    following = _following(function.body.statements, site, variable)
+    following = statements_after(function.body.statements, site, variable)
     for statement in following.statements:
         elsewhere = any(_is_part(s, d) and _mentions(s, variable) for s in walk(statement) for d in devices)
         use = OTHER if elsewhere else _use(statement, variable, calls)
@@ -58,38 +58,38 @@ def use_after(
 
 
 @dataclass(frozen=True)
-class _Following:
+class Following:
     """Statements that run next, in order; `to_the_end`: up to the end of the function."""
 
     statements: tuple[Statement, ...]
     to_the_end: bool = True
 
 
-def _following(statements: tuple[Statement, ...], site: Site, variable: Variable) -> _Following:
+def statements_after(statements: tuple[Statement, ...], site: Site, variable: Variable) -> Following:
     """The statements that surely run after the one at a site."""
     holding = [k for k, each in enumerate(statements) if _holds(each, site)]
     if not holding:
-        return _Following((), False)
+        return Following((), False)
     own, rest = statements[holding[0]], statements[holding[-1] + 1 :]
     if len(holding) > 1 or _is_part(own, site):
-        return _Following(rest)
+        return Following(rest)
     inner = _inside(own, site, variable)
-    return _Following((*inner.statements, *rest), True) if inner.to_the_end else inner
+    return Following((*inner.statements, *rest), True) if inner.to_the_end else inner
 
 
-def _inside(statement: Statement, site: Site, variable: Variable) -> _Following:
+def _inside(statement: Statement, site: Site, variable: Variable) -> Following:
     match statement:
         case Block(statements):
-            return _following(statements, site, variable)
+            return statements_after(statements, site, variable)
         case If(_, then, otherwise, _):
             branch = then if _holds(then, site) else otherwise
-            return _following(branch.statements, site, variable)
+            return statements_after(branch.statements, site, variable)
         case Loop(body=body):
-            inner = _following(body.statements, site, variable)
+            inner = statements_after(body.statements, site, variable)
             repeated = any(_mentions(s, variable) and not _is_part(s, site) for s in walk(statement))
-            return _Following(inner.statements, inner.to_the_end and not repeated)
+            return Following(inner.statements, inner.to_the_end and not repeated)
         case _:
-            return _Following((), False)
+            return Following((), False)
 
 
 def _holds(statement: Statement, site: Site) -> bool:

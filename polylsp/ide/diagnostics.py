@@ -14,7 +14,15 @@ from polylsp.ide.nests import exposing_transform, parallel_band
 from polylsp.ide.pages import page_uri
 from polylsp.ide.pragmas import directive_sentence
 from polylsp.ide.suppression import is_suppressed, suppressed
-from polylsp.model.directive import DirectiveFacts, Finding, Lacking, OtherOperator, Race, ShortSection
+from polylsp.model.directive import (
+    DirectiveFacts,
+    EveryThread,
+    Finding,
+    Lacking,
+    OtherOperator,
+    Race,
+    ShortSection,
+)
 from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, PlacedFunction
@@ -233,7 +241,12 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
     match finding:
         case Race(witness=witness):
             yield from _dependence(source, placed, witness.dependence)
-        case OtherOperator(access=access) | Lacking(access=access) | ShortSection(access=access):
+        case (
+            OtherOperator(access=access)
+            | Lacking(access=access)
+            | ShortSection(access=access)
+            | EveryThread(access=access)
+        ):
             yield _access(source, placed, access)
         case _:
             assert_never(finding)

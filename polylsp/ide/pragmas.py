@@ -8,7 +8,16 @@ from typing_extensions import assert_never
 
 from polylsp.ide import wording
 from polylsp.model.action import Replacement
-from polylsp.model.directive import DirectiveFacts, Finding, Lacking, Mend, OtherOperator, Race, ShortSection
+from polylsp.model.directive import (
+    DirectiveFacts,
+    EveryThread,
+    Finding,
+    Lacking,
+    Mend,
+    OtherOperator,
+    Race,
+    ShortSection,
+)
 from polylsp.model.report import PlacedFunction
 from polylsp.text import Source
 
@@ -26,6 +35,8 @@ def directive_sentence(
             where = wording.place(source, placed, access)
             clause = f"`reduction({stated}:{variable})`"
             return f"{clause} combines with `{stated}`, but {where} updates with `{computed}`."
+        case EveryThread():
+            return _every_thread(source, placed, directive, finding)
         case Lacking():
             return wording.capital(_lacking(source, placed, directive, finding))
         case ShortSection(clause=clause, text=text, access=access):
@@ -60,6 +71,17 @@ def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, rac
     return f"{name} lets iterations of {_subject(placed, directive)} run at once, but {obstacle}{shown}."
 
 
+def _every_thread(
+    source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: EveryThread
+) -> str:
+    where = wording.place(source, placed, finding.access)
+    name = f"`{directive.family} {directive.words}`"
+    told = f"Every thread of {name} does {where}, on the same memory at once"
+    if finding.in_loop:
+        return f"{told}: share out the loop with `#pragma omp for`, or let one thread run it."
+    return f"{told}: put it into `#pragma omp single`, or `critical` if each thread has to do it."
+
+
 def _subject(placed: PlacedFunction, directive: DirectiveFacts) -> str:
     """What a sentence calls the loop of a directive."""
     loops = (one for one in placed.answer.facts.loops if one.ordinal in directive.loops[:1])
@@ -83,6 +105,10 @@ def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, 
             told = f"{where} reads a private copy that has no value"
         case "end":
             told = f"{where} is read after the loop, which set only copies of it"
+        case "each":
+            told = f"every thread of `{directive.family} {directive.words}` uses the same variable in {where}"
+        case "each-sum":
+            told = f"every thread of `{directive.family} {directive.words}` updates {where} at once"
         case "lost":
             told = f"what {where} writes on the device is never copied back"
         case "unset":

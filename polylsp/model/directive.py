@@ -204,10 +204,11 @@ class OtherOperator:
 class Lacking:
     """One clause is missing. `kind` says why it is needed: the iterations share a temporary
     (`temporary`), or a sum (`sum`); a copy has no value from before (`start`), or its value is lost after
-    the loop (`end`); what a device wrote stays there (`lost`), or it reads what was never brought to it
+    the loop (`end`); all threads of a region run code that writes one temporary (`each`), or adds to one
+    sum (`each-sum`); what a device wrote stays there (`lost`), or it reads what was never brought to it
     (`unset`). `access` is where the variable is written, or where its value is needed."""
 
-    kind: Literal["temporary", "sum", "start", "end", "lost", "unset"]
+    kind: Literal["temporary", "sum", "start", "end", "each", "each-sum", "lost", "unset"]
     variable: str
     access: AccessPoint
     mend: Mend
@@ -223,7 +224,16 @@ class ShortSection:
     access: AccessPoint
 
 
-Finding = Union[Race, OtherOperator, Lacking, ShortSection]
+@dataclass(frozen=True, slots=True)
+class EveryThread:
+    """Code that all threads of a parallel region run writes what they share; `in_loop`: in a loop that each
+    of them goes through from its beginning."""
+
+    access: AccessPoint
+    in_loop: bool
+
+
+Finding = Union[Race, OtherOperator, Lacking, ShortSection, EveryThread]
 
 
 @dataclass(frozen=True, slots=True)
