@@ -28,6 +28,7 @@ from polylsp.analysis.races import Racing, most_telling, races
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.summaries import Calls
+from polylsp.analysis.unordered import unordered_findings
 from polylsp.analysis.witness import witness
 from polylsp.model.directive import (
     AnyDirective,
@@ -36,6 +37,7 @@ from polylsp.model.directive import (
     Lacking,
     Race,
     UnknownDirective,
+    Unordered,
 )
 from polylsp.model.program import Function
 
@@ -60,8 +62,10 @@ def directive_facts(function: Function, models: Models) -> tuple[DirectiveFacts,
     """What is known of each directive."""
     directed = Directed(function)
 
+    between = _between(directed, models)
+
     def findings(directive: AnyDirective) -> tuple[Finding, ...]:
-        result: list[Finding] = []
+        result: list[Finding] = list(between.get(directive.pragma, ()))
         for check in (_of_loops, _of_region, _of_data):
             found = budgeted(models.operations, lambda c=check: c(directed, directive, models))
             result += [] if isinstance(found, Exhausted) else found
@@ -85,9 +89,21 @@ def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tu
 def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
     """What is wrong with a parallel region as a whole."""
     region = parallel_region(directed, directive, models.calls)
-    if region is None:
+    if region is None or region.directive.words != ("parallel",):
         return ()
     return _one_race(dict(reversed(list(every_thread_findings(region)))).values())
+
+
+def _between(directed: Directed, models: Models) -> dict[int, list[Unordered]]:
+    """What meets in parts of parallel regions, by the number of the pragma that should keep it apart."""
+    result: dict[int, list[Unordered]] = {}
+    for directive in directed.function.directives:
+        region = parallel_region(directed, directive, models.calls)
+        if region is not None:
+            found = budgeted(models.operations, lambda r=region: list(unordered_findings(r, models.model_of)))
+            for at, one in () if isinstance(found, Exhausted) else found:
+                result.setdefault(at.pragma, []).append(one)
+    return result
 
 
 def _of_data(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:

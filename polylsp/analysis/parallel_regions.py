@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from polylsp.analysis.constructs import Construct, Directed, is_restrained, within
-from polylsp.analysis.data_sharing import DataSharing
+from polylsp.analysis.data_sharing import DataSharing, copied_by
 from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.summaries import Calls
 from polylsp.model.directive import AnyDirective, Directive, OtherClause, UnknownDirective
-from polylsp.model.program import Block, Call, If, Loop, Site, Statement, Unsupported
+from polylsp.model.program import Block, Call, If, Loop, Site, Statement, Unsupported, Variable
 
 _SIGNALLING = {"flush", "cancel", "cancellation", "ordered", "depobj", "interop", "scan"}
 _EXCHANGING = {"read", "write", "capture", "compare"}
@@ -49,6 +49,14 @@ class ParallelRegion:
         """Who has a copy of what in the region."""
         construct = Construct(self.directive, (), "threads", self.directive, False, self.inside)
         return DataSharing(self.directed, construct)
+
+    @cached_property
+    def own_variables(self) -> frozenset[Variable]:
+        """The variables that each thread has for itself in all of the region."""
+        copied = copied_by(self.directive) | self.directed.per_thread
+        declared = {s.variable for s in self.directed.declared if within(s.site, self.site)}
+        named = {v for v in effects(self.body).variables if v.source_name in copied}
+        return frozenset(declared | named)
 
     def holding(self, site: Site) -> Iterator[Directive]:
         """The directives in the region whose statement holds what stands at a site, outermost first."""

@@ -22,6 +22,7 @@ from polylsp.model.directive import (
     OtherOperator,
     Race,
     ShortSection,
+    Unordered,
 )
 from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.rejection import Rejection
@@ -239,7 +240,7 @@ def _pragma(
 
 def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> Iterator[Related]:
     match finding:
-        case Race(witness=witness):
+        case Race(witness=witness) | Unordered(witness=witness):
             yield from _dependence(source, placed, witness.dependence)
         case (
             OtherOperator(access=access)

@@ -17,6 +17,7 @@ from polylsp.model.directive import (
     OtherOperator,
     Race,
     ShortSection,
+    Unordered,
 )
 from polylsp.model.report import PlacedFunction
 from polylsp.text import Source
@@ -37,6 +38,8 @@ def directive_sentence(
             return f"{clause} combines with `{stated}`, but {where} updates with `{computed}`."
         case EveryThread():
             return _every_thread(source, placed, directive, finding)
+        case Unordered():
+            return wording.capital(_unordered(source, placed, finding))
         case Lacking():
             return wording.capital(_lacking(source, placed, directive, finding))
         case ShortSection(clause=clause, text=text, access=access):
@@ -69,6 +72,28 @@ def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, rac
         return f"each thread has its own `{dependence.sink.variable}`, but {obstacle}{shown}."
     name = f"`{directive.family} {directive.words}`"
     return f"{name} lets iterations of {_subject(placed, directive)} run at once, but {obstacle}{shown}."
+
+
+def _unordered(source: Source, placed: PlacedFunction, finding: Unordered) -> str:
+    dependence = finding.witness.dependence
+    past = "reads" if dependence.source.kind == "read" else "writes"
+    verb = "reads" if dependence.sink.kind == "read" else "overwrites"
+    sink, before = (wording.place(source, placed, end) for end in (dependence.sink, dependence.source))
+    example = wording.example_words(finding.witness) if finding.witness.sink_iteration else ""
+    shown = f" (for example {example})" if example else ""
+    told = f"{sink} {verb} what {before} {past}"
+    match finding.kind:
+        case "nowait":
+            return f"{told}, but with `nowait` threads go on before all are done{shown}: take `nowait` away."
+        case "master":
+            return f"{told}, but no thread waits for `master`{shown}: put `#pragma omp barrier` between them."
+        case "sections":
+            return f"{told}, but sections run at once{shown}: make one section of both."
+        case "no-barrier":
+            late = "other threads may still be there"
+            return f"{told}, but {late}{shown}: put `#pragma omp barrier` between them."
+        case _:
+            assert_never(finding.kind)
 
 
 def _every_thread(

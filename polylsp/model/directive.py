@@ -233,7 +233,20 @@ class EveryThread:
     in_loop: bool
 
 
-Finding = Union[Race, OtherOperator, Lacking, ShortSection, EveryThread]
+UnorderedKind = Literal["nowait", "master", "sections", "no-barrier"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unordered:
+    """Two pieces of a parallel region use one place in memory, one of them writing it, with no barrier
+    between: threads do not wait after the first (`nowait`, `master`), both are sections of one construct,
+    or every thread runs the first and then comes to the second."""
+
+    kind: UnorderedKind
+    witness: Witness
+
+
+Finding = Union[Race, OtherOperator, Lacking, ShortSection, EveryThread, Unordered]
 
 
 @dataclass(frozen=True, slots=True)
