@@ -10,6 +10,7 @@ from typing import Literal
 
 from polylsp.analysis.canonical import misfits
 from polylsp.analysis.effects import loops_in, walk
+from polylsp.analysis.summaries import Calls
 from polylsp.model.directive import (
     AnyDirective,
     Collapse,
@@ -39,9 +40,11 @@ _OPERATORS = {"+", "-", "*", "min", "max", "&", "|", "^", "&&", "||"}
 
 @dataclass(frozen=True)
 class Directed:
-    """A function with directives, and what is asked of it for each of them."""
+    """A function with directives, what the functions that it calls do, and what is asked of it for each
+    directive."""
 
     function: Function
+    calls: Calls
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:

@@ -97,7 +97,7 @@ def _lost(region: DeviceRegion, flow: Flow, variable: Variable, accesses: list[A
         return None
     function = region.directed.function
     devices = [d.site for d in function.directives if _has_statement(d) and d.site is not None]
-    use = use_after(function, region.site, variable, region.calls, devices)
+    use = use_after(function, region.site, variable, region.directed.calls, devices)
     if use.kind == "reads" and (not use.reads or any(_meet(region, r, sure) for r in use.reads)):
         return sure[0]
     presumed = use.kind == "nothing" and _outlives(variable) and flow == "in" and not region.resident

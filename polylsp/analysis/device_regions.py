@@ -17,7 +17,6 @@ from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.races import happens_always
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.state import At, PointerValue
-from polylsp.analysis.summaries import Calls
 from polylsp.analysis.value import ZERO
 from polylsp.model.directive import (
     AnyDirective,
@@ -48,7 +47,6 @@ class DeviceRegion:
     computing: tuple[Directive, ...]
     nest: Nest
     conflicts: Conflicts
-    calls: Calls
     resident: bool
 
     @property
@@ -77,7 +75,6 @@ def device_region(
     directed: Directed,
     directive: AnyDirective,
     model_of: Callable[[int], tuple[Nest, Conflicts] | None],
-    calls: Calls,
     resident: bool,
 ) -> DeviceRegion | None:
     """The device region of a directive, if all that is done in it is known."""
@@ -97,7 +94,7 @@ def device_region(
         return None
     if not any(loops[0] in s.loops for s in model[0].scop.statements):
         return None
-    return DeviceRegion(directed, directive, computing, *model, calls, resident)
+    return DeviceRegion(directed, directive, computing, *model, resident)
 
 
 def manages_data(directive: Directive) -> bool:

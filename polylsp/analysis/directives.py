@@ -60,7 +60,7 @@ class Models:
 
 def directive_facts(function: Function, models: Models) -> tuple[DirectiveFacts, ...]:
     """What is known of each directive."""
-    directed = Directed(function)
+    directed = Directed(function, models.calls)
 
     between = _between(directed, models)
 
@@ -88,7 +88,7 @@ def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tu
 
 def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
     """What is wrong with a parallel region as a whole."""
-    region = parallel_region(directed, directive, models.calls)
+    region = parallel_region(directed, directive)
     if region is None or region.directive.words != ("parallel",):
         return ()
     return _one_race(dict(reversed(list(every_thread_findings(region)))).values())
@@ -98,7 +98,7 @@ def _between(directed: Directed, models: Models) -> dict[int, list[Unordered]]:
     """What meets in parts of parallel regions, by the number of the pragma that should keep it apart."""
     result: dict[int, list[Unordered]] = {}
     for directive in directed.function.directives:
-        region = parallel_region(directed, directive, models.calls)
+        region = parallel_region(directed, directive)
         if region is not None:
             found = budgeted(models.operations, lambda r=region: list(unordered_findings(r, models.model_of)))
             for at, one in () if isinstance(found, Exhausted) else found:
@@ -108,7 +108,7 @@ def _between(directed: Directed, models: Models) -> dict[int, list[Unordered]]:
 
 def _of_data(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
     """What is wrong with what a directive moves between host and device."""
-    region = device_region(directed, directive, models.model_of, models.calls, models.resident)
+    region = device_region(directed, directive, models.model_of, models.resident)
     return () if region is None else tuple(dict(data_findings(region)).values())
 
 

@@ -10,19 +10,12 @@ from functools import cached_property
 from polylsp.analysis.constructs import Construct, Directed, is_restrained, within
 from polylsp.analysis.data_sharing import DataSharing, copied_by
 from polylsp.analysis.effects import effects, walk
-from polylsp.analysis.summaries import Calls
+from polylsp.analysis.order import keeps_no_order
 from polylsp.model.directive import AnyDirective, Directive, OtherClause, UnknownDirective
-from polylsp.model.program import Block, Call, If, Loop, Site, Statement, Unsupported, Variable
+from polylsp.model.program import Block, If, Loop, Site, Statement, Unsupported, Variable
 
 _SIGNALLING = {"flush", "cancel", "cancellation", "ordered", "depobj", "interop", "scan"}
 _EXCHANGING = {"read", "write", "capture", "compare"}
-
-# Library functions that keep no order among threads, and change no memory that a model is about.
-_PLAIN = {
-    "printf", "fprintf", "puts", "putchar", "fflush", "malloc", "calloc", "free",
-    "omp_get_thread_num", "omp_get_num_threads", "omp_get_max_threads", "omp_get_num_procs",
-    "omp_get_wtime", "omp_get_wtick", "omp_in_parallel", "omp_get_level", "omp_get_team_size",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -69,7 +62,7 @@ class ParallelRegion:
         return all(each.words == ("simd",) for each in self.holding(site))
 
 
-def parallel_region(directed: Directed, directive: AnyDirective, calls: Calls) -> ParallelRegion | None:
+def parallel_region(directed: Directed, directive: AnyDirective) -> ParallelRegion | None:
     """The region of a directive, if its threads wait for each other in no ways but those that directives
     say."""
     if isinstance(directive, UnknownDirective) or directive.words not in (
@@ -90,15 +83,7 @@ def parallel_region(directed: Directed, directive: AnyDirective, calls: Calls) -
     own = effects(region.body)
     if any(isinstance(s, Unsupported) for s in walk(region.body)):
         return None
-    return region if all(keeps_no_order(call, calls) for call in own.calls) else None
-
-
-def keeps_no_order(call: Call, calls: Calls) -> bool:
-    """Whether nothing in a function that is called lets threads wait for each other."""
-    summary = calls.summaries.get(call.function)
-    if call.pure or call.reads_memory or call.function in _PLAIN:
-        return True
-    return summary is not None and not summary.directed
+    return region if all(keeps_no_order(call, directed.calls) for call in own.calls) else None
 
 
 def _is_on_device(directed: Directed, directive: Directive) -> bool:

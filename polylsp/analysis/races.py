@@ -14,8 +14,9 @@ from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.constructs import Construct, within
 from polylsp.analysis.data_sharing import DataSharing
 from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.order import keeps_no_order
 from polylsp.analysis.witness import value_based
-from polylsp.model.program import Call, Site
+from polylsp.model.program import Call, Loop
 from polylsp.model.scop import Access, Memory, ScopStatement
 
 _PARAMETER, _IN, _OUT = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
@@ -57,10 +58,10 @@ def proven_races(
     conflicts: Conflicts, sharing: DataSharing, carried: Iterable[Conflict], ordinal: int
 ) -> Iterator[Conflict]:
     """Of the conflicts that a loop carries, those that are a race, with the pairs that run at once."""
-    calls = _call_sites(sharing.construct)
+    calls = calls_in(sharing.construct.loop)
     for conflict in carried:
         ends = (conflict.source, conflict.sink)
-        if not conflict.certain or any(within(e.site, c) for e in ends for c in calls):
+        if not conflict.certain or any(_is_hidden(sharing, e, calls) for e in ends):
             continue
         if any(sharing.is_out_of_reach(e.memory, e.site) for e in ends):
             continue
@@ -129,15 +130,21 @@ def _apart(domain: isl.Set, depth: int, least: int) -> isl.Set:
     return pairs.intersect_domain(bare).intersect_range(bare).params()
 
 
-def _call_sites(construct: Construct) -> list[Site]:
-    """Where other functions are called, which may keep order among themselves."""
-    return [
-        node.site
-        for statement in walk(construct.loop)
-        for expression in expressions(statement)
-        for node in subexpressions(expression)
-        if isinstance(node, Call) and not node.pure
-    ]
+def calls_in(loop: Loop) -> list[Call]:
+    """The calls in a loop that are more than a value of their arguments."""
+    nodes = (n for s in walk(loop) for e in expressions(s) for n in subexpressions(e))
+    return [node for node in nodes if isinstance(node, Call) and not node.pure]
+
+
+def _is_hidden(sharing: DataSharing, access: Access, calls: list[Call]) -> bool:
+    """Whether an access happens in a function that may keep threads in order, in step with other lanes, or
+    to a variable of that function's own, of which each thread may have one."""
+    around = [call for call in calls if within(access.site, call.site)]
+    if not around:
+        return False
+    if sharing.construct.mode == "lanes" or access.memory.variable.storage == "static":
+        return True
+    return not all(keeps_no_order(call, sharing.directed.calls) for call in around)
 
 
 def _differs_by_thread(conflicts: Conflicts, sharing: DataSharing, access: Access) -> bool:
