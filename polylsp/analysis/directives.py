@@ -28,6 +28,7 @@ from polylsp.analysis.races import Racing, most_telling, races
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.summaries import Calls
+from polylsp.analysis.tasks import task_race
 from polylsp.analysis.unordered import unordered_findings
 from polylsp.analysis.witness import witness
 from polylsp.model.directive import (
@@ -66,7 +67,7 @@ def directive_facts(function: Function, models: Models) -> tuple[DirectiveFacts,
 
     def findings(directive: AnyDirective) -> tuple[Finding, ...]:
         result: list[Finding] = list(between.get(directive.pragma, ()))
-        for check in (_of_loops, _of_region, _of_data):
+        for check in (_of_loops, _of_region, _of_tasks, _of_data):
             found = budgeted(models.operations, lambda c=check: c(directed, directive, models))
             result += [] if isinstance(found, Exhausted) else found
         return tuple(result)
@@ -92,6 +93,12 @@ def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> t
     if region is None or region.directive.words != ("parallel",):
         return ()
     return _one_race(dict(reversed(list(every_thread_findings(region)))).values())
+
+
+def _of_tasks(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
+    """What is wrong with the tasks that a loop makes."""
+    race = task_race(directed, directive, models.model_of)
+    return () if race is None else (race,)
 
 
 def _between(directed: Directed, models: Models) -> dict[int, list[Unordered]]:

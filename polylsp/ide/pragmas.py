@@ -71,7 +71,8 @@ def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, rac
     if race.copied:
         return f"each thread has its own `{dependence.sink.variable}`, but {obstacle}{shown}."
     name = f"`{directive.family} {directive.words}`"
-    return f"{name} lets iterations of {_subject(placed, directive)} run at once, but {obstacle}{shown}."
+    loop = _subject(placed, directive, dependence.carrier)
+    return f"{name} lets iterations of {loop} run at once, but {obstacle}{shown}."
 
 
 def _unordered(source: Source, placed: PlacedFunction, finding: Unordered) -> str:
@@ -107,9 +108,10 @@ def _every_thread(
     return f"{told}: put it into `#pragma omp single`, or `critical` if each thread has to do it."
 
 
-def _subject(placed: PlacedFunction, directive: DirectiveFacts) -> str:
-    """What a sentence calls the loop of a directive."""
-    loops = (one for one in placed.answer.facts.loops if one.ordinal in directive.loops[:1])
+def _subject(placed: PlacedFunction, directive: DirectiveFacts, ordinal: int = 0) -> str:
+    """What a sentence calls the loop of a directive, or the one of an ordinal."""
+    wanted = directive.loops[:1] or (ordinal,)
+    loops = (one for one in placed.answer.facts.loops if one.ordinal in wanted)
     return next((wording.subject(one) for one in loops), "the loop")
 
 
