@@ -166,7 +166,8 @@ def variable_of(region: DeviceRegion, item: Item) -> Variable | None:
 def _is_named_inside(region: DeviceRegion, name: str) -> bool:
     """Whether copies or other transfers of a variable are asked for as well."""
     for each in _inside(region.directed, region.directive):
-        moved = [c for c in each.clauses if isinstance(c, Transfer) and name in {i.name for i in c.items}]
+        transfers = (c for c in each.clauses if isinstance(c, Transfer))
+        moved = [c for c in transfers for item in c.items if item.name == name]
         own = each is region.directive
         if name in copied_by(each) or len(moved) > own or (not own and any(c.flow is None for c in moved)):
             return True
