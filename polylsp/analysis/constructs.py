@@ -33,7 +33,7 @@ Mode = Literal["threads", "lanes", "device"]
 _HANDS_OUT = {"for", "loop", "distribute", "simd", "taskloop"}
 _RUNS_ALL = {"parallel", "teams", "kernels"}
 _KNOWN_INSIDE = {"parallel", "for", "simd", "loop", "critical", "atomic", "master", "masked"}
-_EXCLUSIVE = {"critical", "atomic", "master", "masked"}
+_EXCLUSIVE = {"critical", "atomic", "master", "masked", "ordered"}
 _COMPUTES = {"parallel", "kernels", "serial"}
 _OPERATORS = {"+", "-", "*", "min", "max", "&", "|", "^", "&&", "||"}
 
@@ -118,6 +118,12 @@ class Construct:
             if each.site is not None and each.words[0] in _EXCLUSIVE and within(site, each.site):
                 return each.words[0], each.argument
         return None
+
+    def in_order(self, source: Site, sink: Site) -> bool:
+        """Whether an `ordered` part keeps what stands at a site from what a later iteration does at another
+        one: it comes after the first, and before the second."""
+        parts = (d.site for d in self.inside if d.words == ("ordered",) and d.site is not None)
+        return any(source.first <= part.last and part.first <= sink.last for part in parts)
 
 
 def within(inner: Site, outer: Site) -> bool:
@@ -216,10 +222,17 @@ def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Direc
     for each in function.directives:
         if each.pragma <= directive.pragma or not loop.site.first <= each.at <= loop.site.last:
             continue
-        if isinstance(each, UnknownDirective) or not _KNOWN_INSIDE.issuperset(each.words):
+        if isinstance(each, UnknownDirective) or not (
+            _is_ordered(each) or _KNOWN_INSIDE.issuperset(each.words)
+        ):
             return None
         found.append(each)
     return tuple(found)
+
+
+def _is_ordered(directive: Directive) -> bool:
+    """Whether a part of each iteration waits for the one of the iteration before."""
+    return directive.words == ("ordered",) and all(c == OtherClause("threads") for c in directive.clauses)
 
 
 def _encloses(outer: AnyDirective, inner: Directive) -> bool:

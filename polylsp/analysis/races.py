@@ -68,6 +68,8 @@ def proven_races(
         excluded = [sharing.construct.exclusion(e.site) for e in ends]
         if None not in excluded and excluded[0] == excluded[1]:
             continue
+        if sharing.construct.in_order(conflict.source.site, conflict.sink.site):
+            continue
         at_once = _at_once(conflicts, sharing.construct, conflict, ordinal)
         if at_once is None or any(_differs_by_thread(conflicts, sharing, e) for e in ends):
             continue

@@ -54,7 +54,8 @@ RIGHT = {
     "read in the same order after nowait": f"\n{{\n{WRITE}#pragma omp for\n{FOR} c[k] = a[k];\n}}",
     "master and a barrier": "\n{\n#pragma omp master\nt = b[0];\n#pragma omp barrier\n"
     f"#pragma omp for\n{FOR} c[k] = t;\n}}",
-    "sections": f" sections\n{{\n#pragma omp section\n{FOR} a[k] = 1;\n#pragma omp section\n{FOR} c[k] = 1;\n}}",
+    "sections": f" sections\n{{\n#pragma omp section\n{FOR} a[k] = 1;\n"
+    f"#pragma omp section\n{FOR} c[k] = 1;\n}}",
     "tasks": f"\n#pragma omp single\n{FOR} {{\n#pragma omp task\nb[k] += 1.0;\n}}",
     "sums of each thread's own": f"\n{{ double mine = 0.0;\n#pragma omp for nowait\n{FOR} mine += b[k];\n"
     "#pragma omp critical\ns += mine;\n#pragma omp barrier\n#pragma omp single\nt = s;\n}",
