@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
+from polylsp.analysis.device_regions import keeps_data_around_calls
 from polylsp.analysis.facts import Wanted, facts, given_up, nests_of
 from polylsp.analysis.space import iteration_space as drawn_space
 from polylsp.analysis.summaries import Calls, NoSummary, Summary
@@ -26,6 +27,7 @@ from polylsp.frontends.c.damage import damage
 from polylsp.frontends.c.environment import Environment, environment_of, place
 from polylsp.frontends.c.options import Options, options_for
 from polylsp.frontends.c.outline import Item, Outline
+from polylsp.frontends.c.pragmas import keeps_data
 from polylsp.model.action import Answer, Ask, Declined
 from polylsp.model.facts import FunctionFacts
 from polylsp.model.feasibility import Feasibility
@@ -61,7 +63,7 @@ def analyse(
     state = state_of(path)
     prepared = _prepared(state, items, known, given_up, observe)
     summaries = _summaries(prepared)
-    wanted = Wanted(schedules, settings.max_operations)
+    wanted = Wanted(schedules, settings.max_operations, _resident(items, prepared))
     placed: list[PlacedFunction] = []
     for done, (start, one) in enumerate(prepared):
         answer = state.answers.get(one, Answers()).get(wanted, _used(one, summaries), given_up)
@@ -162,6 +164,12 @@ def _prepared(
         result.append((start, one))
     state.known, state.prepared = known, kept
     return result
+
+
+def _resident(items: Outline, prepared: list[tuple[int, Prepared]]) -> bool:
+    """Whether code of the file may keep data on a device for functions that do not say so."""
+    outside = (item.text for item in items.items if item.kind != "function" and "pragma" in item.text.lower())
+    return any(map(keeps_data, outside)) or any(keeps_data_around_calls(one.function) for _, one in prepared)
 
 
 # --- Facts -------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ class Answers:
         if (
             asked is None
             or asked.operations != wanted.operations
+            or asked.resident != wanted.resident
             or (wanted.schedules and not asked.schedules)
         ):
             return None

@@ -63,6 +63,12 @@ def always_read(block: Block, variable: Variable) -> Read | None:
     return None
 
 
+def reads_of(statement: Statement) -> Iterator[Read]:
+    """What a statement itself surely reads."""
+    for expression in _evaluated(statement):
+        yield from (node for node in _always_evaluated(expression) if isinstance(node, Read))
+
+
 def first_read_after(function: Function, loop: Loop, variable: Variable) -> Read | None:
     """The read of a variable after a loop that surely happens before anything else is done with it."""
     for statement in always_run(Block(_following(function.body, loop) or ())):

@@ -10,6 +10,7 @@ from typing import Literal
 
 from polylsp.analysis.canonical import misfits
 from polylsp.analysis.effects import loops_in, walk
+from polylsp.analysis.summaries import Calls
 from polylsp.model.directive import (
     AnyDirective,
     Collapse,
@@ -32,16 +33,18 @@ Mode = Literal["threads", "lanes", "device"]
 _HANDS_OUT = {"for", "loop", "distribute", "simd", "taskloop"}
 _RUNS_ALL = {"parallel", "teams", "kernels"}
 _KNOWN_INSIDE = {"parallel", "for", "simd", "loop", "critical", "atomic", "master", "masked"}
-_EXCLUSIVE = {"critical", "atomic", "master", "masked"}
+_EXCLUSIVE = {"critical", "atomic", "master", "masked", "ordered"}
 _COMPUTES = {"parallel", "kernels", "serial"}
 _OPERATORS = {"+", "-", "*", "min", "max", "&", "|", "^", "&&", "||"}
 
 
 @dataclass(frozen=True)
 class Directed:
-    """A function with directives, and what is asked of it for each of them."""
+    """A function with directives, what the functions that it calls do, and what is asked of it for each
+    directive."""
 
     function: Function
+    calls: Calls
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
@@ -116,6 +119,12 @@ class Construct:
                 return each.words[0], each.argument
         return None
 
+    def in_order(self, source: Site, sink: Site) -> bool:
+        """Whether an `ordered` part keeps what stands at a site from what a later iteration does at another
+        one: it comes after the first, and before the second."""
+        parts = (d.site for d in self.inside if d.words == ("ordered",) and d.site is not None)
+        return any(source.first <= part.last and part.first <= sink.last for part in parts)
+
 
 def within(inner: Site, outer: Site) -> bool:
     """Whether a site is a part of another one."""
@@ -135,7 +144,7 @@ def construct_of(directed: Directed, directive: AnyDirective) -> Construct | Non
     if found is None:
         return None
     mode, region, orphaned = found
-    if _is_restrained(directive) or (region is not None and _is_restrained(region)):
+    if is_restrained(directive) or (region is not None and is_restrained(region)):
         return None
     return Construct(directive, loops, mode, region, orphaned, inside)
 
@@ -183,7 +192,7 @@ def _accelerated(directive: Directive, around: list[AnyDirective]) -> _Bound | N
     return "device", None if computes[-1] is directive else computes[-1], False
 
 
-def _is_restrained(directive: Directive) -> bool:
+def is_restrained(directive: Directive) -> bool:
     """Whether clauses let fewer iterations run at once than the directive's name says, or are not
     understood."""
     return any(_restrains(clause) for clause in directive.clauses)
@@ -213,10 +222,17 @@ def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Direc
     for each in function.directives:
         if each.pragma <= directive.pragma or not loop.site.first <= each.at <= loop.site.last:
             continue
-        if isinstance(each, UnknownDirective) or not _KNOWN_INSIDE.issuperset(each.words):
+        if isinstance(each, UnknownDirective) or not (
+            _is_ordered(each) or _KNOWN_INSIDE.issuperset(each.words)
+        ):
             return None
         found.append(each)
     return tuple(found)
+
+
+def _is_ordered(directive: Directive) -> bool:
+    """Whether a part of each iteration waits for the one of the iteration before."""
+    return directive.words == ("ordered",) and all(c == OtherClause("threads") for c in directive.clauses)
 
 
 def _encloses(outer: AnyDirective, inner: Directive) -> bool:

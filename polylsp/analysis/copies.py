@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from polylsp.analysis.always import always_assigned, always_read, first_read_after, names
 from polylsp.analysis.canonical import counter_of
 from polylsp.analysis.conflicts import Conflict, Conflicts
+from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import effects, expressions, subexpressions, walk
 from polylsp.analysis.mending import can_be_lastprivate, can_be_reduced, summing
 from polylsp.analysis.private import last_iteration_writes_all
-from polylsp.analysis.races import is_unconditional
+from polylsp.analysis.races import calls_in, is_unconditional
 from polylsp.analysis.spelling import spell_place
 from polylsp.analysis.verdicts import possible, reassociable
 from polylsp.analysis.witness import access_point, value_based, witness
@@ -168,7 +169,9 @@ def _misused_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable)
 
 def _may_be_update(loop: Loop, variable: Variable, flow: Conflict) -> bool:
     """Whether the read at the end of a flow belongs to an update of a form that is not understood: of an
-    element, by a call or a choice, or rounded each time."""
+    element, by a call or a choice, or rounded each time, or in a function that is given the address."""
+    if any(within(flow.sink.site, call.site) for call in calls_in(loop)):
+        return True
     for statement in walk(loop):
         if isinstance(statement, Assign) and statement.target.variable == variable:
             inside = statement.site.first <= flow.sink.site.first <= statement.site.last

@@ -5,7 +5,8 @@ Nothing is said where something is only possible: a false alarm would cost more 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.analysis.conflicts import Conflicts
@@ -18,10 +19,17 @@ from polylsp.analysis.constructs import (
 from polylsp.analysis.copies import copy_findings
 from polylsp.analysis.counters import counter_findings
 from polylsp.analysis.data_sharing import DataSharing
+from polylsp.analysis.device_data import data_findings
+from polylsp.analysis.device_regions import device_region
+from polylsp.analysis.every_thread import every_thread_findings
 from polylsp.analysis.mending import lacking
+from polylsp.analysis.parallel_regions import parallel_region
 from polylsp.analysis.races import Racing, most_telling, races
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.scalars import LoopScalars
+from polylsp.analysis.summaries import Calls
+from polylsp.analysis.tasks import task_race
+from polylsp.analysis.unordered import unordered_findings
 from polylsp.analysis.witness import witness
 from polylsp.model.directive import (
     AnyDirective,
@@ -30,6 +38,7 @@ from polylsp.model.directive import (
     Lacking,
     Race,
     UnknownDirective,
+    Unordered,
 )
 from polylsp.model.program import Function
 
@@ -37,26 +46,77 @@ ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
 ScalarsOf = Callable[[Nest, int], LoopScalars]
 
 
-def directive_facts(
-    function: Function, model_of: ModelOf, scalars_of: ScalarsOf, operations: int
-) -> tuple[DirectiveFacts, ...]:
-    """What is known of each directive. `model_of` gives the model of the nest with a loop (ordinal),
-    and its conflicts; `scalars_of` what becomes of the scalars of a loop in such a model."""
+@dataclass(frozen=True)
+class Models:
+    """What the checks of directives ask of the rest of the analysis: the model of the nest with a loop
+    (ordinal), and its conflicts; what becomes of the scalars of a loop in such a model; what the functions
+    called do. `resident`: code of the file elsewhere keeps data on the device."""
 
-    directed = Directed(function)
+    model_of: ModelOf
+    scalars_of: ScalarsOf
+    calls: Calls
+    resident: bool
+    operations: int
+
+
+def directive_facts(function: Function, models: Models) -> tuple[DirectiveFacts, ...]:
+    """What is known of each directive."""
+    directed = Directed(function, models.calls)
+
+    between = _between(directed, models)
 
     def findings(directive: AnyDirective) -> tuple[Finding, ...]:
-        construct = construct_of(directed, directive)
-        model = None if construct is None else model_of(construct.loop.ordinal)
-        if construct is None or model is None:
-            return ()
-        nest, conflicts = model
-        scalars = scalars_of(nest, construct.loop.ordinal)
-        sharing = DataSharing(directed, construct)
-        found = budgeted(operations, lambda: _findings(conflicts, sharing, scalars))
-        return () if isinstance(found, Exhausted) else found
+        result: list[Finding] = list(between.get(directive.pragma, ()))
+        for check in (_of_loops, _of_region, _of_tasks, _of_data):
+            found = budgeted(models.operations, lambda c=check: c(directed, directive, models))
+            result += [] if isinstance(found, Exhausted) else found
+        return tuple(result)
 
     return tuple(_facts(directed, each, findings(each)) for each in function.directives)
+
+
+def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
+    """What is wrong with the loops that a directive hands out."""
+    construct = construct_of(directed, directive)
+    model = None if construct is None else models.model_of(construct.loop.ordinal)
+    if construct is None or model is None:
+        return ()
+    nest, conflicts = model
+    return _findings(
+        conflicts, DataSharing(directed, construct), models.scalars_of(nest, construct.loop.ordinal)
+    )
+
+
+def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
+    """What is wrong with a parallel region as a whole."""
+    region = parallel_region(directed, directive)
+    if region is None or region.directive.words != ("parallel",):
+        return ()
+    return _one_race(dict(reversed(list(every_thread_findings(region)))).values())
+
+
+def _of_tasks(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
+    """What is wrong with the tasks that a loop makes."""
+    race = task_race(directed, directive, models.model_of)
+    return () if race is None else (race,)
+
+
+def _between(directed: Directed, models: Models) -> dict[int, list[Unordered]]:
+    """What meets in parts of parallel regions, by the number of the pragma that should keep it apart."""
+    result: dict[int, list[Unordered]] = {}
+    for directive in directed.function.directives:
+        region = parallel_region(directed, directive)
+        if region is not None:
+            found = budgeted(models.operations, lambda r=region: list(unordered_findings(r, models.model_of)))
+            for at, one in () if isinstance(found, Exhausted) else found:
+                result.setdefault(at.pragma, []).append(one)
+    return result
+
+
+def _of_data(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
+    """What is wrong with what a directive moves between host and device."""
+    region = device_region(directed, directive, models.model_of, models.resident)
+    return () if region is None else tuple(dict(data_findings(region)).values())
 
 
 def _facts(directed: Directed, directive: AnyDirective, found: tuple[Finding, ...]) -> DirectiveFacts:
@@ -92,8 +152,14 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
         *copy_findings(conflicts, sharing),
     ):
         by_variable.setdefault(name, found)
-    wrong = [f for f in by_variable.values() if not isinstance(f, Lacking)]
-    return (*wrong[:1], *(f for f in by_variable.values() if isinstance(f, Lacking)))
+    return _one_race(by_variable.values())
+
+
+def _one_race(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """At most one finding that no clause mends, and all others."""
+    every = list(found)
+    wrong = [f for f in every if not isinstance(f, Lacking)]
+    return (*wrong[:1], *(f for f in every if isinstance(f, Lacking)))
 
 
 def _on_memory(

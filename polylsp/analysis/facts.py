@@ -8,7 +8,7 @@ from time import perf_counter
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.analysis.canonical import misfits
 from polylsp.analysis.conflicts import Conflicts
-from polylsp.analysis.directives import directive_facts
+from polylsp.analysis.directives import Models, directive_facts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
 from polylsp.analysis.nests import nest_facts
@@ -26,10 +26,12 @@ from polylsp.model.verdict import Parallel, Sequential, Unknown, Verdict
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """How much to find out: `schedules` asks for transforms and the models' text too; `operations`
-    are the isl operations that one nest may take."""
+    are the isl operations that one nest may take. `resident`: code of the file that stands in no
+    function, or around calls, keeps data on a device."""
 
     schedules: bool = True
     operations: int = 2_000_000
+    resident: bool = False
 
 
 def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
@@ -147,7 +149,8 @@ def _directives(
     def own_scalars(nest: Nest, ordinal: int) -> LoopScalars:
         return scalars_of(nest.entries[ordinal].loop, nest.scop, after[ordinal])
 
-    return directive_facts(function, model_of, own_scalars, wanted.operations)
+    models = Models(model_of, own_scalars, calls, wanted.resident, wanted.operations)
+    return directive_facts(function, models)
 
 
 def _gave_up(loop: Loop) -> Rejection:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.data_sharing import DataSharing, reduced
 from polylsp.analysis.private import last_iteration_writes_all, may_have_copy
-from polylsp.analysis.races import Racing
+from polylsp.analysis.races import Racing, calls_in
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.verdicts import reassociable
 from polylsp.analysis.witness import access_point
@@ -22,7 +22,10 @@ def lacking(
     variable = racing.memory.variable
     if sharing.is_shared_by_clause(variable.source_name) or variable.storage == "static":
         return None  # Another clause names it, or it may be declared in the loop, where no clause sees it.
+    called = {call.site for call in calls_in(sharing.construct.loop)}
     accesses = conflicts.accesses(racing.memory, racing.ordinal)
+    if any(access.site in called for access in accesses):
+        return None  # A function that is called sees the variable itself, whatever copies there are.
     operator = reassociable(conflicts, accesses, racing.ordinal)
     write = next(a for a in accesses if a.kind == "write")
     if operator is not None:

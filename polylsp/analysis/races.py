@@ -14,8 +14,9 @@ from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.constructs import Construct, within
 from polylsp.analysis.data_sharing import DataSharing
 from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.order import keeps_no_order
 from polylsp.analysis.witness import value_based
-from polylsp.model.program import Call, Site
+from polylsp.model.program import Call, Loop
 from polylsp.model.scop import Access, Memory, ScopStatement
 
 _PARAMETER, _IN, _OUT = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
@@ -57,15 +58,17 @@ def proven_races(
     conflicts: Conflicts, sharing: DataSharing, carried: Iterable[Conflict], ordinal: int
 ) -> Iterator[Conflict]:
     """Of the conflicts that a loop carries, those that are a race, with the pairs that run at once."""
-    calls = _call_sites(sharing.construct)
+    calls = calls_in(sharing.construct.loop)
     for conflict in carried:
         ends = (conflict.source, conflict.sink)
-        if not conflict.certain or any(within(e.site, c) for e in ends for c in calls):
+        if not conflict.certain or any(_is_hidden(sharing, e, calls) for e in ends):
             continue
         if any(sharing.is_out_of_reach(e.memory, e.site) for e in ends):
             continue
         excluded = [sharing.construct.exclusion(e.site) for e in ends]
         if None not in excluded and excluded[0] == excluded[1]:
+            continue
+        if sharing.construct.in_order(conflict.source.site, conflict.sink.site):
             continue
         at_once = _at_once(conflicts, sharing.construct, conflict, ordinal)
         if at_once is None or any(_differs_by_thread(conflicts, sharing, e) for e in ends):
@@ -88,19 +91,27 @@ def is_unconditional(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> 
     """Whether the two ends meet at all parameter values at which the loops around them run often and no
     access leaves its array."""
     ends = (conflicts.statement(conflict.source), conflicts.statement(conflict.sink))
+    outer = ends[0].loops.index(ordinal)
+    return happens_always(conflicts, conflict.relation.params(), ends, outer)
+
+
+def happens_always(
+    conflicts: Conflicts, where: isl.Set, statements: Iterable[ScopStatement], outer: int
+) -> bool:
+    """Whether `where` has all parameter values at which the loops around the statements run often; the
+    `outer` first of these need but one iteration."""
     often = conflicts.defined(hints=True)
-    for statement in ends:
-        for one in statement.loops:
-            often = often.intersect(_runs_often(conflicts, one, statement, ordinal))
-    return bool(often.is_subset(conflict.relation.params()))
+    for statement in statements:
+        for depth, one in enumerate(statement.loops):
+            often = often.intersect(_runs_often(conflicts, one, depth < outer))
+    return bool(often.is_subset(where))
 
 
-def _runs_often(conflicts: Conflicts, one: int, statement: ScopStatement, ordinal: int) -> isl.Set:
-    """The parameter values at which a loop has many iterations, or as many as it ever has; loops outside
-    loop `ordinal` need but one."""
+def _runs_often(conflicts: Conflicts, one: int, once: bool) -> isl.Set:
+    """The parameter values at which a loop has many iterations, or as many as it ever has; or only one."""
     domain = conflicts.scop.loops[one].domain
     depth = domain.dim(isl.dim_type.set) - 1
-    if statement.loops.index(one) < statement.loops.index(ordinal):
+    if once:
         return domain.params()
     step = abs(conflicts.scop.loops[one].step)
     found = domain.params()
@@ -121,15 +132,21 @@ def _apart(domain: isl.Set, depth: int, least: int) -> isl.Set:
     return pairs.intersect_domain(bare).intersect_range(bare).params()
 
 
-def _call_sites(construct: Construct) -> list[Site]:
-    """Where other functions are called, which may keep order among themselves."""
-    return [
-        node.site
-        for statement in walk(construct.loop)
-        for expression in expressions(statement)
-        for node in subexpressions(expression)
-        if isinstance(node, Call) and not node.pure
-    ]
+def calls_in(loop: Loop) -> list[Call]:
+    """The calls in a loop that are more than a value of their arguments."""
+    nodes = (n for s in walk(loop) for e in expressions(s) for n in subexpressions(e))
+    return [node for node in nodes if isinstance(node, Call) and not node.pure]
+
+
+def _is_hidden(sharing: DataSharing, access: Access, calls: list[Call]) -> bool:
+    """Whether an access happens in a function that may keep threads in order, in step with other lanes, or
+    to a variable of that function's own, of which each thread may have one."""
+    around = [call for call in calls if within(access.site, call.site)]
+    if not around:
+        return False
+    if sharing.construct.mode == "lanes" or access.memory.variable.storage == "static":
+        return True
+    return not all(keeps_no_order(call, sharing.directed.calls) for call in around)
 
 
 def _differs_by_thread(conflicts: Conflicts, sharing: DataSharing, access: Access) -> bool:

@@ -28,7 +28,8 @@ class SummaryAccess:
 @dataclass(frozen=True, slots=True)
 class Summary:
     """What a call of a function does. `integers` are the numbers of its integer parameters, whose
-    values the regions are about; `returns`, if not `None`, is its value in terms of its parameters.
+    values the regions are about; `returns`, if not `None`, is its value in terms of its parameters;
+    `directed`: directives stand in it, or in what it calls, that may keep threads in order.
     Equal keys, equal summaries."""
 
     name: str
@@ -38,6 +39,7 @@ class Summary:
     accesses: tuple[SummaryAccess, ...]
     returns: Expr | None
     assumptions: tuple[Assumption, ...] = ()
+    directed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

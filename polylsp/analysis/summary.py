@@ -64,8 +64,12 @@ def _summarise(function: Function, calls: Calls) -> Summary | NoSummary:
             accesses.append(made)
     assumptions = tuple(dict.fromkeys(a for loop in scop.loops.values() for a in loop.assumptions))
     returns = _returned(function)
-    key = blake2b(repr((accesses, returns, assumptions)).encode(), digest_size=12).hexdigest()
-    return Summary(function.name, key, function.parameters, integers, tuple(accesses), returns, assumptions)
+    called = (calls.summaries.get(c.function) for c in own.calls)
+    directed = bool(function.directives) or any(s is not None and s.directed for s in called)
+    key = blake2b(repr((accesses, returns, assumptions, directed)).encode(), digest_size=12).hexdigest()
+    return Summary(
+        function.name, key, function.parameters, integers, tuple(accesses), returns, assumptions, directed
+    )
 
 
 def _pointer_obstacle(obstacles: list[Rejection]) -> bool:

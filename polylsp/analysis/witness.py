@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import product
 from math import prod
 
@@ -33,6 +34,17 @@ def dependence(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> Depend
 def witness(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> Witness | None:
     """Two iterations that really conflict: small parameters, the earliest source, the nearest sink;
     `None` where no parameters were found that agree with each other."""
+    return _shown(conflicts, conflict, lambda: dependence(conflicts, conflict, ordinal))
+
+
+def meeting(conflicts: Conflicts, conflict: Conflict) -> Witness | None:
+    """As `witness`, for a conflict between pieces of a program that no loop carries."""
+    ends = access_point(conflict.source), access_point(conflict.sink)
+    found = Dependence(conflict.kind, *ends, 0, None, (), conflict.certain)
+    return _shown(conflicts, conflict, lambda: found)
+
+
+def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependence]) -> Witness | None:
     source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)
     defined = conflict.relation.intersect_params(conflicts.defined(hints=True))
     consistent = _consistent(defined, conflicts.scop.products)
@@ -48,7 +60,7 @@ def witness(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> Witness |
     ]
     split = len(source.loops)
     return Witness(
-        dependence(conflicts, conflict, ordinal),
+        told(),
         _named(conflicts, source, values[:split]),
         _named(conflicts, sink, values[split:]),
         tuple(reversed(shown.items())),

@@ -14,7 +14,16 @@ from polylsp.ide.nests import exposing_transform, parallel_band
 from polylsp.ide.pages import page_uri
 from polylsp.ide.pragmas import directive_sentence
 from polylsp.ide.suppression import is_suppressed, suppressed
-from polylsp.model.directive import DirectiveFacts, Finding, Lacking, OtherOperator, Race
+from polylsp.model.directive import (
+    DirectiveFacts,
+    EveryThread,
+    Finding,
+    Lacking,
+    OtherOperator,
+    Race,
+    ShortSection,
+    Unordered,
+)
 from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, PlacedFunction
@@ -134,7 +143,7 @@ def function_diagnostics(
 
 def pragma_code(finding: Finding) -> PragmaCode:
     """Whether a directive is wrong, or only lacks something."""
-    return "incomplete-pragma" if isinstance(finding, Lacking) else "wrong-pragma"
+    return "incomplete-pragma" if isinstance(finding, (Lacking, ShortSection)) else "wrong-pragma"
 
 
 def _explained(facts: FunctionFacts, loop: LoopFacts) -> bool:
@@ -229,15 +238,20 @@ def _pragma(
         tuple(_about_pragma(source, placed, finding)),
         page_uri(code),
         placed.answer.facts.name,
-        directive.loops[0],
+        next(iter((*directive.loops, *directive.inside)), 0),
     )
 
 
 def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> Iterator[Related]:
     match finding:
-        case Race(witness=witness):
+        case Race(witness=witness) | Unordered(witness=witness):
             yield from _dependence(source, placed, witness.dependence)
-        case OtherOperator(access=access) | Lacking(access=access):
+        case (
+            OtherOperator(access=access)
+            | Lacking(access=access)
+            | ShortSection(access=access)
+            | EveryThread(access=access)
+        ):
             yield _access(source, placed, access)
         case _:
             assert_never(finding)

@@ -12,7 +12,17 @@ from polylsp.ide.pragmas import directive_sentence, mended, removed
 from polylsp.ide.ready import ReadyOffer
 from polylsp.ide.suppression import is_suppressed, suppressed
 from polylsp.model.action import Replacement
-from polylsp.model.directive import DirectiveFacts, Finding, Lacking, Mend, OtherOperator, Race
+from polylsp.model.directive import (
+    DirectiveFacts,
+    EveryThread,
+    Finding,
+    Lacking,
+    Mend,
+    OtherOperator,
+    Race,
+    ShortSection,
+    Unordered,
+)
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.settings import Settings
 from polylsp.text import Source, Span
@@ -95,6 +105,9 @@ def _mend(
         case Race():
             title = f"Remove `{directive.family} {directive.words}`: the loop runs in order"
             return title, removed(source, placed, directive)
+        case ShortSection() | EveryThread() | Unordered():
+            # Where a section ends, and what each thread is to do alone, is for a person to say.
+            return "", None
         case _:
             assert_never(finding)
 

@@ -8,26 +8,44 @@ from typing_extensions import assert_never
 
 from polylsp.ide import wording
 from polylsp.model.action import Replacement
-from polylsp.model.directive import DirectiveFacts, Finding, Lacking, Mend, OtherOperator, Race
-from polylsp.model.facts import LoopFacts
+from polylsp.model.directive import (
+    DirectiveFacts,
+    EveryThread,
+    Finding,
+    Lacking,
+    Mend,
+    OtherOperator,
+    Race,
+    ShortSection,
+    Unordered,
+)
 from polylsp.model.report import PlacedFunction
 from polylsp.text import Source, Span
+
+_SPACE = re.compile(r"\s+")
 
 
 def directive_sentence(
     source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
 ) -> str:
     """A finding about a directive in one sentence."""
-    loop = next(each for each in placed.answer.facts.loops if each.ordinal == directive.loops[0])
     match finding:
         case Race():
-            return wording.capital(_race(source, placed, directive, loop, finding))
+            return wording.capital(_race(source, placed, directive, finding))
         case OtherOperator(variable=variable, stated=stated, computed=computed, access=access):
             where = wording.place(source, placed, access)
             clause = f"`reduction({stated}:{variable})`"
             return f"{clause} combines with `{stated}`, but {where} updates with `{computed}`."
+        case EveryThread():
+            return _every_thread(source, placed, directive, finding)
+        case Unordered():
+            return wording.capital(_unordered(source, placed, finding))
         case Lacking():
-            return wording.capital(_lacking(source, placed, loop, finding))
+            return wording.capital(_lacking(source, placed, directive, finding))
+        case ShortSection(clause=clause, text=text, access=access):
+            where = wording.place(source, placed, access)
+            made = f"`{clause}` moves `{text}` alone"
+            return wording.capital(f"{where} goes beyond what is on the device: {made}, make it longer.")
         case _:
             assert_never(finding)
 
@@ -74,9 +92,7 @@ def _is_line(pragma: str) -> bool:
     return pragma.startswith(("#", "%:"))
 
 
-def _race(
-    source: Source, placed: PlacedFunction, directive: DirectiveFacts, loop: LoopFacts, race: Race
-) -> str:
+def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, race: Race) -> str:
     dependence = race.witness.dependence
     obstacle = wording.dependence_clause(source, placed, dependence)
     example = wording.example_words(race.witness)
@@ -84,26 +100,75 @@ def _race(
     if race.copied:
         return f"each thread has its own `{dependence.sink.variable}`, but {obstacle}{shown}."
     name = f"`{directive.family} {directive.words}`"
-    return f"{name} lets iterations of {wording.subject(loop)} run at once, but {obstacle}{shown}."
+    loop = _subject(placed, directive, dependence.carrier)
+    return f"{name} lets iterations of {loop} run at once, but {obstacle}{shown}."
 
 
-def _lacking(source: Source, placed: PlacedFunction, loop: LoopFacts, finding: Lacking) -> str:
+def _unordered(source: Source, placed: PlacedFunction, finding: Unordered) -> str:
+    dependence = finding.witness.dependence
+    past = "reads" if dependence.source.kind == "read" else "writes"
+    verb = "reads" if dependence.sink.kind == "read" else "overwrites"
+    sink, before = (wording.place(source, placed, end) for end in (dependence.sink, dependence.source))
+    example = wording.example_words(finding.witness) if finding.witness.sink_iteration else ""
+    shown = f" (for example {example})" if example else ""
+    told = f"{sink} {verb} what {before} {past}"
+    match finding.kind:
+        case "nowait":
+            return f"{told}, but with `nowait` threads go on before all are done{shown}: take `nowait` away."
+        case "master":
+            return f"{told}, but no thread waits for `master`{shown}: put `#pragma omp barrier` between them."
+        case "sections":
+            return f"{told}, but sections run at once{shown}: make one section of both."
+        case "no-barrier":
+            late = "other threads may still be there"
+            return f"{told}, but {late}{shown}: put `#pragma omp barrier` between them."
+        case _:
+            assert_never(finding.kind)
+
+
+def _every_thread(
+    source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: EveryThread
+) -> str:
+    where = wording.place(source, placed, finding.access)
+    name = f"`{directive.family} {directive.words}`"
+    told = f"Every thread of {name} does {where}, on the same memory at once"
+    if finding.in_loop:
+        return f"{told}: share out the loop with `#pragma omp for`, or let one thread run it."
+    return f"{told}: put it into `#pragma omp single`, or `critical` if each thread has to do it."
+
+
+def _subject(placed: PlacedFunction, directive: DirectiveFacts, ordinal: int = 0) -> str:
+    """What a sentence calls the loop of a directive, or the one of an ordinal."""
+    wanted = directive.loops[:1] or (ordinal,)
+    loops = (one for one in placed.answer.facts.loops if one.ordinal in wanted)
+    return next((wording.subject(one) for one in loops), "the loop")
+
+
+def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Lacking) -> str:
     where = wording.place(source, placed, finding.access)
     mend = finding.mend
     help_ = f"`{mend.clause}` in place of `{mend.out_of}`" if mend.moved else f"add `{mend.clause}`"
     match finding.kind:
         case "temporary":
-            shared = f"all iterations of {wording.subject(loop)} share `{finding.variable}`"
+            shared = f"all iterations of {_subject(placed, directive)} share `{finding.variable}`"
             line = wording.site_line(source, placed, finding.access.site)
             told = f"{shared}, and each writes it on line {line}"
         case "sum" if mend.moved:
             told = f"{where} adds up in copies that are lost after the loop"
         case "sum":
-            told = f"iterations of {wording.subject(loop)} that run at once update {where}"
+            told = f"iterations of {_subject(placed, directive)} that run at once update {where}"
         case "start":
             told = f"{where} reads a private copy that has no value"
         case "end":
             told = f"{where} is read after the loop, which set only copies of it"
+        case "each":
+            told = f"every thread of `{directive.family} {directive.words}` uses the same variable in {where}"
+        case "each-sum":
+            told = f"every thread of `{directive.family} {directive.words}` updates {where} at once"
+        case "lost":
+            told = f"what {where} writes on the device is never copied back"
+        case "unset":
+            told = f"{where} reads a copy on the device that has no value"
         case _:
             assert_never(finding.kind)
     return f"{told}: {'write ' if mend.moved else ''}{help_}."
@@ -111,10 +176,10 @@ def _lacking(source: Source, placed: PlacedFunction, loop: LoopFacts, finding: L
 
 def _without(pragma: str, name: str, clause: str) -> str | None:
     """A pragma in which a clause no longer names a variable; `None` where the clause is not found."""
-    for found in re.finditer(rf"[ \t]*\b{clause}\s*\(([^():]*:)?([^()]*)\)", pragma):
+    for found in re.finditer(rf"[ \t]*\b{clause}\s*\(([^():\[\]]*:\s*)?([^()]*)\)", pragma):
         items = [item.strip() for item in found[2].replace("\\\n", " ").split(",")]
-        if name in items:
-            left = [item for item in items if item != name]
+        left = [item for item in items if _SPACE.sub("", item) != name]
+        if left != items:
             kept = f" {clause}({found[1] or ''}{', '.join(left)})" if left else ""
             return pragma[: found.start()] + kept + pragma[found.end() :]
     return None

@@ -93,12 +93,17 @@ class Limit:
     text: str
 
 
+Flow = Literal["in", "out", "both", "none"]
+
+
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """What moves between host and device (`map`, `copyin`, …)."""
+    """What moves between host and device (`map`, `copyin`, …). `flow` says which way, where the clause
+    gives the device memory of its own; `None` where it does not, or in a way that is not known."""
 
     kind: str
     items: tuple[Item, ...]
+    flow: Flow | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,15 +204,49 @@ class OtherOperator:
 class Lacking:
     """One clause is missing. `kind` says why it is needed: the iterations share a temporary
     (`temporary`), or a sum (`sum`); a copy has no value from before (`start`), or its value is lost after
-    the loop (`end`). `access` is where the variable is written, or where its value is needed."""
+    the loop (`end`); all threads of a region run code that writes one temporary (`each`), or adds to one
+    sum (`each-sum`); what a device wrote stays there (`lost`), or it reads what was never brought to it
+    (`unset`). `access` is where the variable is written, or where its value is needed."""
 
-    kind: Literal["temporary", "sum", "start", "end"]
+    kind: Literal["temporary", "sum", "start", "end", "each", "each-sum", "lost", "unset"]
     variable: str
     access: AccessPoint
     mend: Mend
 
 
-Finding = Union[Race, OtherOperator, Lacking]
+@dataclass(frozen=True, slots=True)
+class ShortSection:
+    """A device accesses an element of `variable` that the section `text` of its `clause` leaves out."""
+
+    variable: str
+    clause: str
+    text: str
+    access: AccessPoint
+
+
+@dataclass(frozen=True, slots=True)
+class EveryThread:
+    """Code that all threads of a parallel region run writes what they share; `in_loop`: in a loop that each
+    of them goes through from its beginning."""
+
+    access: AccessPoint
+    in_loop: bool
+
+
+UnorderedKind = Literal["nowait", "master", "sections", "no-barrier"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unordered:
+    """Two pieces of a parallel region use one place in memory, one of them writing it, with no barrier
+    between: threads do not wait after the first (`nowait`, `master`), both are sections of one construct,
+    or every thread runs the first and then comes to the second."""
+
+    kind: UnorderedKind
+    witness: Witness
+
+
+Finding = Union[Race, OtherOperator, Lacking, ShortSection, EveryThread, Unordered]
 
 
 @dataclass(frozen=True, slots=True)

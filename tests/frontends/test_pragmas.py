@@ -91,7 +91,12 @@ def test_the_longest_name_is_the_directives(pragma: str, words: str) -> None:
         ("if(n > 10)", Condition("n > 10")),
         ("if(parallel: a ? b : c)", Condition("a ? b : c")),
         ("num_threads(4)", Limit("num_threads", "4")),
-        ("map(tofrom: a[0:n])", Transfer("map", (Item("a", "a[0:n]"),))),
+        ("map(tofrom: a[0:n])", Transfer("map", (Item("a", "a[0:n]"),), "both")),
+        ("map(a[0:n])", Transfer("map", (Item("a", "a[0:n]"),), "both")),
+        ("map(from: a)", Transfer("map", (Item("a", "a"),), "out")),
+        ("map(alloc: a)", Transfer("map", (Item("a", "a"),), "none")),
+        ("map(always, to: a)", Transfer("map", (Item("a", "a"),))),
+        ("is_device_ptr(a)", Transfer("is_device_ptr", (Item("a", "a"),))),
         ("nowait", OtherClause("nowait")),
         ("proc_bind(close)", OtherClause("proc_bind", "close")),
         ("novel(3)", UnknownClause("novel")),
@@ -104,13 +109,31 @@ def test_clauses(written: str, clause: object) -> None:
     assert found.clauses == (clause,)
 
 
+@pytest.mark.parametrize(
+    ("written", "flow"),
+    [
+        ("copy(a)", "both"),
+        ("pcopyin(a)", "in"),
+        ("present_or_copyout(a)", "out"),
+        ("create(a)", "none"),
+        ("copyout(zero: a)", None),
+        ("present(a)", None),
+    ],
+)
+def test_which_way_clauses_of_openacc_move(written: str, flow: object) -> None:
+    found = one(f"acc parallel loop {written}")
+    assert isinstance(found, Directive)
+    (clause,) = found.clauses
+    assert isinstance(clause, Transfer) and clause.flow == flow
+
+
 def test_commas_between_clauses_mean_nothing_and_names_are_told_from_arguments() -> None:
     found = one("acc parallel loop gang, vector copyin(a[0:n]) reduction(max:m) seq")
     assert isinstance(found, Directive)
     assert found.clauses == (
         OtherClause("gang"),
         OtherClause("vector"),
-        Transfer("copyin", (Item("a", "a[0:n]"),)),
+        Transfer("copyin", (Item("a", "a[0:n]"),), "in"),
         ReductionClause("max", (Item("m", "m"),)),
         OtherClause("seq"),
     )

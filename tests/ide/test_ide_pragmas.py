@@ -112,3 +112,45 @@ def test_the_clause_that_is_missing_goes_to_the_end_of_the_pragma(pragma: str, r
     if right != "no edit":
         (placed,) = report(wanted).functions
         assert [d.findings for d in placed.answer.facts.directives] == [()]
+
+
+@pytest.mark.parametrize(
+    ("pragma", "right"),
+    [
+        ("omp target map(to: y[0:n])", "omp target map(tofrom: y[0:n])"),
+        ("omp target map(to : x[0:n], y[ 0 : n ])", "omp target map(to : x[0:n]) map(tofrom: y[0:n])"),
+        ("acc parallel loop copyin(y[0:n], x[0:n])", "acc parallel loop copyin(x[0:n]) copy(y[0:n])"),
+    ],
+)
+def test_a_clause_about_data_takes_the_place_of_the_one_that_is_wrong(pragma: str, right: str) -> None:
+    before = "void f(int n, const double *x, double *restrict y) {\n#pragma "
+    after = "\n    for (int i = 0; i < n; i++)\n        y[i] += x[i];\n}\n"
+    wanted = before + right + after
+    assert after_mending(before + pragma + after) == wanted
+    (placed,) = report(wanted).functions
+    assert [d.findings for d in placed.answer.facts.directives] == [()]
+
+
+KERNEL = """\
+static void scale(int n, double *a) {
+#pragma omp target teams distribute parallel for map(to: a[0:n])
+    for (int i = 0; i < n; i++)
+        a[i] *= 2.0;
+}
+void f(int n, double *a) {
+DATA
+    scale(n, a);
+}
+"""
+
+
+def test_data_that_another_function_comes_to_keep_on_the_device_is_no_longer_spoken_of() -> None:
+    found = [
+        [f for placed in report(text).functions for d in placed.answer.facts.directives for f in d.findings]
+        for text in (
+            KERNEL.replace("DATA", ""),
+            KERNEL.replace("DATA", "#pragma omp target data map(tofrom: a[0:n])"),
+            KERNEL.replace("DATA", "    /* nothing */"),
+        )
+    ]
+    assert [[type(f) for f in each] for each in found] == [[Lacking], [], [Lacking]]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from polylsp.model.directive import (
@@ -10,6 +11,7 @@ from polylsp.model.directive import (
     Condition,
     DefaultSharing,
     Family,
+    Flow,
     Item,
     Limit,
     Ordered,
@@ -45,6 +47,8 @@ _TRANSFERS: dict[Family, set[str]] = {
         "device_resident", "link",
     },
 }  # fmt: skip
+_MAPS: dict[str, Flow] = {"to": "in", "from": "out", "tofrom": "both", "alloc": "none"}
+_COPIES: dict[str, Flow] = {"copy": "both", "copyin": "in", "copyout": "out", "create": "none"}
 _OTHER: dict[Family, set[str]] = {
     "omp": {
         "nowait", "simdlen", "aligned", "nontemporal", "proc_bind", "copyin", "copyprivate", "allocate",
@@ -96,7 +100,8 @@ def _clause(family: Family, name: str, arguments: Sequence[str] | None) -> Claus
     if name in _LIMITS:
         return Limit(name, text)
     if name in _TRANSFERS[family] and arguments is not None:
-        return Transfer(name, _items(_after_colon(given)[1]))
+        modifiers, listed = _after_colon(given)
+        return Transfer(name, _items(listed), _flow(name, modifiers))
     match name:
         case "default":
             return DefaultSharing(text)
@@ -112,6 +117,13 @@ def _clause(family: Family, name: str, arguments: Sequence[str] | None) -> Claus
             return Condition(" ".join(_after_colon(given)[1]))
         case _:
             return OtherClause(name, text) if name in _OTHER[family] else UnknownClause(name)
+
+
+def _flow(name: str, modifiers: list[str]) -> Flow | None:
+    """Which way a clause moves its items; words beside the type of a `map` may say anything."""
+    if name != "map":
+        return None if modifiers else _COPIES.get(re.sub("^(p|present_or_)(?=c)", "", name))
+    return _MAPS.get("".join(modifiers) or "tofrom")
 
 
 def _unmodified(given: list[str], name: str) -> list[str]:

@@ -18,6 +18,8 @@ from polylsp.text import Span
 
 _FAMILY = re.compile(r"(omp|acc)\b\s*(.*)", re.DOTALL)
 
+_KEEPING = re.compile(r"\b(omp\s+(begin\s+)?declare\s+target|omp\s+requires|acc\s+declare)\b")
+
 _PARALLEL_FORMS = "parallel|parallel for|parallel for simd|parallel loop"
 _DISTRIBUTE_FORMS = "distribute|distribute simd|distribute parallel for|distribute parallel for simd"
 _TASK_FORMS = "taskloop|taskloop simd"
@@ -61,6 +63,11 @@ def directives_in(expanded: Expanded, macros: Mapping[str, Macro]) -> tuple[AnyD
             site = statement_at(expanded.texts, match, pragma.token)
             found.append(_directive(family, of_family[2], macros, number, pragma.token, site))
     return tuple(found)
+
+
+def keeps_data(text: str) -> bool:
+    """Whether a part of a file outside of functions has directives on data of a device."""
+    return _KEEPING.search(text) is not None
 
 
 def pragma_spans(text: str, pragmas: Sequence[Pragma]) -> tuple[Span, ...]:

@@ -1,0 +1,114 @@
+"""Code of a parallel region that every thread runs for itself, and that writes what all of them share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.analysis.always import always_run, names
+from polylsp.analysis.constructs import within
+from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.host_uses import statements_after
+from polylsp.analysis.liveness import exposed
+from polylsp.analysis.parallel_regions import ParallelRegion
+from polylsp.analysis.spelling import spell_place
+from polylsp.analysis.uniform import Uniformity
+from polylsp.model.directive import EveryThread, Finding, Lacking, Mend, Sharing
+from polylsp.model.program import AddressOf, Assign, Block, Loop, Read, Statement, Variable
+from polylsp.model.verdict import AccessPoint
+
+_SUMS = {"+": "+", "-": "+", "*": "*", "&": "&", "|": "|", "^": "^"}
+
+
+def every_thread_findings(region: ParallelRegion) -> Iterator[tuple[str, Finding]]:
+    """What several threads write at once, by unique name of the variable."""
+    uniformity = Uniformity(region)
+    for assign, in_loop in _run_by_all(region):
+        if not uniformity.is_one_place(assign.target):
+            continue
+        same_value = assign.operator is None and uniformity.is_uniform(assign.value, memory=True)
+        if same_value and not in_loop:
+            continue  # Threads that all store one value do no harm, though C gives no promise for it.
+        mended = _mended(region, assign)
+        yield assign.target.variable.name, mended or EveryThread(_point(assign), in_loop)
+
+
+def _run_by_all(region: ParallelRegion) -> Iterator[tuple[Assign, bool]]:
+    """The assignments that every thread surely runs, if its loops run, and whether they stand in loops."""
+    loops = [s.site for s in walk(region.body) if isinstance(s, Loop)]
+    for statement in always_run(region.body, inner_loops=True):
+        own: tuple[Statement, ...] = (statement,)
+        if isinstance(statement, Loop):
+            own = (*statement.prologue.statements, *statement.step.statements)
+        for each in own:
+            if isinstance(each, Assign) and region.is_plain(each.site):
+                yield each, isinstance(statement, Loop) or any(within(each.site, loop) for loop in loops)
+
+
+def _mended(region: ParallelRegion, assign: Assign) -> Lacking | None:
+    """The clause that keeps the threads apart, for a scalar."""
+    variable, own = assign.target.variable, region.directive
+    if (
+        assign.target.steps
+        or variable.storage not in ("local", "parameter")
+        or _is_addressed(region, variable)
+    ):
+        return None
+    if variable.source_name in {i.name for c in own.clauses if isinstance(c, Sharing) for i in c.items}:
+        return None
+    operator = _summed(region, variable)
+    name = variable.source_name
+    if operator is not None:
+        return Lacking("each-sum", name, _point(assign), Mend(f"reduction({operator}:{name})"))
+    if _is_temporary(region, variable):
+        return Lacking("each", name, _point(assign), Mend(f"private({name})"))
+    return None
+
+
+def _summed(region: ParallelRegion, variable: Variable) -> str | None:
+    """The operator with which the region updates a variable, if it does nothing else with it."""
+    found: set[str | None] = set()
+    for statement in walk(region.body):
+        if isinstance(statement, Assign) and statement.target.variable == variable:
+            found.add(_SUMS.get(statement.operator or ""))
+            found |= {None} if _reads(statement, variable) or not region.is_plain(statement.site) else set()
+        elif not isinstance(statement, (Block, Loop)) and _reads(statement, variable):
+            return None
+    return found.pop() if len(found) == 1 and not _counts(region, variable) else None
+
+
+def _counts(region: ParallelRegion, variable: Variable) -> bool:
+    """Whether a loop of the region goes by the variable."""
+    loops = [s for s in walk(region.body) if isinstance(s, Loop)]
+    return any(_reads(loop, variable) for loop in loops)
+
+
+def _is_temporary(region: ParallelRegion, variable: Variable) -> bool:
+    """Whether the region surely gives the variable a value before it reads it, and nobody needs it later."""
+    body = region.directed.function.body
+    later = statements_after(body.statements, region.site, variable)
+    if not later.to_the_end or variable.name in exposed(later.statements):
+        return False
+    for statement in always_run(region.body):
+        if isinstance(statement, Assign) and statement.target.variable == variable:
+            return statement.operator is None and not _reads(statement, variable)
+        if names(statement, variable):
+            return False
+    return False
+
+
+def _reads(statement: Statement, variable: Variable) -> bool:
+    """Whether a statement itself reads a variable, not counting its own update."""
+    nodes = (node for expression in expressions(statement) for node in subexpressions(expression))
+    return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes)
+
+
+def _is_addressed(region: ParallelRegion, variable: Variable) -> bool:
+    nodes = (
+        n for s in walk(region.directed.function.body) for e in expressions(s) for n in subexpressions(e)
+    )
+    return variable.escapes or any(isinstance(n, AddressOf) and n.place.variable == variable for n in nodes)
+
+
+def _point(assign: Assign) -> AccessPoint:
+    name = assign.target.variable.source_name
+    return AccessPoint(name, spell_place(assign.target), "write", assign.target.site)

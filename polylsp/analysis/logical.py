@@ -1,0 +1,46 @@
+"""Which iterations of two loops have the same number, counted from 0: static schedules of loops with as many
+iterations give these to the same thread (OpenMP 5.2, 11.5.3).
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polylsp.analysis.conflicts import Conflicts
+from polylsp.model.scop import ScopStatement
+
+_IN, _OUT = isl.dim_type.in_, isl.dim_type.out
+
+
+def numbered_alike(
+    conflicts: Conflicts, first: tuple[int, ScopStatement], second: tuple[int, ScopStatement]
+) -> isl.Map:
+    """The pairs of instances of two statements in iterations of the same number of a loop (ordinal) around
+    each."""
+    numbers = [_number(conflicts, ordinal) for ordinal, _ in (first, second)]
+    pairs = numbers[0].apply_range(numbers[1].reverse())
+    for kind, (_, statement) in ((_IN, first), (_OUT, second)):
+        depth = pairs.dim(kind)
+        pairs = pairs.insert_dims(kind, depth, len(statement.loops) - depth)
+        pairs = pairs.set_tuple_name(kind, statement.name)
+    return pairs
+
+
+def numbered_first(conflicts: Conflicts, ordinal: int, statement: ScopStatement) -> isl.Set:
+    """The instances of a statement in the first iteration of a loop around it."""
+    number = _number(conflicts, ordinal)
+    found = number.intersect_range(isl.Set("{ [0] }")).domain()
+    depth = found.dim(isl.dim_type.set)
+    found = found.insert_dims(isl.dim_type.set, depth, len(statement.loops) - depth)
+    return found.set_tuple_name(statement.name)
+
+
+def _number(conflicts: Conflicts, ordinal: int) -> isl.Map:
+    """`{ [iterators down to the loop] -> [number] }`."""
+    loop = conflicts.scop.loops[ordinal]
+    domain = loop.domain.reset_tuple_id() if loop.domain.has_tuple_id() else loop.domain
+    depth = domain.dim(isl.dim_type.set) - 1
+    own = isl.Map.from_domain(domain).move_dims(_OUT, 0, _IN, depth, 1)
+    start = own.lexmin() if loop.step > 0 else own.lexmax()
+    count = isl.Map(f"{{ [[l] -> [i]] -> [i, k] : i - l = {loop.step} k }}")
+    return start.range_product(own).apply_range(count).move_dims(_IN, depth, _OUT, 0, 1)

@@ -1,0 +1,118 @@
+"""Parallel regions: which code in them is run by every thread, and what each thread has for itself (OpenMP
+5.2, 10.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from polylsp.analysis.constructs import Construct, Directed, is_restrained, within
+from polylsp.analysis.data_sharing import DataSharing, copied_by
+from polylsp.analysis.effects import effects, walk
+from polylsp.analysis.order import keeps_no_order
+from polylsp.model.directive import AnyDirective, Directive, OtherClause, UnknownDirective
+from polylsp.model.program import Block, If, Loop, Site, Statement, Unsupported, Variable
+
+_SIGNALLING = {"flush", "cancel", "cancellation", "ordered", "depobj", "interop", "scan"}
+_EXCHANGING = {"read", "write", "capture", "compare"}
+
+
+@dataclass(frozen=True)
+class ParallelRegion:
+    """A `parallel` directive whose region can be followed."""
+
+    directed: Directed
+    directive: Directive
+    inside: tuple[Directive, ...]
+
+    @property
+    def site(self) -> Site:
+        """What the threads run."""
+        assert self.directive.site is not None
+        return self.directive.site
+
+    @cached_property
+    def body(self) -> Block:
+        """The statements of the region."""
+        return Block(tuple(_statements(self.directed.function.body, self.site)))
+
+    @cached_property
+    def sharing(self) -> DataSharing:
+        """Who has a copy of what in the region."""
+        construct = Construct(self.directive, (), "threads", self.directive, False, self.inside)
+        return DataSharing(self.directed, construct)
+
+    @cached_property
+    def own_variables(self) -> frozenset[Variable]:
+        """The variables that each thread has for itself in all of the region."""
+        copied = copied_by(self.directive) | self.directed.per_thread
+        declared = {s.variable for s in self.directed.declared if within(s.site, self.site)}
+        named = {v for v in effects(self.body).variables if v.source_name in copied}
+        return frozenset(declared | named)
+
+    def holding(self, site: Site) -> Iterator[Directive]:
+        """The directives in the region whose statement holds what stands at a site, outermost first."""
+        for each in self.inside:
+            if each.site is not None and within(site, each.site):
+                yield each
+
+    def is_plain(self, site: Site) -> bool:
+        """Whether every thread of the region runs what stands at a site, with nothing to keep them apart."""
+        return all(each.words == ("simd",) for each in self.holding(site))
+
+
+def parallel_region(directed: Directed, directive: AnyDirective) -> ParallelRegion | None:
+    """The region of a directive, if its threads wait for each other in no ways but those that directives
+    say."""
+    if isinstance(directive, UnknownDirective) or directive.words not in (
+        ("parallel",),
+        ("parallel", "sections"),
+    ):
+        return None
+    if directive.site is None or is_restrained(directive) or _is_on_device(directed, directive):
+        return None
+    inside = [
+        d
+        for d in directed.function.directives
+        if d.pragma > directive.pragma and _stands_in(d, directive.site)
+    ]
+    if any(isinstance(d, UnknownDirective) or _signals(d) for d in inside):
+        return None
+    region = ParallelRegion(directed, directive, tuple(d for d in inside if isinstance(d, Directive)))
+    own = effects(region.body)
+    if any(isinstance(s, Unsupported) for s in walk(region.body)):
+        return None
+    return region if all(keeps_no_order(call, directed.calls) for call in own.calls) else None
+
+
+def _is_on_device(directed: Directed, directive: Directive) -> bool:
+    around = (d for d in directed.function.directives if isinstance(d, Directive) and d.site is not None)
+    return any(
+        not {"target", "teams"}.isdisjoint(d.words) and d.site is not None and _stands_in(directive, d.site)
+        for d in around
+    )
+
+
+def _stands_in(directive: AnyDirective, site: Site) -> bool:
+    return site.first <= directive.at <= site.last
+
+
+def _signals(directive: Directive) -> bool:
+    """Whether a directive may let one thread wait for what another one does."""
+    if directive.words[0] == "atomic":
+        return any(isinstance(c, OtherClause) and c.name in _EXCHANGING for c in directive.clauses)
+    return directive.words[0] in _SIGNALLING
+
+
+def _statements(block: Block, site: Site) -> Iterator[Statement]:
+    """The outermost statements that lie at a site."""
+    for each in block.statements:
+        if isinstance(each, Block):
+            yield from _statements(each, site)
+        elif within(each.site, site):
+            yield each
+        elif isinstance(each, If):
+            yield from _statements(Block((each.then, each.otherwise)), site)
+        elif isinstance(each, Loop):
+            yield from _statements(each.body, site)
