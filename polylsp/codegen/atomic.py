@@ -51,7 +51,7 @@ def atomic(
         if assign is None or more or not _has_form(assign) or not _is_statement(subject, assign):
             line = subject.line_number(access.site)
             return Declined(
-                f"The update of `{name}` on line {line} cannot be atomic: write it as a statement of its own, "
+                f"The update of `{name}` on line {line} cannot be atomic: write it as one statement, "
                 f"`{access.text} {reduction.operator}= …;`."
             )
         found.append(assign)

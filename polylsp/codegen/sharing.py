@@ -98,7 +98,7 @@ def _reduced(
     if preferred == "atomic" and isinstance(one_at_a_time, Atomic):
         return one_at_a_time
     part = _section(subject, found[1].scop, root, reduction, variable, accesses)
-    return one_at_a_time if isinstance(part, Declined) and isinstance(one_at_a_time, Atomic) else part
+    return one_at_a_time if isinstance(part, Declined) else part
 
 
 def _section(

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+import islpy as isl
+
 from polylsp.analysis.effects import effects, expressions, subexpressions, subscripts, walk
 from polylsp.analysis.induction import same_element
 from polylsp.codegen.subject import Subject
@@ -14,6 +16,8 @@ from polylsp.model.program import AddressOf, Assign, Declare, Loop, Place, Read,
 from polylsp.model.scop import Access, Memory, Scop
 from polylsp.model.verdict import Parallel, ReductionOperator
 from polylsp.text import Span
+
+_IN = isl.dim_type.in_
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +76,10 @@ def _of_memory(subject: Subject, scop: Scop, ordinal: int, memory: Memory) -> li
     """The accumulators in one array or structure: all that the loop does with it."""
     loop, name = subject.loop(ordinal), memory.path
     accesses = [a for a in _inside(scop, ordinal) if a.memory is memory]
-    other = next((a for a in accesses if a.update is None), None)
-    if other is not None:
-        return Declined(
-            f"`{other.text}` on line {subject.line_number(other.site)} is used in the loop that adds up in "
-            f"`{name}`: it could be the same element."
-        )
     groups: list[list[Access]] = []
     places = {place.site: place for place in _places(loop, memory.variable)}
-    for access in accesses:
+    others = [a for a in accesses if a.update is None]
+    for access in (a for a in accesses if a.update is not None):
         place = places.get(access.site)
         if place is None or memory.follows_pointers:
             return Declined(f"`{access.text}` is reached in a way that cannot be kept in a variable.")
@@ -95,6 +94,13 @@ def _of_memory(subject: Subject, scop: Scop, ordinal: int, memory: Memory) -> li
     joined = _joined(scop, ordinal, groups)
     if joined is None or any(len({a.update for a in g}) > 1 for g in joined):
         return Declined(f"Which elements of `{name}` the loop adds up in is not told apart.")
+    for other in others:
+        if not all(_is_another(scop, ordinal, group[0], other) for group in joined):
+            line = subject.line_number(other.site)
+            return Declined(
+                f"`{other.text}` on line {line} is used in the loop that adds up in `{name}`: "
+                "it could be the same element."
+            )
     return _accumulators(subject, joined, places)
 
 
@@ -139,6 +145,17 @@ def _are_one(scop: Scop, ordinal: int, one: Access, other: Access) -> bool | Non
     if first.is_equal(second):
         return True
     return False if first.intersect(second).is_empty() else None
+
+
+def _is_another(scop: Scop, ordinal: int, update: Access, other: Access) -> bool:
+    """Whether an access never gets to the element that a run of the loop updates."""
+    place = element_in(scop, update, ordinal)
+    if place is None or not other.exact:
+        return False
+    depth = scop.statements[other.statement].loops.index(ordinal)
+    reached = other.relation.project_out(_IN, depth, other.relation.dim(_IN) - depth)
+    reached = reached.reset_tuple_id(_IN) if reached.has_tuple_id(_IN) else reached
+    return place.intersect(reached).is_empty()
 
 
 def _places(loop: Loop, variable: Variable) -> Iterator[Place]:

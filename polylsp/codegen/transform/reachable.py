@@ -68,7 +68,7 @@ def _extents(memory: Memory) -> list[int] | None:
 
 def _is_set_beside(subject: Subject, ordinal: int, place: Place) -> bool:
     """Whether a statement before the loop sets the element, and control gets from there to the loop."""
-    block = _block(subject.function.body, ordinal)
+    block = _block(subject.function.body, ordinal) or ()
     wanted = {place.variable.name} | {
         n.place.variable.name for e in subscripts(place) for n in subexpressions(e) if isinstance(n, Read)
     }
@@ -90,19 +90,16 @@ def _is_harmless(statement: Statement, wanted: set[str]) -> bool:
     return not isinstance(statement, (If, Loop)) and not own.calls and changed.isdisjoint(wanted)
 
 
-def _block(block: Block, ordinal: int) -> tuple[Statement, ...]:
-    """What stands before a loop in the block that it stands in."""
+def _block(block: Block, ordinal: int) -> tuple[Statement, ...] | None:
+    """What stands before a loop in the body, or the branch, that it stands in."""
     for number, each in enumerate(block.statements):
         if isinstance(each, Loop) and each.ordinal == ordinal:
             return block.statements[:number]
         for inner in _inner(each):
             found = _block(inner, ordinal)
-            if found is not _NOWHERE:
-                return found
-    return _NOWHERE
-
-
-_NOWHERE: tuple[Statement, ...] = (Block(),)
+            if found is not None:
+                return (*block.statements[:number], *found) if isinstance(each, Block) else found
+    return None
 
 
 def _inner(statement: Statement) -> tuple[Block, ...]:
