@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from polylsp.analysis.induction import same_element
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.elements import element_in, runs
 from polylsp.model.action import Declined
-from polylsp.model.program import AddressOf, Assign, Declare, Loop, Place, Read, Site, Variable
+from polylsp.model.program import AddressOf, Assign, Declare, Jump, Loop, Place, Read, Site, Variable
 from polylsp.model.scop import Access, Memory, Scop
 from polylsp.model.verdict import Parallel, ReductionOperator
 from polylsp.text import Span
@@ -39,6 +40,8 @@ def accumulators(subject: Subject, ordinal: int) -> list[Accumulator] | Declined
     if not isinstance(facts.verdict, Parallel) or found is None:
         return _not_parallel(subject, ordinal)
     scop = found[1].scop
+    if any(isinstance(s, Jump) and s.kind == "return" for s in walk(subject.loop(ordinal))):
+        return Declined(f"`return` leaves the loop `{name}`: what was added up until then would be lost.")
     reduced = _updated(scop, ordinal)
     if not reduced:
         return Declined(f"The loop `{name}` adds nothing up in an element of an array or a structure.")
@@ -83,7 +86,7 @@ def _of_memory(subject: Subject, scop: Scop, ordinal: int, memory: Memory) -> li
         place = places.get(access.site)
         if place is None or memory.follows_pointers:
             return Declined(f"`{access.text}` is reached in a way that cannot be kept in a variable.")
-        moving = _moving(subject, loop, place)
+        moving = _moving(subject, loop, place) or _local_name(subject, loop, place)
         if moving:
             return Declined(
                 f"`{access.text}` is another element when `{moving}` changes: "
@@ -191,6 +194,16 @@ def _moving(subject: Subject, loop: Loop, place: Place) -> str:
             return variable.source_name
     pointer = place.variable.storage in ("global", "static") or place.variable.escapes
     return place.variable.source_name if pointer and own.calls else ""
+
+
+def _local_name(subject: Subject, loop: Loop, place: Place) -> str:
+    """A name in the text of a place that the loop declares; empty if there is none."""
+    words = set(re.findall(r"[A-Za-z_]\w*", subject.source(place.site)))
+    first, last = loop.site.first, loop.site.last
+    inside = (
+        s for s in walk(subject.function.body) if isinstance(s, Declare) and first <= s.site.first <= last
+    )
+    return next((s.variable.source_name for s in inside if s.variable.source_name in words), "")
 
 
 def _is_disturbed(loop: Loop) -> bool:

@@ -9,7 +9,7 @@ from polylsp.analysis.induction import Step, additive, steps, stripped
 from polylsp.analysis.liveness import live_after_loops
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
-from polylsp.model.program import Assign, Constant, Integer, Loop, Variable
+from polylsp.model.program import Assign, Constant, Declare, Integer, Loop, Variable
 from polylsp.model.verdict import Parallel
 
 
@@ -66,7 +66,7 @@ def _counted(
         return Declined(f"`{name}` can be seen by other functions: count in a local variable.")
     if any(part.inner for part in parts):
         return Declined(f"`{name}` is counted in a loop inside of `{loop.iterator}` too: compute it there.")
-    found = _amount(subject, parts)
+    found = _amount(subject, loop, parts)
     if found is None:
         return Declined(f"`{name}` does not grow by a number: compute it from `{loop.iterator}` yourself.")
     updates = tuple(
@@ -75,7 +75,7 @@ def _counted(
     return Counted(variable, of_type, *found, updates, live)
 
 
-def _amount(subject: Subject, parts: tuple[Step, ...]) -> tuple[int, str] | None:
+def _amount(subject: Subject, loop: Loop, parts: tuple[Step, ...]) -> tuple[int, str] | None:
     """The sign and the size of all steps together: a number, or the name of one, which may be another when
     the program is compiled."""
     amounts = [stripped(part.amount) for part in parts]
@@ -87,5 +87,6 @@ def _amount(subject: Subject, parts: tuple[Step, ...]) -> tuple[int, str] | None
         step = sum(part.sign * number for part, number in zip(parts, numbers, strict=True))
         return (-1 if step < 0 else 1), str(abs(step))
     one_token = amounts[0].site.first == amounts[0].site.last
-    named = len(parts) == 1 and one_token and texts[0].isidentifier()
+    local = {s.variable.source_name for s in walk(loop) if isinstance(s, Declare)}
+    named = len(parts) == 1 and one_token and texts[0].isidentifier() and texts[0] not in local
     return (parts[0].sign, texts[0]) if named else None
