@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from polylsp.analysis.device_regions import keeps_data_around_calls
 from polylsp.analysis.facts import Wanted, facts, given_up, nests_of
@@ -39,6 +40,9 @@ from polylsp.query import query
 from polylsp.remembered import Answers, State, forget, outlined, state_of
 from polylsp.settings import Settings
 from polylsp.text import Span
+
+if TYPE_CHECKING:
+    from polylsp.codegen.subject import Subject
 
 Observer = Callable[[str, str, int, int], None]
 
@@ -79,7 +83,10 @@ def analyse(
                 begin()
             answer = _answer(task, given_up)
             if untried:
-                answer = _tried(task, answer, text[start : start + one.ends[-1]], settings, begin)
+                ends = start + one.ends[-1]
+                around = text[:start], text[ends:]
+                again = _again(path, settings, one.function.name, start, around)
+                answer = _tried(task, answer, text[start:ends], settings, begin, again)
             state.answers[one] = Answers(wanted, task.summaries, given_up, answer)
         placed.append(PlacedFunction(start, answer))
     forget(path, state, prepared)
@@ -105,28 +112,54 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     """The edit that an action makes, or why there is none."""
     # Loaded when somebody asks: most who analyse a file do not edit it.
     from polylsp.codegen.answer import answer
+
+    subject = _subject(path, text, settings, ask.function, ask.starts)
+    if subject is None:
+        return Declined(f"There is no function `{ask.function}` here any more.")
+    return answer(subject, ask, settings, _again(path, settings, ask.function, ask.starts))
+
+
+def _again(
+    path: str, settings: Settings, name: str, starts: int, around: tuple[str, str] = ("", "")
+) -> Callable[[str], Subject | None]:
+    """Reads a text that an edit has made of the file, or of one function with the text `around` it."""
+    before, behind = around
+    return lambda made: _subject(path, f"{before}{made}{behind}", settings, name, starts, rewritten=True)
+
+
+def _subject(
+    path: str, text: str, settings: Settings, name: str, starts: int, *, rewritten: bool = False
+) -> Subject | None:
+    """A function of a file. What is remembered of the file stays as it is if the text was `rewritten`."""
     from polylsp.codegen.subject import Subject
 
-    items = outlined(path, text)
+    remembered = f"{path} (rewritten)" if rewritten else path
+    items = outlined(remembered, text)
     known = environment_of(items.items, path, options_for(path, settings))
-    prepared = _prepared(state_of(path), items, known, frozenset(), None)
-    one = next((each for start, each in prepared if start == ask.starts), None)
-    if one is None or one.function.name != ask.function:
-        return Declined(f"There is no function `{ask.function}` here any more.")
+    prepared = _prepared(state_of(remembered), items, known, frozenset(), None)
+    one = next((each for start, each in prepared if start == starts), None)
+    if one is None or one.function.name != name:
+        return None
     # An edit needs the verdicts alone: who asked for it must not wait for isl's scheduler.
-    task = _richest(_task(one, _used(one, _summaries(prepared)), Wanted(False, settings.max_operations)))
+    wanted = Wanted(False, settings.max_operations, _resident(items, prepared))
+    task = _richest(_task(one, _used(one, _summaries(prepared)), wanted))
     nests = nests_of(one.function, calls_of(task.summaries), settings.max_operations)
-    subject = Subject(text, ask.starts, one.starts, one.ends, one.function, decided(task), nests)
-    return answer(subject, ask, settings)
+    return Subject(text, starts, one.starts, one.ends, one.function, decided(task), nests)
 
 
 def _tried(
-    task: _Task, answer: FunctionAnswer, text: str, settings: Settings, pause: Callable[[], None]
+    task: _Task,
+    answer: FunctionAnswer,
+    text: str,
+    settings: Settings,
+    pause: Callable[[], None],
+    again: Callable[[str], Subject | None],
 ) -> FunctionAnswer:
     """The answer about a function, with what would come of the actions on its loops. `text` is the
     function's alone: nothing that stands elsewhere in the file has a bearing on it. `pause` is called
-    before each edit that is tried."""
+    before each edit that is tried; `again` reads another text of the function."""
     from polylsp.codegen.feasible.function import feasibility
+    from polylsp.codegen.feasible.trials import Trials
     from polylsp.codegen.subject import Subject
 
     one, found = task.prepared, Feasibility()
@@ -135,7 +168,7 @@ def _tried(
         pause()
         nests = nests_of(one.function, calls_of(task.summaries), task.wanted.operations)
         subject = Subject(text, 0, one.starts, one.ends, one.function, answer.facts, nests)
-        found = feasibility(subject, settings, until, pause)
+        found = feasibility(Trials(subject, settings, until, pause, again))
     return replace(answer, key=f"{answer.key}-tried", feasibility=found)
 
 

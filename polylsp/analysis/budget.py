@@ -17,8 +17,10 @@ class Exhausted:
 
 
 def budgeted(operations: int, work: Callable[[], T]) -> T | Exhausted:
-    """What `work` returns, or `Exhausted` if isl took more than `operations` for it."""
+    """What `work` returns, or `Exhausted` if isl took more than `operations` for it. Around other budgets,
+    this one begins anew after each of them."""
     context = isl.DEFAULT_CONTEXT
+    around = context.get_max_operations()
     context.reset_operations()
     context.set_max_operations(operations)
     try:
@@ -29,7 +31,7 @@ def budgeted(operations: int, work: Callable[[], T]) -> T | Exhausted:
             return Exhausted()
         raise
     finally:
-        context.set_max_operations(0)
+        context.set_max_operations(around)
         context.reset_operations()
 
 

@@ -5,13 +5,15 @@ assignments; their closed form follows (`k += 2` in a loop over i: k = k0 + 2 (i
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from typing import cast
 
-from polylsp.analysis.effects import subexpressions, walk
+from polylsp.analysis.effects import subexpressions, subscripts, walk
 from polylsp.model.program import (
     Assign,
     Binary,
     Block,
+    Call,
     Cast,
     Declare,
     Evaluate,
@@ -19,6 +21,7 @@ from polylsp.model.program import (
     If,
     Jump,
     Loop,
+    Place,
     Read,
     Statement,
     Unsupported,
@@ -83,12 +86,28 @@ def stripped(expression: Expr) -> Expr:
 
 
 def reads_only(expression: Expr, assign: Assign) -> bool:
-    """Whether `expression` is the assigned scalar itself."""
+    """Whether `expression` is the assigned scalar or element itself."""
     expression = stripped(expression)
-    return isinstance(expression, Read) and (expression.place.variable, expression.place.steps) == (
-        assign.target.variable,
-        assign.target.steps,
-    )
+    return isinstance(expression, Read) and same_element(expression.place, assign.target)
+
+
+def same_element(left: Place, right: Place) -> bool:
+    """Whether two places are one, wherever they stand, if nothing changes between them."""
+    if left.variable != right.variable or len(left.steps) != len(right.steps):
+        return False
+    inside = (node for subscript in subscripts(left) for node in subexpressions(subscript))
+    settled = not any(isinstance(node, Call) and not node.pure for node in inside)
+    return settled and _without_sites(left.steps) == _without_sites(right.steps)
+
+
+def _without_sites(value: object) -> object:
+    """A tree of program values without the places in the source where they stand."""
+    if isinstance(value, tuple):
+        return tuple(map(_without_sites, cast("tuple[object, ...]", value)))
+    if is_dataclass(value):
+        names = (each.name for each in fields(value) if each.name != "site")
+        return (type(value), *(_without_sites(getattr(value, name)) for name in names))
+    return value
 
 
 def _step(assign: Assign, inner: tuple[tuple[Loop, Expr | None], ...], in_prologue: bool) -> Step | None:

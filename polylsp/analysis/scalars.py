@@ -46,8 +46,10 @@ def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
     """Classify the integers and pointers that a loop of a nest assigns, apart from those declared in the
     loop itself, and from those that are not known in closed form there, since the model has reads of
     them in the loop as memory; of others it may have writes."""
-    in_memory = frozenset(a.memory.variable.name for a in scop.accesses)
-    inside = (a for a in scop.accesses if loop.ordinal in scop.statements[a.statement].loops)
+    # What a pointer leads to goes by the pointer's name, but is not the pointer.
+    own = [a for a in scop.accesses if not a.memory.shape]
+    in_memory = frozenset(a.memory.variable.name for a in own)
+    inside = (a for a in own if loop.ordinal in scop.statements[a.statement].loops)
     followed = frozenset(a.memory.variable.name for a in inside if a.kind == "read")
     private: set[str] = set()
     last: set[str] = set()

@@ -25,6 +25,8 @@ TRANSFORMS = (
     "expand",
     "restrict",
     "overlap-check",
+    "rewrite-reduction",
+    "substitute-induction",
 )
 """As in `model/action.py`, which `--help` must not load."""
 

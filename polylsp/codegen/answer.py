@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from polylsp.codegen import openacc, openmp, openmp_target
+from polylsp.codegen.rewriting import Again, Edit, rewritten_first
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Answer, Ask, Declined
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.settings import Settings
-
-Edit = Callable[[Subject, int, Settings], Answer]
 
 DIRECTIVES: dict[str, Edit] = {
     "openmp": openmp.edit,
@@ -20,14 +17,15 @@ DIRECTIVES: dict[str, Edit] = {
 }
 
 
-def answer(subject: Subject, ask: Ask, settings: Settings) -> Answer:
-    """The edit that an action makes of a loop, or why there is none."""
+def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit that an action makes of a loop, or why there is none. `again` reads another text of the file,
+    and gives the same function in it."""
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
     if ask.action in DIRECTIVES:
         if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
             return Declined("A directive runs this loop in parallel already.")
-        return DIRECTIVES[ask.action](subject, ask.ordinal, settings)
+        return rewritten_first(subject, ask.ordinal, settings, DIRECTIVES[ask.action], again)
     if ask.action in TRANSFORMS:
         return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")

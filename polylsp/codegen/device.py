@@ -96,7 +96,7 @@ def _used_by_host(subject: Subject, around: LoopFacts, roots: tuple[LoopFacts, .
 
 def _kernel(subject: Subject, root: LoopFacts, moved: tuple[Transfer, ...]) -> Kernel | Declined:
     loops = collapsible(subject, root)
-    data = sharing(subject, loops)
+    data = sharing(subject, loops, "atomic")
     if isinstance(data, Declined):
         return data
     if data.lastprivate:

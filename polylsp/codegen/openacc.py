@@ -42,10 +42,13 @@ def _refused(subject: Subject, kernel: Kernel) -> str | None:
         condition = subject.loop(loop.ordinal).condition
         if isinstance(condition, Binary) and condition.operator == "!=":
             return f"OpenACC takes no `!=` in the header of the loop `{loop.iterator}`: write `<` or `>`."
-    arrays = [a for clause in kernel.sharing.reductions for a in clause.arguments if "[" in a]
-    if not arrays:
-        return None
-    return f"OpenACC cannot add up `{arrays[0]}` in parallel: only scalars."
+    verdict = kernel.loops[0].verdict
+    arrays = (
+        {r.variable for r in verdict.reductions if r.is_array} if isinstance(verdict, Parallel) else set()
+    )
+    combined = (name for clause in kernel.sharing.reductions for name in clause.arguments)
+    refused = next((name for name in combined if name.partition("[")[0] in arrays), None)
+    return f"OpenACC cannot add up `{refused}` in parallel: only scalars." if refused else None
 
 
 def _directives(subject: Subject, found: Region, settings: Settings) -> Iterator[tuple[LoopFacts, Directive]]:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import islpy as isl
 
 from polylsp.codegen.affine import largest, smallest, spelled
+from polylsp.codegen.atomic import Atomic, remark
 from polylsp.codegen.directive import Clause, Directive, clauses, listed
 from polylsp.codegen.names import names_at
 from polylsp.codegen.nesting import collapsible, inner_loops, is_uneven
-from polylsp.codegen.placing import before_loop
+from polylsp.codegen.placing import before_loop, before_updates
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.work import Work, work_of
-from polylsp.model.action import Answer, Declined, Edited
+from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.model.roots import parallel_roots
 from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
+from polylsp.text import Span
 
 _FEW_ITERATIONS = 32
 
@@ -26,8 +29,8 @@ _FEW_ITERATIONS = 32
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """A directive on each loop that runs in parallel when loop `ordinal` is asked to."""
     roots = parallel_roots(subject.facts, ordinal)
-    made = [_directive(subject, root, settings) for root in roots]
-    chosen = [(root, one) for root, one in zip(roots, made, strict=True) if isinstance(one, Directive)]
+    made = [_made(subject, root, settings) for root in roots]
+    chosen = [(root, one) for root, one in zip(roots, made, strict=True) if isinstance(one, _Made)]
     refused = [one for one in made if isinstance(one, Declined)]
     if not chosen:
         return refused[0] if refused else Declined("No loop here is known to be parallel.")
@@ -35,13 +38,30 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         a for root, _ in chosen if isinstance(root.verdict, Parallel) for a in root.verdict.assumptions
     )
     return Edited(
-        tuple(before_loop(subject, root, directive) for root, directive in chosen),
+        tuple(sorted((each for root, one in chosen for each in _placed(subject, root, one)), key=_place)),
         tuple(assumed),
-        (*(one.reason for one in refused), *_remarks(subject, [root for root, _ in chosen], settings)),
+        (*(one.reason for one in refused), *_remarks(subject, chosen, settings)),
     )
 
 
-def _directive(subject: Subject, root: LoopFacts, settings: Settings) -> Directive | Declined:
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """The directive on a loop, and the updates in it that are atomic."""
+
+    directive: Directive
+    atomic: tuple[Atomic, ...]
+
+
+def _placed(subject: Subject, root: LoopFacts, made: _Made) -> Iterator[Replacement]:
+    yield before_loop(subject, root, made.directive)
+    yield from before_updates(subject, made.atomic, made.directive)
+
+
+def _place(replacement: Replacement) -> Span:
+    return replacement.span
+
+
+def _made(subject: Subject, root: LoopFacts, settings: Settings) -> _Made | Declined:
     if root.misfit:
         return Declined(f"A directive cannot stand before the loop `{root.iterator}`: {root.misfit}.")
     if subject.begins_in_macro(root.site):
@@ -50,7 +70,8 @@ def _directive(subject: Subject, root: LoopFacts, settings: Settings) -> Directi
     data = sharing(subject, loops)
     if isinstance(data, Declined):
         return data
-    return Directive("omp", "parallel for", clauses(*_clauses(subject, root, loops, data, settings)))
+    words = clauses(*_clauses(subject, root, loops, data, settings))
+    return _Made(Directive("omp", "parallel for", words), data.atomic)
 
 
 def _clauses(
@@ -112,9 +133,11 @@ def _work(subject: Subject, root: LoopFacts) -> Work | None:
     return work_of(scop, root.ordinal, names_at(subject, scop, root.site))
 
 
-def _remarks(subject: Subject, roots: list[LoopFacts], settings: Settings) -> Iterator[str]:
-    """What a person should know who looks at the guard."""
-    for root in roots:
+def _remarks(subject: Subject, chosen: list[tuple[LoopFacts, _Made]], settings: Settings) -> Iterator[str]:
+    """What a person should know who looks at the sums and at the guard."""
+    told = remark(tuple(each for _, made in chosen for each in made.atomic))
+    yield from [told] if told else []
+    for root, _ in chosen:
         work = _work(subject, root)
         if work is None:
             yield f"The work of the loop `{root.iterator}` is not known: it always runs in parallel."

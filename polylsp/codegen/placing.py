@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from polylsp.codegen import atomic
+from polylsp.codegen.atomic import Atomic, remark
 from polylsp.codegen.device import Region
 from polylsp.codegen.directive import Directive
 from polylsp.codegen.subject import Subject
@@ -15,13 +17,26 @@ def edited(subject: Subject, found: Region, directives: list[tuple[LoopFacts, Di
     """The edit that puts each directive before its loop."""
     roots = [kernel.loops[0].verdict for kernel in found.kernels]
     assumed = dict.fromkeys(a for v in roots if isinstance(v, Parallel) for a in v.assumptions)
-    placed = tuple(before_loop(subject, loop, directive) for loop, directive in directives)
-    return Edited(placed, tuple(assumed))
+    placed = [before_loop(subject, loop, directive) for loop, directive in directives]
+    updates = tuple(each for kernel in found.kernels for each in kernel.sharing.atomic)
+    placed += before_updates(subject, updates, directives[0][1])
+    told = remark(updates)
+    return Edited(tuple(sorted(placed, key=lambda one: one.span)), tuple(assumed), (told,) if told else ())
+
+
+def before_updates(subject: Subject, found: tuple[Atomic, ...], like: Directive) -> list[Replacement]:
+    """The directives before atomic updates, of the family of another one."""
+    chosen = dict(atomic.directives(found, like))
+    return [before_statement(subject, subject.span(site).start, one) for site, one in chosen.items()]
 
 
 def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> Replacement:
     """The directive on lines of its own before a loop, indented like it."""
-    start = subject.span(loop.site).start
+    return before_statement(subject, subject.span(loop.site).start, directive)
+
+
+def before_statement(subject: Subject, start: int, directive: Directive) -> Replacement:
+    """The directive on lines of its own before the statement that begins at an offset, indented like it."""
     indentation = subject.indentation(start)
     end = newline(subject.text)
     text = directive.text(indentation).replace("\n", end)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 from polylsp.analysis.effects import effects
+from polylsp.codegen.atomic import Atomic, atomic
 from polylsp.codegen.directive import Clause
 from polylsp.codegen.footprint import section
 from polylsp.codegen.subject import Subject
@@ -16,17 +18,28 @@ from polylsp.model.program import Array, Constant, Type, Variable
 from polylsp.model.scop import Access, Scop
 from polylsp.model.verdict import Parallel, Reduction
 
+_MOST_BYTES = 1 << 20
+"""What the copy of an array may take on the stack of a thread."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Names for the clauses; `reductions` by operator, in the order of the source."""
+    """Names for the clauses; `reductions` by operator, in the order of the source; `atomic` are the arrays
+    whose elements are updated one at a time instead."""
 
     private: tuple[str, ...]
     lastprivate: tuple[str, ...]
     reductions: tuple[Clause, ...]
+    atomic: tuple[Atomic, ...] = ()
 
 
-def sharing(subject: Subject, loops: tuple[LoopFacts, ...]) -> Sharing | Declined:
+Preferred = Literal["section", "atomic"]
+"""How elements of arrays are added up where both can be: in a copy of the array, or one at a time."""
+
+
+def sharing(
+    subject: Subject, loops: tuple[LoopFacts, ...], preferred: Preferred = "section"
+) -> Sharing | Declined:
     """The data clauses of a directive on `loops[0]` that makes one loop of all `loops`."""
     root = loops[0]
     verdict = root.verdict
@@ -42,12 +55,16 @@ def sharing(subject: Subject, loops: tuple[LoopFacts, ...]) -> Sharing | Decline
         return Declined(
             f"`{hidden}` would need a copy per thread, but a function that the loop calls uses it."
         )
-    reductions = _reductions(subject, root, verdict.reductions)
-    if isinstance(reductions, Declined):
-        return reductions
+    reduced = [_reduced(subject, root, each, preferred) for each in verdict.reductions]
+    refused = next((each for each in reduced if isinstance(each, Declined)), None)
+    if refused is not None:
+        return refused
     own = {each.iterator for each in loops}
     last = verdict.lastprivate
-    return Sharing(tuple(n for n in verdict.private if n not in own), last, reductions)
+    updates = tuple(each for each in reduced if isinstance(each, Atomic))
+    return Sharing(
+        tuple(n for n in verdict.private if n not in own), last, _clauses(verdict, reduced), updates
+    )
 
 
 def _seen_by_calls(subject: Subject, root: LoopFacts, names: Iterable[str]) -> str:
@@ -57,54 +74,71 @@ def _seen_by_calls(subject: Subject, root: LoopFacts, names: Iterable[str]) -> s
     return next((name for name in names if own.calls and name in outside), "")
 
 
-def _reductions(
-    subject: Subject, root: LoopFacts, found: tuple[Reduction, ...]
-) -> tuple[Clause, ...] | Declined:
+def _clauses(verdict: Parallel, reduced: list[str | Atomic | Declined]) -> tuple[Clause, ...]:
     items: dict[str, list[str]] = {}
-    for each in found:
-        item = _reduced(subject, root, each)
-        if isinstance(item, Declined):
-            return item
-        items.setdefault(each.operator, []).append(item)
+    for each, item in zip(verdict.reductions, reduced, strict=True):
+        if isinstance(item, str):
+            items.setdefault(each.operator, []).append(item)
     return tuple(Clause("reduction", tuple(names), operator) for operator, names in items.items())
 
 
-def _reduced(subject: Subject, root: LoopFacts, reduction: Reduction) -> str | Declined:
-    """The list item: a variable, or the part of an array that is updated."""
+def _reduced(
+    subject: Subject, root: LoopFacts, reduction: Reduction, preferred: Preferred
+) -> str | Atomic | Declined:
+    """The list item, a variable or the part of an array that is updated; or the updates that are atomic."""
     name = reduction.variable
     variable = next((v for v in effects(subject.loop(root.ordinal)).variables if v.source_name == name), None)
+    if variable is not None and not reduction.is_array:
+        return name
+    found = subject.nest(root.ordinal)
+    accesses = _accesses(found[1].scop, root, reduction) if found is not None else []
+    if found is None or len({a.memory.variable for a in accesses}) != 1:
+        return Declined(f"What the loop `{root.iterator}` accesses of `{name}` is not known in full.")
+    one_at_a_time = atomic(subject, root, reduction, accesses)
+    if preferred == "atomic" and isinstance(one_at_a_time, Atomic):
+        return one_at_a_time
+    part = _section(subject, found[1].scop, root, reduction, variable, accesses)
+    return one_at_a_time if isinstance(part, Declined) else part
+
+
+def _section(
+    subject: Subject,
+    scop: Scop,
+    root: LoopFacts,
+    reduction: Reduction,
+    variable: Variable | None,
+    accesses: list[Access],
+) -> str | Declined:
+    """The part of an array that is updated, as a reduction takes it."""
+    name = reduction.variable
     if variable is None:
         return Declined(
             f"`{name}` is no variable of its own, which a reduction needs: add up in a local one first."
         )
-    if not reduction.is_array:
-        return name
-    found = subject.nest(root.ordinal)
-    scop = found[1].scop if found is not None else None
-    accesses = _accesses(scop, root, variable) if scop is not None else []
     if any(a.update is None for a in accesses):
         return Declined(
             f"`{name}` is also used in other ways in the loop `{root.iterator}`: "
             "add up in a local variable first."
         )
     if _is_whole_array(variable):
+        if _bytes(variable.type) > _MOST_BYTES:
+            return Declined(f"A copy of `{name}` for each thread does not fit on its stack.")
         return name
-    one = len({a.memory.name for a in accesses}) == 1 and scop is not None
-    part = section(subject, scop, accesses, root) if one and scop is not None else None
-    return (
-        part.text
-        if part is not None
-        else Declined(
-            f"How much of `{name}` is updated cannot be written down before the loop, as a reduction must."
-        )
+    one = len({a.memory.name for a in accesses}) == 1
+    part = section(subject, scop, accesses, root) if one else None
+    if part is not None:
+        return part.text
+    return Declined(
+        f"How much of `{name}` is updated cannot be written down before the loop, as a reduction must."
     )
 
 
-def _accesses(scop: Scop, root: LoopFacts, variable: Variable) -> list[Access]:
+def _accesses(scop: Scop, root: LoopFacts, reduction: Reduction) -> list[Access]:
+    """What the loop does with the array or member that is reduced."""
     return [
         a
         for a in scop.accesses
-        if a.memory.variable == variable and root.ordinal in scop.statements[a.statement].loops
+        if a.memory.path == reduction.variable and root.ordinal in scop.statements[a.statement].loops
     ]
 
 
@@ -118,3 +152,13 @@ def _is_whole_array(variable: Variable) -> bool:
             return False
         of_type = of_type.element
     return True
+
+
+def _bytes(of_type: Type) -> int:
+    """The size of a whole array, about."""
+    count = 8
+    while isinstance(of_type, Array):
+        extent = of_type.extent
+        count *= extent.value if isinstance(extent, Constant) and isinstance(extent.value, int) else 1
+        of_type = of_type.element
+    return count

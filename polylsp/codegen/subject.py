@@ -88,6 +88,16 @@ class Subject:
         """Whether a site begins inside what one macro use becomes, so that nothing can stand before it."""
         return site.first > 0 and self.starts[site.first - 1] == self.starts[site.first]
 
+    def is_written_out(self, site: Site) -> bool:
+        """Whether a site begins and ends where the text says it, and not inside of what one macro use
+        becomes."""
+        last, starts = site.last + 1, self.starts
+        return not self.begins_in_macro(site) and (last >= len(starts) or starts[last] != starts[site.last])
+
+    def line_number(self, site: Site) -> int:
+        """The line on which a site begins, from 1."""
+        return self.text.count("\n", 0, self.span(site).start) + 1
+
     def line_before(self, offset: int) -> str:
         """The part of the line that stands before an offset."""
         return self.text[self.text.rfind("\n", 0, offset) + 1 : offset]

@@ -51,6 +51,10 @@ def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Poss
         case "expand":
             title = f"Expand a scalar of the loop {name} into an array, so that the loop can be split"
             return Told(title, codes=("sequential-loop",))
+        case "rewrite-reduction":
+            return Told(f"Sum up in a local variable over the loop {name}", codes=("reduction-loop",))
+        case "substitute-induction":
+            return Told(f"Compute what the loop {name} counts from its iterator", codes=("parallel-loop",))
         case "restrict":
             title = f"Promise with `restrict` that {wording.assumption_words(no_overlap(loop))}"
             return Told(title, "quickfix", _OVERLAP)

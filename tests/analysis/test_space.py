@@ -14,7 +14,7 @@ void f(int tsteps, int n, double a[n][n]) {
     for (int t = 0; t < tsteps; t++)
         for (int i = 1; i < n - 1; i++)
             for (int j = 1; j < n - 1; j++)
-                a[i][j] = a[i-1][j] + a[i][j-1] + a[i][j] + a[i][j+1] + a[i+1][j];
+                a[i][j] = a[i-1][j] + a[i][j-1] - a[i][j] + a[i][j+1] + a[i+1][j];
 }
 """
 JACOBI = """\

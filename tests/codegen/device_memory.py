@@ -10,11 +10,14 @@ from __future__ import annotations
 import re
 
 from polylsp.model.action import Replacement, applied
+from polylsp.pipeline import analyse
 from polylsp.text import Span
 
-from .editing import EditedFile
+from .editing import EAGER, EditedFile
 
 _CLAUSE = re.compile(r"\b(copyin|copyout|copy|create)\(((?:[^()]|\([^()]*\))*)\)")
+_DIRECTIVE = re.compile(r"^[ \t]*#pragma acc (?:.*\\\n)*.*\n", re.MULTILINE)
+_IS_ATOMIC = re.compile(r"\s*#pragma acc atomic\b")
 _SECTION = re.compile(r"(\w+)((?:\[[^\]]*\])+)")
 
 RUNTIME = """\
@@ -46,22 +49,26 @@ static void from_device(int count)
 
 
 def played(file: EditedFile) -> str:
-    """The program with calls in the place of its directives."""
-    insertions: list[Replacement] = []
-    ends = {span.start: span.end for span in _loops(file)}
+    """The edited program with calls in the place of its directives."""
+    text = file.edited
+    changes: list[Replacement] = []
+    ends = {span.start: span.end for span in _loops(text)}
     # Where loops end together, what is inserted last ends first: the inner ones come after the outer ones.
-    for each in sorted(file.replacements, key=lambda one: one.span):
-        moves = _moves(each.text)
-        start = min(start for start in ends if start >= each.span.start)
-        begin = "".join(f"to_device({move}); " for move in moves)
-        insertions.append(Replacement(Span(start, start), f"{{ {begin}"))
-        end = Span(ends[start], ends[start])
-        insertions.append(Replacement(end, f" from_device({len(moves)}); }}"))
-    return RUNTIME + applied(file.text, tuple(insertions))
+    for each in _DIRECTIVE.finditer(text):
+        moves = _moves(each[0])
+        changes.append(Replacement(Span(*each.span()), ""))
+        if not _IS_ATOMIC.match(each[0]):
+            start = min(start for start in ends if start >= each.end())
+            begin = "".join(f"to_device({move}); " for move in moves)
+            changes.append(Replacement(Span(start, start), f"{{ {begin}"))
+            end = Span(ends[start], ends[start])
+            changes.append(Replacement(end, f" from_device({len(moves)}); }}"))
+    return RUNTIME + applied(text, tuple(changes))
 
 
-def _loops(file: EditedFile) -> list[Span]:
-    return [placed.span(loop.site) for placed in file.report.functions for loop in placed.answer.facts.loops]
+def _loops(text: str) -> list[Span]:
+    report = analyse("played.c", text, EAGER, schedules=False)
+    return [placed.span(loop.site) for placed in report.functions for loop in placed.answer.facts.loops]
 
 
 def _moves(directive: str) -> list[str]:

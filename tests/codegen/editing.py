@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polylsp.model.action import Ask, Edited, Replacement, Target, applied
+from polylsp.model.action import Ask, Declined, Target, applied
 from polylsp.model.report import FileReport
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
@@ -16,30 +16,35 @@ EAGER = Settings(parallel_threshold=0, offload_threshold=0)
 
 @dataclass(frozen=True)
 class EditedFile:
-    """A file with directives on all of its outermost loops that take one."""
+    """A file with directives on all of its outermost loops that take one: its text before and after, how many
+    edits were made, and why there is none of other loops."""
 
     text: str
-    report: FileReport
-    replacements: tuple[Replacement, ...]
-
-    @property
-    def edited(self) -> str:
-        """The text after the edits."""
-        return applied(self.text, self.replacements)
+    edited: str
+    edits: int
+    declined: tuple[str, ...]
 
 
 def everywhere(path: str, text: str, target: Target) -> EditedFile:
-    """The edits of all outermost loops of a file."""
-    report = analyse(path, text, EAGER)
-    found = tuple(dict.fromkeys(r for one in _edits(path, text, report, target) for r in one.replacements))
-    return EditedFile(text, report, found)
+    """The edits of all outermost loops of a file, one after the other, as a person would choose them."""
+    edited, edits, declined = text, 0, list[str]()
+    for name, ordinal in _outermost(analyse(path, text, EAGER, schedules=False)):
+        answer = edit(path, edited, EAGER, _ask(path, edited, target, name, ordinal))
+        if isinstance(answer, Declined):
+            declined.append(answer.reason)
+        else:
+            edited, edits = applied(edited, answer.replacements), edits + 1
+    return EditedFile(text, edited, edits, tuple(declined))
 
 
-def _edits(path: str, text: str, report: FileReport, target: Target) -> Iterator[Edited]:
+def _outermost(report: FileReport) -> Iterator[tuple[str, int]]:
     for placed in report.functions:
         for loop in placed.answer.facts.loops:
             if loop.depth == 1:
-                ask = Ask(target, placed.answer.facts.name, placed.start, loop.ordinal)
-                answer = edit(path, text, EAGER, ask)
-                if isinstance(answer, Edited):
-                    yield answer
+                yield placed.answer.facts.name, loop.ordinal
+
+
+def _ask(path: str, text: str, target: Target, name: str, ordinal: int) -> Ask:
+    report = analyse(path, text, EAGER, schedules=False)
+    start = next(each.start for each in report.functions if each.answer.facts.name == name)
+    return Ask(target, name, start, ordinal)

@@ -6,11 +6,14 @@ Programs come from the oracle, which also knows what they leave in memory; an ed
 from __future__ import annotations
 
 import argparse
+import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
@@ -23,7 +26,8 @@ from tests.oracle.nests import Program
 from tests.oracle.values import Floating
 
 from .device_memory import played
-from .editing import everywhere
+from .drawn_sums import sums
+from .editing import EditedFile, everywhere
 
 FLAGS: dict[Target, tuple[str, ...]] = {
     "openmp": ("-fopenmp",),
@@ -39,55 +43,54 @@ DRAWN = settings(
 )
 
 
-def trial(drawn: Program, target: Target) -> int:
-    """Make every edit of one kind, build, run and compare; gives the number of directives."""
-    inputs = max(drawn.inputs, key=lambda one: sum(value for _, value in one.parameters))
-    run = runner(drawn).run(inputs, arithmetic=Floating)
-    text = complete(drawn, run)
-    done = everywhere("drawn.c", text, target)
-    if not done.replacements:
-        return 0
-    wanted = [float(line) for line in expected(drawn, run)]
-    assert_close(wanted, printed(done.edited, *FLAGS[target]), done.edited)
-    if target == "openacc":
-        alone = played(done)
-        assert_close(wanted, printed(alone), alone)
-    return len(done.replacements)
+THREADS = (1, 2, 3, 4)
 
 
-def printed(source: str, *flags: str) -> list[float]:
-    """The numbers that a program prints, run by four threads."""
+def trial(drawn: Program | str, target: Target) -> EditedFile:
+    """Make every edit of one kind, build, run and compare, with several numbers of threads."""
+    if isinstance(drawn, str):
+        done = everywhere("drawn.c", drawn, target)
+        wanted = next(printed(drawn))
+    else:
+        inputs = max(drawn.inputs, key=lambda one: sum(value for _, value in one.parameters))
+        run = runner(drawn).run(inputs, arithmetic=Floating)
+        done = everywhere("drawn.c", complete(drawn, run), target)
+        wanted = [float(line) for line in expected(drawn, run)]
+    if done.edits:
+        for found in printed(done.edited, *FLAGS[target]):
+            assert_close(wanted, found, done.edited)
+        if target == "openacc":
+            alone = played(done)
+            for found in printed(alone):
+                assert_close(wanted, found, alone)
+    return done
+
+
+def printed(source: str, *flags: str) -> Iterator[list[float]]:
+    """The numbers that a program prints, for each number of threads if it is to have threads."""
     with tempfile.TemporaryDirectory() as folder:
         path, program = Path(folder, "drawn.c"), Path(folder, "drawn")
         path.write_text(source)
-        build = [
-            "gcc",
-            "-std=gnu99",
-            "-O1",
-            "-ffp-contract=off",
-            "-w",
-            *flags,
-            "-o",
-            str(program),
-            str(path),
-            "-lm",
-        ]
+        options = ("-std=gnu99", "-O1", "-ffp-contract=off", "-w")
+        build = ["gcc", *options, *flags, "-o", str(program), str(path), "-lm"]
         built = subprocess.run(build, capture_output=True, text=True, check=False, timeout=60)
         assert built.returncode == 0, f"{built.stderr}\n{source}"
-        environment = {**os.environ, "OMP_NUM_THREADS": "4"}
-        ran = subprocess.run(
-            [str(program)], capture_output=True, text=True, check=False, timeout=60, env=environment
-        )
-        assert ran.returncode == 0, f"{ran.returncode} {ran.stderr}\n{source}"
-    return [float(line) for line in ran.stdout.split()]
+        for threads in THREADS if flags else (1,):
+            environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+            ran = subprocess.run(
+                [str(program)], capture_output=True, text=True, check=False, timeout=60, env=environment
+            )
+            assert ran.returncode == 0, f"{ran.returncode} {ran.stderr}\n{source}"
+            yield [float(line) for line in ran.stdout.split()]
 
 
 def assert_close(wanted: list[float], found: list[float], source: str) -> None:
     """Equal, but for what another order of addition changes."""
     assert len(wanted) == len(found)
-    scale = max((abs(value) for value in wanted), default=0.0)
+    scale = max((abs(value) for value in wanted if math.isfinite(value)), default=0.0)
     for one, other in zip(wanted, found, strict=True):
-        assert one == other or abs(one - other) <= 1e-9 * max(scale, 1.0), f"{one} != {other}\n{source}"
+        same = one == other or (math.isnan(one) and math.isnan(other))
+        assert same or abs(one - other) <= 1e-9 * max(scale, 1.0), f"{one} != {other}\n{source}"
 
 
 def main() -> int:
@@ -100,22 +103,26 @@ def main() -> int:
     parser.add_argument("--target", choices=sorted(FLAGS), default="openmp")
     asked = parser.parse_args()
     outcomes: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
 
     @seed(asked.seed)
     @settings(DRAWN, max_examples=asked.examples, derandomize=False)
-    @given(drawn=affine_programs())
-    def draw(drawn: Program) -> None:
+    @given(drawn=affine_programs() | sums())
+    def draw(drawn: Program | str) -> None:
         try:
-            count = trial(drawn, asked.target)
-            outcomes["edited" if count else "nothing to edit"] += 1
-            outcomes["directives"] += count
+            done = trial(drawn, asked.target)
+            outcomes["edited" if done.edits else "declined" if done.declined else "no loop"] += 1
+            outcomes["edits"] += done.edits
+            reasons.update(re.sub("`[^`]*`", "`…`", each) for each in done.declined)
         except AssertionError as failure:
-            outcomes["wrong"] += 1
+            outcomes["refuted"] += 1
             print(failure, flush=True)
 
     draw()
-    print(dict(outcomes))
-    return 1 if outcomes["wrong"] else 0
+    for reason, count in reasons.most_common():
+        print(f"{count:6}  {reason}")
+    print(asked.target, {"drawn": asked.examples, **outcomes})
+    return 1 if outcomes["refuted"] else 0
 
 
 if __name__ == "__main__":

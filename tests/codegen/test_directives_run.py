@@ -30,7 +30,7 @@ def names(files: list[Path]) -> list[str]:
 @pytest.mark.parametrize("file", FILES, ids=names(FILES))
 def test_openmp(file: Path, output: Build) -> None:
     done = everywhere(str(file), file.read_text(encoding="utf-8"), "openmp")
-    assert done.replacements
+    assert done.edits
     expected = output(done.text)
     for threads in (1, 4):
         assert_same(expected, output(done.edited, "-fopenmp", threads=threads))
@@ -39,14 +39,14 @@ def test_openmp(file: Path, output: Build) -> None:
 @pytest.mark.parametrize("file", FILES, ids=names(FILES))
 def test_openmp_target(file: Path, output: Build) -> None:
     done = everywhere(str(file), file.read_text(encoding="utf-8"), "openmp-target")
-    assert bool(done.replacements) == (file.stem not in CALLS_FUNCTIONS_OF_ITS_OWN)
+    assert bool(done.edits) == (file.stem not in CALLS_FUNCTIONS_OF_ITS_OWN)
     assert_same(output(done.text), output(done.edited, "-fopenmp", "-foffload=disable"))
 
 
 @pytest.mark.parametrize("file", FILES, ids=names(FILES))
 def test_openacc_with_the_memory_of_a_device(file: Path, output: Build) -> None:
     done = everywhere(str(file), file.read_text(encoding="utf-8"), "openacc")
-    assert bool(done.replacements) == (file.stem not in CALLS_FUNCTIONS_OF_ITS_OWN)
+    assert bool(done.edits) == (file.stem not in CALLS_FUNCTIONS_OF_ITS_OWN)
     expected = output(done.text)
     assert_same(expected, output(done.edited, "-fopenacc", "-foffload=disable"))
     assert_same(expected, output(played(done), "-w"))

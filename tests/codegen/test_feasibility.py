@@ -108,7 +108,7 @@ def test_what_stands_elsewhere_has_no_bearing_on_it() -> None:
 
 
 def test_lines_in_a_reason_are_those_of_the_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(_subject: object, ask: Ask, _settings: object) -> Declined:
+    def refuse(_subject: object, ask: Ask, _settings: object, again: object) -> Declined:
         return Declined(f"`{ask.action}` is not for line 2.")
 
     monkeypatch.setattr(trials, "answer", refuse)

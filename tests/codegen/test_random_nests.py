@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
+from polylsp.model.action import Target
 from tests.oracle.drawing import affine_programs
 from tests.oracle.nests import Program
 
+from .drawn_sums import sums
 from .random_nests import DRAWN, trial
 
 
@@ -25,3 +27,12 @@ def test_openmp(drawn: Program) -> None:
 @given(drawn=affine_programs())
 def test_openacc_with_the_memory_of_a_device(drawn: Program) -> None:
     trial(drawn, "openacc")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("gcc")
+@pytest.mark.parametrize("target", ["openmp", "openmp-target", "openacc"])
+@settings(DRAWN, max_examples=15)
+@given(drawn=sums())
+def test_sums_and_counters(target: Target, drawn: str) -> None:
+    trial(drawn, target)

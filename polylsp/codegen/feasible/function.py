@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from polylsp.codegen.feasible.helpful import expands_to_split, fused_pair, fuses_well, reuses, rewritten
 from polylsp.codegen.feasible.trials import Trials
 from polylsp.codegen.names import names_at
-from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
 from polylsp.model.action import TARGETS, Declined, Edited, TransformName
@@ -15,20 +14,20 @@ from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import Feasibility, Possible, Refused
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Parallel
-from polylsp.settings import Settings
 
 _CHAINED: tuple[TransformName, ...] = ("interchange", "skew", "tile")
 """Those that make the same of all loops that stand directly in each other."""
 
+_REWRITING: tuple[TransformName, ...] = ("rewrite-reduction", "substitute-induction")
+"""Those that say in another way what a loop computes, so that its iterations can run in any order."""
 
-def feasibility(subject: Subject, settings: Settings, until: float, pause: Callable[[], None]) -> Feasibility:
+
+def feasibility(trials: Trials) -> Feasibility:
     """The actions of a function that have an edit and help, and why the directives that do not have one
-    are refused; as much of it as is found until a time (`perf_counter`). `pause` is called now and then,
-    and may raise to end it all."""
-    trials = Trials(subject, settings, until, pause)
+    are refused; as much of it as the trials have time for."""
     possible: list[Possible] = []
     refused: list[Refused] = []
-    for loop in subject.facts.loops:
+    for loop in trials.subject.facts.loops:
         refused += _refused(trials, loop)
         possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
     return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
@@ -110,6 +109,9 @@ def _alone(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     own: TransformName = "privatize" if parallel else "distribute"
     if trials.succeeds(own, ordinal, ordinal):
         yield Possible(own, ordinal, (ordinal,))
+    for action in _REWRITING:
+        if parallel and trials.succeeds(action, ordinal, ordinal):
+            yield Possible(action, ordinal, (ordinal,))
     helps = not parallel and expands_to_split(trials.subject, loop)
     if helps and trials.succeeds("expand", ordinal, ordinal):
         yield Possible("expand", ordinal, (ordinal,))

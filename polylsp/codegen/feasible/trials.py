@@ -24,12 +24,13 @@ _OPERATIONS = 200_000
 @dataclass
 class Trials:
     """The edits of one function tried so far. `until` is the time (`perf_counter`) at which to stop;
-    `pause` is called before each, and may raise to end it all."""
+    `pause` is called before each, and may raise to end it all; `again` reads another text of it."""
 
     subject: Subject
     settings: Settings
     until: float
     pause: Callable[[], None]
+    again: Callable[[str], Subject | None]
     _answers: dict[Hashable, Answer | None] = field(default_factory=dict[Hashable, "Answer | None"])
 
     def answer(self, action: ActionName, ordinal: int, about: Hashable) -> Answer | None:
@@ -39,7 +40,7 @@ class Trials:
         if key not in self._answers:
             ask = Ask(action, self.subject.function.name, self.subject.start, ordinal)
             limited = replace(self.settings, max_operations=self._operations)
-            self._answers[key] = self.limited(lambda: answer(self.subject, ask, limited))
+            self._answers[key] = self.limited(lambda: answer(self.subject, ask, limited, self.again))
         return self._answers[key]
 
     def succeeds(self, action: ActionName, ordinal: int, about: Hashable) -> bool:

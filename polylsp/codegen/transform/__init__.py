@@ -7,6 +7,7 @@ from collections.abc import Callable
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import (
+    accumulate,
     distribute,
     expand,
     fuse,
@@ -15,6 +16,7 @@ from polylsp.codegen.transform import (
     privatize,
     restrict,
     skew,
+    substitute,
     tile,
 )
 from polylsp.model.action import Answer, Declined, TransformName
@@ -45,5 +47,7 @@ TRANSFORMS: dict[TransformName, Edit] = {
     "expand": _limited(expand.edit),
     "restrict": _limited(restrict.edit),
     "overlap-check": _limited(overlap.edit),
+    "rewrite-reduction": _limited(accumulate.edit),
+    "substitute-induction": _limited(substitute.edit),
 }
 """The module of each transform: the edit it makes of a loop (ordinal), or why there is none."""

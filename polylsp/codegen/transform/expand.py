@@ -16,7 +16,7 @@ from polylsp.codegen.transform.domain import Iterations, iterations, spelled
 from polylsp.codegen.transform.expression import added
 from polylsp.codegen.transform.fresh import fresh_name
 from polylsp.codegen.transform.leaves import counter
-from polylsp.codegen.transform.scope import Declaration, declaration_of, mentions, removed
+from polylsp.codegen.transform.scope import Declaration, declaration_of, is_named_outside, mentions, removed
 from polylsp.codegen.transform.syntax import LoopText
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.program import Assign, Floating, Integer, Read, Statement, Variable
@@ -149,7 +149,8 @@ def _edits(
     words = declaration.words.removeprefix("const ").strip()
     edits.append(Replacement(Span(at, at), f"{words} {name}[{extent}];{space}"))
     outside = [s for s in mentions(variable, subject.function.body) if not _covers(node, _start(subject, s))]
-    if not inside and all(_covers(text.span, _start(subject, s)) for s in outside):
+    named = is_named_outside(subject, declaration, variable.source_name, text.span)
+    if not inside and not named and all(_covers(text.span, _start(subject, s)) for s in outside):
         if declaration.value is not None and declaration.value.type != "number_literal":
             return Declined(
                 f"`{variable.source_name}` starts from a value that may be needed: set it in the loop."

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import Chain
@@ -10,9 +11,10 @@ from polylsp.codegen.transform.leaves import counter
 from polylsp.model.program import Integer
 
 
-def fresh_name(subject: Subject, *wanted: str) -> str:
-    """A name that the file does not use: one of those wanted, or one with a number behind it."""
-    used = set(re.findall(r"\w+", subject.text))
+def fresh_name(subject: Subject, *wanted: str, taken: Collection[str] = ()) -> str:
+    """A name that the file does not use, and that is not taken: one of those wanted, or one with a number
+    behind it."""
+    used = {*re.findall(r"\w+", subject.text), *taken}
     numbered = (f"{wanted[-1]}{k}" for k in range(2, len(used) + 3))
     return next(name for name in (*wanted, *numbered) if name not in used)
 

@@ -10,7 +10,14 @@ from polylsp.analysis.liveness import exposed
 from polylsp.codegen.placing import newline
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.layout import Made, kept, replaced, style_of
-from polylsp.codegen.transform.scope import Declaration, declaration_of, mentions, reads, removed
+from polylsp.codegen.transform.scope import (
+    Declaration,
+    declaration_of,
+    is_named_outside,
+    mentions,
+    reads,
+    removed,
+)
 from polylsp.codegen.transform.syntax import LoopText, Part, loop_text
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.program import Integer, Loop, Pointer, Statement, Variable
@@ -64,7 +71,8 @@ def _moved(
     if outside and not any(reads(variable, s) for s in outside):
         # Nothing would read the variable that stays.
         return None
-    return edits, [] if outside else [declaration]
+    stays = outside or is_named_outside(subject, declaration, variable.source_name, subject.span(loop.site))
+    return edits, [] if stays else [declaration]
 
 
 def _starts_in(subject: Subject, statement: Statement, declaration: Declaration) -> bool:

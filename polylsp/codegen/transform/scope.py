@@ -67,6 +67,30 @@ def declaration_of(subject: Subject, variable: Variable) -> Declaration | None:
     return None
 
 
+def is_named_outside(subject: Subject, declaration: Declaration, name: str, loop: Span) -> bool:
+    """Whether the text names a variable outside of a loop and its declaration: also where nothing comes of
+    it (`(void)t;`)."""
+    block = declaration.node.parent
+    assert block is not None
+    for node in _named(block, name, declaration.node):
+        start = node.start_byte + subject.start
+        in_declaration = declaration.node.start_byte <= node.start_byte < declaration.node.end_byte
+        if not in_declaration and not loop.start <= start < loop.end:
+            return True
+    return False
+
+
+def _named(node: Node, name: str, declaration: Node) -> Iterator[Node]:
+    """The identifiers of a name, but for those that another declaration of it is about."""
+    if node.type == "identifier" and (node.text or b"").decode("ascii", "replace") == name:
+        yield node
+    own = (each for each in node.children if each.type == "declaration" and each.id != declaration.id)
+    if any(_name(item) == name for each in own for item in each.children_by_field_name("declarator")):
+        return
+    for child in node.children:
+        yield from _named(child, name, declaration)
+
+
 def _is_in_directive(subject: Subject, name: str) -> bool:
     directives = (node for node in every(function_node(subject)) if node.type == "preproc_call")
     return any(name in re.findall(r"\w+", _between(subject, n.start_byte, n.end_byte)) for n in directives)

@@ -9,13 +9,16 @@ import argparse
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
 
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Declined, Edited, applied
+from tests.codegen.drawn_sums import sums
 from tests.oracle.compiling import complete
 from tests.oracle.drawing import affine_programs, programs
 from tests.oracle.evidence import evidence
@@ -83,11 +86,34 @@ def oracle_trial(drawn: Program, folder: Path, outcome: Outcome) -> None:
             outcome.wrong.append(f"// {label}: {error}")
 
 
+def sums_trial(text: str, folder: Path, outcome: Outcome) -> None:
+    """Make every edit of a whole program, which prints the same then, to the last digit."""
+    made: dict[str, str] = {}
+    for action in TRANSFORMS:
+        for _, ordinal, answer in answers("drawn.c", text, action, "kernel"):
+            outcome.declined[action] += isinstance(answer, Declined)
+            if isinstance(answer, Edited):
+                made.setdefault(applied(text, answer.replacements), f"{action} of loop {ordinal}")
+    outcome.made.update(label.partition(" ")[0] for label in made.values())
+    wanted = printed(text, folder, *_LENIENT) if made else ""
+    for after, label in made.items():
+        try:
+            if printed(after, folder, *_LENIENT) != wanted:
+                outcome.wrong.append(f"// {label} computes something else\n{text}\n// becomes\n{after}")
+        except AssertionError as error:
+            outcome.wrong.append(f"// {label}: {error}")
+
+
 _GIVEN = {"no-overlap", "no-overflow"}
 _LENIENT = ("-w", "-fsanitize=undefined")
 
 
-def soak(examples: int, start: int, oracle: bool) -> Outcome:
+_DRAWN: dict[str, Callable[[], st.SearchStrategy[str] | st.SearchStrategy[Program]]] = {
+    "nests": nests, "sums": sums, "oracle": lambda: affine_programs() | programs(),
+}  # fmt: skip
+
+
+def soak(examples: int, start: int, kind: str) -> Outcome:
     """Draw functions and try all edits of them."""
     outcome = Outcome()
     with tempfile.TemporaryDirectory() as folder:
@@ -100,9 +126,11 @@ def soak(examples: int, start: int, oracle: bool) -> Outcome:
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         )
-        @given(drawn=affine_programs() | programs() if oracle else nests())
+        @given(drawn=_DRAWN[kind]())
         def gather(drawn: str | Program) -> None:
-            if isinstance(drawn, str):
+            if kind == "sums":
+                sums_trial(str(drawn), Path(folder), outcome)
+            elif isinstance(drawn, str):
                 trial(drawn, Path(folder), outcome)
             else:
                 oracle_trial(drawn, Path(folder), outcome)
@@ -116,12 +144,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--oracle", action="store_true", help="draw what the oracle draws")
+    parser.add_argument("--draw", choices=sorted(_DRAWN), default="nests", help="what is drawn")
     given_ = parser.parse_args()
-    outcome = soak(given_.examples, given_.seed, given_.oracle)
+    outcome = soak(given_.examples, given_.seed, given_.draw)
     for action in TRANSFORMS:
         print(f"{action}: {outcome.made[action]} made and run, {outcome.declined[action]} declined")
-    for wrong in sorted(outcome.wrong, key=len)[:3]:
+    for wrong in sorted(outcome.wrong, key=len)[:8]:
         print(f"\n{wrong}")
     print(f"{len(outcome.wrong)} wrong")
     return 1 if outcome.wrong else 0

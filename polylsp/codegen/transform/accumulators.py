@@ -1,0 +1,236 @@
+"""Array elements and members in which a loop adds something up, and that stay the same all the while."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.analysis.effects import effects, expressions, subexpressions, subscripts, walk
+from polylsp.analysis.induction import same_element
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.elements import element_in, runs
+from polylsp.model.action import Declined
+from polylsp.model.program import AddressOf, Assign, Declare, Jump, Loop, Place, Read, Site, Variable
+from polylsp.model.scop import Access, Memory, Scop
+from polylsp.model.verdict import Parallel, ReductionOperator
+from polylsp.text import Span
+
+_IN = isl.dim_type.in_
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulator:
+    """A place that one run of a loop updates by one operator and uses for nothing else. `text` is how it is
+    written; `spans` are where the loop names it, in the file."""
+
+    place: Place
+    text: str
+    spans: tuple[Span, ...]
+    operator: ReductionOperator
+    accesses: tuple[Access, ...]
+
+
+def accumulators(subject: Subject, ordinal: int) -> list[Accumulator] | Declined:
+    """What a loop adds up in elements of arrays or structures, or why there is nothing to rewrite."""
+    facts = subject.known(ordinal)
+    name, found = facts.iterator or facts.kind, subject.nest(ordinal)
+    if not isinstance(facts.verdict, Parallel) or found is None:
+        return _not_parallel(subject, ordinal)
+    scop = found[1].scop
+    if any(isinstance(s, Jump) and s.kind == "return" for s in walk(subject.loop(ordinal))):
+        return Declined(f"`return` leaves the loop `{name}`: what was added up until then would be lost.")
+    reduced = _updated(scop, ordinal)
+    if not reduced:
+        return Declined(f"The loop `{name}` adds nothing up in an element of an array or a structure.")
+    result: list[Accumulator] = []
+    refused: list[Declined] = []
+    for memory in reduced:
+        one = _of_memory(subject, scop, ordinal, memory)
+        if isinstance(one, Declined):
+            refused.append(one)
+        else:
+            result += one
+    return result or refused[0]
+
+
+def _updated(scop: Scop, ordinal: int) -> list[Memory]:
+    """The memories of which a loop updates elements, apart from variables of their own."""
+    found = {
+        a.memory.name: a.memory
+        for a in _inside(scop, ordinal)
+        if a.kind == "write" and a.update is not None and a.memory.shape and not _is_own(a, scop, ordinal)
+    }
+    return list(found.values())
+
+
+def _is_own(access: Access, scop: Scop, ordinal: int) -> bool:
+    """Whether each iteration of the loop has a variable of its own, declared in it."""
+    return access.memory.scoped > scop.statements[access.statement].loops.index(ordinal)
+
+
+def _inside(scop: Scop, ordinal: int) -> Iterator[Access]:
+    return (a for a in scop.accesses if ordinal in scop.statements[a.statement].loops)
+
+
+def _of_memory(subject: Subject, scop: Scop, ordinal: int, memory: Memory) -> list[Accumulator] | Declined:
+    """The accumulators in one array or structure: all that the loop does with it."""
+    loop, name = subject.loop(ordinal), memory.path
+    accesses = [a for a in _inside(scop, ordinal) if a.memory is memory]
+    groups: list[list[Access]] = []
+    places = {place.site: place for place in _places(loop, memory.variable)}
+    others = [a for a in accesses if a.update is None]
+    for access in (a for a in accesses if a.update is not None):
+        place = places.get(access.site)
+        if place is None or memory.follows_pointers:
+            return Declined(f"`{access.text}` is reached in a way that cannot be kept in a variable.")
+        moving = _moving(subject, loop, place) or _local_name(subject, loop, place)
+        if moving:
+            return Declined(
+                f"`{access.text}` is another element when `{moving}` changes: "
+                "ask for the innermost loop that adds up in one element."
+            )
+        same = next((g for g in groups if same_element(places[g[0].site], place)), None)
+        groups.append([access]) if same is None else same.append(access)
+    joined = _joined(scop, ordinal, groups)
+    if joined is None or any(len({a.update for a in g}) > 1 for g in joined):
+        return Declined(f"Which elements of `{name}` the loop adds up in is not told apart.")
+    for other in others:
+        if not all(_is_another(scop, ordinal, group[0], other) for group in joined):
+            line = subject.line_number(other.site)
+            return Declined(
+                f"`{other.text}` on line {line} is used in the loop that adds up in `{name}`: "
+                "it could be the same element."
+            )
+    return _accumulators(subject, joined, places)
+
+
+def _accumulators(
+    subject: Subject, groups: Iterable[list[Access]], places: dict[Site, Place]
+) -> list[Accumulator] | Declined:
+    found: list[Accumulator] = []
+    for group in groups:
+        sites = list(dict.fromkeys(a.site for a in group))
+        if not all(subject.is_written_out(site) for site in sites):
+            return Declined(f"`{group[0].text}` stands inside a macro: write it out first.")
+        spans = tuple(sorted({subject.span(site) for site in sites}))
+        update = group[0].update
+        assert update is not None
+        found.append(Accumulator(places[sites[0]], subject.source(sites[0]), spans, update, tuple(group)))
+    return found
+
+
+def _joined(scop: Scop, ordinal: int, groups: list[list[Access]]) -> list[list[Access]] | None:
+    """The groups, where those of one element are joined; `None` if two might be one element."""
+    result: list[list[Access]] = []
+    for group in groups:
+        found = [(one, _are_one(scop, ordinal, one[0], group[0])) for one in result]
+        if any(same is None for _, same in found):
+            return None
+        home = next((one for one, same in found if same), None)
+        if home is None:
+            result.append(list(group))
+        else:
+            home += group
+    return result
+
+
+def _are_one(scop: Scop, ordinal: int, one: Access, other: Access) -> bool | None:
+    """Whether two places are one element in each run of the loop that gets to either of them, or in none of
+    these; `None` if that is not known."""
+    places = [element_in(scop, each, ordinal) for each in (one, other)]
+    if places[0] is None or places[1] is None:
+        return None
+    reached = runs(scop, one, ordinal).union(runs(scop, other, ordinal))
+    first, second = (each.intersect_domain(reached) for each in places if each is not None)
+    if first.is_equal(second):
+        return True
+    return False if first.intersect(second).is_empty() else None
+
+
+def _is_another(scop: Scop, ordinal: int, update: Access, other: Access) -> bool:
+    """Whether an access never gets to the element that a run of the loop updates."""
+    place = element_in(scop, update, ordinal)
+    if place is None or not other.exact:
+        return False
+    depth = scop.statements[other.statement].loops.index(ordinal)
+    reached = other.relation.project_out(_IN, depth, other.relation.dim(_IN) - depth)
+    reached = reached.reset_tuple_id(_IN) if reached.has_tuple_id(_IN) else reached
+    return place.intersect(reached).is_empty()
+
+
+def _places(loop: Loop, variable: Variable) -> Iterator[Place]:
+    """Where a loop names a variable, or steps into it."""
+    for statement in walk(loop):
+        if isinstance(statement, Assign) and statement.target.variable == variable:
+            yield statement.target
+        for value in expressions(statement):
+            for node in subexpressions(value):
+                if isinstance(node, (Read, AddressOf)) and node.place.variable == variable:
+                    yield node.place
+
+
+def _moving(subject: Subject, loop: Loop, place: Place) -> str:
+    """A variable that chooses the element and that the loop may change; empty if there is none."""
+    own = effects(loop)
+    header = [
+        s.target.variable.name
+        for s in walk(subject.function.body)
+        if isinstance(s, Assign) and loop.header.first <= s.site.first <= loop.header.last
+    ]
+    declared = {s.variable.name for s in walk(loop) if isinstance(s, Declare)}
+    changed = {*own.scalars, *header, *declared}
+    written = {each.variable for each in own.places}
+    reads = [n.place for e in subscripts(place) for n in subexpressions(e) if isinstance(n, Read)]
+    for each in (place, *reads):
+        variable = each.variable
+        shared = variable.escapes or variable.storage in ("global", "static")
+        homonyms = {v for v in own.variables if v.source_name == variable.source_name}
+        if variable.name in changed or len(homonyms | {variable}) > 1:
+            return variable.source_name
+        if each is not place and (variable in written if each.steps else shared and _is_disturbed(loop)):
+            return variable.source_name
+    pointer = place.variable.storage in ("global", "static") or place.variable.escapes
+    return place.variable.source_name if pointer and own.calls else ""
+
+
+def _local_name(subject: Subject, loop: Loop, place: Place) -> str:
+    """A name in the text of a place that the loop declares; empty if there is none."""
+    words = set(re.findall(r"[A-Za-z_]\w*", subject.source(place.site)))
+    first, last = loop.site.first, loop.site.last
+    inside = (
+        s for s in walk(subject.function.body) if isinstance(s, Declare) and first <= s.site.first <= last
+    )
+    return next((s.variable.source_name for s in inside if s.variable.source_name in words), "")
+
+
+def _is_disturbed(loop: Loop) -> bool:
+    """Whether the loop may change variables that others can reach."""
+    return bool(effects(loop).calls)
+
+
+# --- Why not -----------------------------------------------------------------------------
+
+
+def _not_parallel(subject: Subject, ordinal: int) -> Declined:
+    """Whether a partial sum is used in between, or what else is in the way."""
+    facts, found = subject.known(ordinal), subject.nest(ordinal)
+    name = facts.iterator or facts.kind
+    for access in _inside(found[1].scop, ordinal) if found is not None else ():
+        updates = (
+            [
+                a
+                for a in _inside(found[1].scop, ordinal)
+                if a.memory is access.memory and a.update is not None and a.text == access.text
+            ]
+            if found is not None
+            else []
+        )
+        if access.update is None and access.kind == "read" and updates:
+            return Declined(
+                f"`{access.text}` is read on line {subject.line_number(access.site)} of the loop that "
+                "adds it up: each iteration needs the sum so far."
+            )
+    return Declined(f"The iterations of the loop `{name}` are not known to be free of each other.")

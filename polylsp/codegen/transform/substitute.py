@@ -1,0 +1,181 @@
+"""Induction variable substitution: what is counted along with a loop is computed from its iterator, so that
+no iteration needs the one before (Wolfe 1992)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.chain import Chain, unstable
+from polylsp.codegen.transform.domain import Iterations, iterations, spelled
+from polylsp.codegen.transform.expression import added
+from polylsp.codegen.transform.fresh import fresh_name
+from polylsp.codegen.transform.inductions import Counted, counted_along
+from polylsp.codegen.transform.layout import style_of
+from polylsp.codegen.transform.leaves import counter
+from polylsp.codegen.transform.surround import headed, surrounded, undirected
+from polylsp.codegen.transform.syntax import LoopText
+from polylsp.codegen.transform.type_words import element_words
+from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.program import AddressOf, Assign, Integer, Loop, Read, Variable
+from polylsp.model.verdict import Assumption, Parallel
+from polylsp.settings import Settings
+from polylsp.text import Span
+
+
+@dataclass(frozen=True, slots=True)
+class _Rewritten:
+    """A variable in closed form: what stands before the loop, first in its body, and behind it."""
+
+    before: str
+    first: str
+    after: str
+    removed: tuple[Replacement, ...]
+    assumption: Assumption | None
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """`const int k0 = k;` before the loop, `k = k0 + 2 * i;` first in it, and the last value behind it."""
+    text = undirected(subject, ordinal)
+    if isinstance(text, Declined):
+        return text
+    found = counted_along(subject, ordinal)
+    if isinstance(found, Declined):
+        return found
+    moving = unstable(subject, (ordinal,))
+    points = iterations(subject, Chain((ordinal,), (text,))) if moving is None else moving
+    if isinstance(points, Declined):
+        header, name = subject.text[text.header.start : text.header.end], found[0].variable.source_name
+        reason = f"`{name}` is computed only from loops that count up by one in signed integers, "
+        return moving or Declined(f"{reason}not from `{header}`.")
+    made: list[_Rewritten] = []
+    for one in found:
+        name = fresh_name(subject, f"{one.variable.source_name}0", f"{one.variable.source_name}_before")
+        rewritten = _rewritten(subject, ordinal, text, points, one, name)
+        if isinstance(rewritten, Declined):
+            return rewritten
+        made.append(rewritten)
+    return _edit(subject, ordinal, text, made)
+
+
+def _edit(subject: Subject, ordinal: int, text: LoopText, made: list[_Rewritten]) -> Answer:
+    facts = subject.known(ordinal)
+    braces = style_of(subject, [text]).braces
+    around = surrounded(
+        subject, facts, text, [m.before for m in made], [m.after for m in made if m.after], braces
+    )
+    if isinstance(around, Declined):
+        return around
+    inside = headed(subject, text, [m.first for m in made], braces)
+    removed = [each for m in made for each in m.removed]
+    assert isinstance(facts.verdict, Parallel)
+    doubts = [m.assumption for m in made if m.assumption is not None]
+    return Edited(
+        _in_order([*around[:-1], *inside, *removed, around[-1]]), (*facts.verdict.assumptions, *doubts)
+    )
+
+
+def _in_order(edits: list[Replacement]) -> tuple[Replacement, ...]:
+    """Edits sorted, those at one place made one."""
+    result: list[Replacement] = []
+    for each in sorted(edits, key=lambda one: one.span):
+        if result and result[-1].span == each.span and each.span.start == each.span.end:
+            result[-1] = Replacement(each.span, result[-1].text + each.text)
+        else:
+            result.append(each)
+    return tuple(result)
+
+
+def _rewritten(
+    subject: Subject, ordinal: int, text: LoopText, points: Iterations, one: Counted, start: str
+) -> _Rewritten | Declined:
+    name = one.variable.source_name
+    words = element_words(subject, one.variable, one.of_type)
+    if words is None:
+        return Declined(f"The type of `{name}` has no name here: compute it from the iterator yourself.")
+    own = counter(subject, ordinal)
+    assert isinstance(own.type, Integer)
+    cast = "" if one.of_type.signed and one.of_type.bits <= own.type.bits else f"({words})"
+    index = spelled(points, added({f"{cast}{own.source_name}": 1}, points.firsts[0], -1))
+    after = f"{name} = {_moved(start, one, _rounds(points, cast))};" if one.live else ""
+    return _Rewritten(
+        f"const {words} {start} = {name};",
+        f"{name} = {_moved(start, one, index)};",
+        after,
+        _removed(subject, subject.loop(ordinal), text, one),
+        _assumption(points, one, index) if not cast and one.of_type.bits >= own.type.bits else None,
+    )
+
+
+def _moved(start: str, one: Counted, rounds: str) -> str:
+    """The value after some rounds."""
+    sign = "+" if one.sign > 0 else "-"
+    if rounds.isdigit() and one.amount.isdigit():
+        return f"{start} {sign} {int(rounds) * int(one.amount)}"
+    grouped = f"({rounds})" if _has_sum(rounds) else rounds
+    if one.amount != "1":
+        return f"{start} {sign} {one.amount} * {grouped}"
+    return f"{start} {sign} {rounds if one.sign > 0 else grouped}"
+
+
+def _has_sum(text: str) -> bool:
+    """Whether a text has an operator that stands in no parentheses."""
+    depth = 0
+    for character in text:
+        depth += (character == "(") - (character == ")")
+        if character == " " and not depth:
+            return True
+    return False
+
+
+def _rounds(points: Iterations, cast: str) -> str:
+    """How often the loop runs, which may be never."""
+    (first,), (last,) = points.firsts, points.lasts
+    rounds = added(last, first, -1)
+    if {term for term, factor in rounds.items() if factor} <= {""}:
+        return str(max(rounds.get("", 0), 0))
+    return f"{cast}({spelled(points, last)} > {spelled(points, first)} ? {spelled(points, rounds)} : 0)"
+
+
+def _assumption(points: Iterations, one: Counted, index: str) -> Assumption | None:
+    """A product or difference that is new in the program must not overflow where the variable does not."""
+    constant = {term for term, factor in points.firsts[0].items() if factor} <= {""}
+    if one.amount == "1" and constant:
+        return None
+    shown = index if one.amount == "1" else f"{one.amount} * {f'({index})' if _has_sum(index) else index}"
+    return Assumption("no-overflow", (one.variable.source_name,), f"`{shown}` does not overflow")
+
+
+# --- The update that is no longer needed -------------------------------------------------
+
+
+def _removed(subject: Subject, loop: Loop, text: LoopText, one: Counted) -> tuple[Replacement, ...]:
+    """The line of the update, where it is a statement on a line of its own and nothing reads the variable
+    behind it; otherwise it may stay."""
+    update = one.updates[-1]
+    if len(one.updates) > 1 or _is_read_behind(loop, one.variable, update):
+        return ()
+    span = subject.span(update.site)
+    part = next((p for p in text.parts if p.core.start == span.start), None)
+    if part is None or subject.is_from_macro(update.site) or len(text.parts) < 2:
+        return ()
+    if subject.text[span.end : part.core.end].strip() != ";" or not subject.opens_its_line(span.start):
+        return ()
+    end = subject.text.find("\n", part.core.end)
+    line = span.start - len(subject.line_before(span.start))
+    above = subject.text[part.whole.start : line].strip()
+    if end < 0 or subject.text[part.core.end : end].strip() or above:
+        return ()
+    return (Replacement(Span(line, end + 1), ""),)
+
+
+def _is_read_behind(loop: Loop, variable: Variable, update: Assign) -> bool:
+    """Whether the body uses the variable after an update, in the order of the text."""
+    for statement in walk(loop.body):
+        for value in expressions(statement):
+            for node in subexpressions(value):
+                reads = isinstance(node, (Read, AddressOf)) and node.place.variable == variable
+                if reads and node.site.last > update.site.last:
+                    return True
+    return False
