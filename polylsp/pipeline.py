@@ -102,7 +102,7 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     task = _task(one, _used(one, _summaries(prepared)), Wanted(True, settings.max_operations))
     calls = calls_of(task.summaries)
     nests = nests_of(one.function, calls, settings.max_operations)
-    subject = Subject(text, ask.starts, one.starts, one.ends, one.function, decided(task), nests)
+    subject = Subject(text, ask.starts, one.starts, one.ends, one.function, decided(task), nests, calls)
     return answer(subject, ask, settings)
 
 

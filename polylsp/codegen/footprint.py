@@ -14,8 +14,8 @@ import islpy as isl
 from polylsp.analysis.value import Poly, Symbol
 from polylsp.codegen.affine import Names, largest, smallest, spelled, sum_of
 from polylsp.codegen.names import names_at, written
+from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
-from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Array, Pointer, Site, Type
 from polylsp.model.scop import Access, Memory, Scop
 
@@ -31,36 +31,36 @@ class Section:
     elements: isl.Set | None
 
 
-def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: LoopFacts) -> Section | None:
-    """The section around all elements that accesses of one memory touch in one run of loop `region`, as it
-    can be written before the loop; `None` if it cannot be written."""
+def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch) -> Section | None:
+    """The section around all elements that accesses of one memory touch in one run of `region`, as it
+    can be written before it; `None` if it cannot be written."""
     memory = accesses[0].memory
-    elements = touched(scop, accesses, region.ordinal)
+    elements = touched(scop, accesses, region)
     names = names_before(subject, scop, region)
     if memory.strides:
         return _linear(memory, elements, names)
     return _rows(subject, memory, elements, names, region.site)
 
 
-def names_before(subject: Subject, scop: Scop, region: LoopFacts) -> Names:
-    """How values are written just before loop `region`, the iterators of the loops around it too."""
+def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
+    """How values are written just before `region`, the iterators of the loops around it too."""
     names = names_at(subject, scop, region.site)
     outer = {
         _around(scop, each.ordinal): each.iterator
-        for each in subject.around(region.ordinal)
+        for each in map(subject.known, region.around)
         if not each.misfit and each.iterator is not None and each.ordinal in scop.loops
     }
     return Names({**names.parameters, **outer}, names.constants)
 
 
-def touched(scop: Scop, accesses: Sequence[Access], region: int) -> isl.Set:
-    """The elements of one memory that accesses touch in one run of loop `region`: the iterators of the
+def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
+    """The elements of one memory that accesses touch in one run of `region`: the iterators of the
     loops around it are parameters."""
     result: isl.Set | None = None
     for access in accesses:
         loops = scop.statements[access.statement].loops
         relation = access.relation
-        for outer in loops[: loops.index(region)]:
+        for outer in loops[: region.depth(scop)]:
             at = relation.dim(_PARAM)
             relation = relation.move_dims(_PARAM, at, isl.dim_type.in_, 0, 1)
             relation = relation.set_dim_name(_PARAM, at, _around(scop, outer))
@@ -68,6 +68,20 @@ def touched(scop: Scop, accesses: Sequence[Access], region: int) -> isl.Set:
         result = elements if result is None else result.union(elements)
     assert result is not None
     return result
+
+
+def entered(scop: Scop, region: Stretch) -> isl.Set:
+    """The values of parameters at which a run of `region` may begin, the iterators of the loops around it
+    among them."""
+    depth = region.depth(scop)
+    if not depth:
+        return scop.context.params()
+    domain = scop.loops[region.around[-1]].domain
+    for outer in region.around[-depth:]:
+        at = domain.dim(_PARAM)
+        domain = domain.move_dims(_PARAM, at, isl.dim_type.set, 0, 1)
+        domain = domain.set_dim_name(_PARAM, at, _around(scop, outer))
+    return domain.params()
 
 
 def _around(scop: Scop, ordinal: int) -> str:

@@ -18,12 +18,12 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     """The spelling in C, just before `site`, of each parameter (isl name) that stands for the value which
     a variable surely holds there, and of numbers that are written as macros."""
-    settled = {v.source_name: v for v in _variables(subject) if is_settled(subject, v, site)}
+    settled = {v.source_name: v for v in variables_of(subject) if is_settled(subject, v, site)}
     found: dict[str, str] = {}
     for name, text in scop.parameters.items():
         variable = settled.get(text) if _NAME.fullmatch(text) else None
         # An input of the function is what its name says only if nothing is assigned to it.
-        if variable is not None and (name in scop.derived or not _assignments(subject, variable)):
+        if variable is not None and (name in scop.derived or not assignments(subject, variable)):
             found[name] = text
     for name, factors in scop.products.items():
         if all(factor in found for factor in factors):
@@ -48,17 +48,18 @@ def written(subject: Subject, value: Expr, site: Site) -> str | None:
 def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
     """Whether a variable holds at `site`, and in all of the function after it was set, one value: it is a
     parameter that is never assigned, or assigned once, before and in no loop, and its name is its own."""
-    if [v.source_name for v in _variables(subject)].count(variable.source_name) != 1:
+    if [v.source_name for v in variables_of(subject)].count(variable.source_name) != 1:
         return False
     if variable.storage in ("global", "static") or variable.escapes:
         return not _is_disturbed(subject, variable)
-    assigned = _assignments(subject, variable)
+    assigned = assignments(subject, variable)
     if variable.storage == "parameter":
         return not assigned
     return len(assigned) == 1 and assigned[0].site.last < site.first and not _repeats(subject, assigned[0])
 
 
-def _assignments(subject: Subject, variable: Variable) -> list[Assign]:
+def assignments(subject: Subject, variable: Variable) -> list[Assign]:
+    """The assignments to a variable as a whole."""
     return [
         s
         for s in walk(subject.function.body)
@@ -80,7 +81,8 @@ def _repeats(subject: Subject, assign: Assign) -> bool:
     )
 
 
-def _variables(subject: Subject) -> set[Variable]:
+def variables_of(subject: Subject) -> set[Variable]:
+    """Every variable that the function declares or names."""
     body = subject.function.body
     declared = {s.variable for s in walk(body) if isinstance(s, Declare)}
     return declared | effects(body).variables | set(subject.function.parameters)

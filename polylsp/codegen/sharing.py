@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from polylsp.analysis.effects import effects
 from polylsp.codegen.directive import Clause
 from polylsp.codegen.footprint import section
+from polylsp.codegen.stretch import stretch_of
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
@@ -90,7 +91,7 @@ def _reduced(subject: Subject, root: LoopFacts, reduction: Reduction) -> str | D
     if _is_whole_array(variable):
         return name
     one = len({a.memory.name for a in accesses}) == 1 and scop is not None
-    part = section(subject, scop, accesses, root) if one and scop is not None else None
+    part = section(subject, scop, accesses, stretch_of(subject, root)) if one and scop is not None else None
     return (
         part.text
         if part is not None

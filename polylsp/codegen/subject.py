@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from polylsp.analysis.effects import loops_in
 from polylsp.analysis.regions import Nest
+from polylsp.analysis.summaries import Calls
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 from polylsp.model.program import Function, Loop, Site
 from polylsp.text import Span
@@ -15,7 +16,7 @@ from polylsp.text import Span
 class Subject:
     """A function to be edited. `text` is the file's; `start` the offset of the function in it;
     `starts[k]` and `ends[k]` are the offsets of token `k`, relative to `start`. `nests` are the
-    models behind `facts.nests`, in the same order."""
+    models behind `facts.nests`, in the same order; `calls` what is known of the functions that it calls."""
 
     text: str
     start: int
@@ -24,6 +25,7 @@ class Subject:
     function: Function
     facts: FunctionFacts
     nests: tuple[Nest, ...]
+    calls: Calls
 
     # --- loops ---------------------------------------------------------------------------------
 
@@ -70,6 +72,10 @@ class Subject:
     def line_before(self, offset: int) -> str:
         """The part of the line that stands before an offset."""
         return self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+
+    def token(self, number: int) -> str:
+        """What the user wrote for a token (the use of the macro that it comes out of)."""
+        return self.text[self.start + self.starts[number] : self.start + self.ends[number]]
 
     def indentation(self, offset: int) -> str:
         """The white space before the first character of the line."""

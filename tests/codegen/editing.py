@@ -28,18 +28,18 @@ class EditedFile:
         return applied(self.text, self.replacements)
 
 
-def everywhere(path: str, text: str, target: Target) -> EditedFile:
-    """The edits of all outermost loops of a file."""
+def everywhere(path: str, text: str, target: Target, whole: bool = False) -> EditedFile:
+    """The edits of all outermost loops of a file, or (`whole`) of all functions."""
     report = analyse(path, text, EAGER)
-    found = tuple(dict.fromkeys(r for one in _edits(path, text, report, target) for r in one.replacements))
-    return EditedFile(text, report, found)
+    edits = _edits(path, text, report, target, whole)
+    return EditedFile(text, report, tuple(dict.fromkeys(r for one in edits for r in one.replacements)))
 
 
-def _edits(path: str, text: str, report: FileReport, target: Target) -> Iterator[Edited]:
+def _edits(path: str, text: str, report: FileReport, target: Target, whole: bool) -> Iterator[Edited]:
     for placed in report.functions:
-        for loop in placed.answer.facts.loops:
-            if loop.depth == 1:
-                ask = Ask(target, placed.answer.facts.name, placed.start, loop.ordinal)
-                answer = edit(path, text, EAGER, ask)
-                if isinstance(answer, Edited):
-                    yield answer
+        outermost = [loop.ordinal for loop in placed.answer.facts.loops if loop.depth == 1]
+        for ordinal in (0,) if whole else outermost:
+            ask = Ask(target, placed.answer.facts.name, placed.start, ordinal)
+            answer = edit(path, text, EAGER, ask)
+            if isinstance(answer, Edited):
+                yield answer

@@ -39,18 +39,18 @@ DRAWN = settings(
 )
 
 
-def trial(drawn: Program, target: Target) -> int:
+def trial(drawn: Program, target: Target, whole: bool = False) -> int:
     """Make every edit of one kind, build, run and compare; gives the number of directives."""
     inputs = max(drawn.inputs, key=lambda one: sum(value for _, value in one.parameters))
     run = runner(drawn).run(inputs, arithmetic=Floating)
     text = complete(drawn, run)
-    done = everywhere("drawn.c", text, target)
+    done = everywhere("drawn.c", text, target, whole)
     if not done.replacements:
         return 0
     wanted = [float(line) for line in expected(drawn, run)]
     assert_close(wanted, printed(done.edited, *FLAGS[target]), done.edited)
-    if target == "openacc":
-        alone = played(done)
+    if target != "openmp":
+        alone = played(done.edited)
         assert_close(wanted, printed(alone), alone)
     return len(done.replacements)
 
@@ -97,6 +97,7 @@ def main() -> int:
     )
     parser.add_argument("--examples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--whole", action="store_true", help="ask for whole functions")
     parser.add_argument("--target", choices=sorted(FLAGS), default="openmp")
     asked = parser.parse_args()
     outcomes: Counter[str] = Counter()
@@ -106,7 +107,7 @@ def main() -> int:
     @given(drawn=affine_programs())
     def draw(drawn: Program) -> None:
         try:
-            count = trial(drawn, asked.target)
+            count = trial(drawn, asked.target, asked.whole)
             outcomes["edited" if count else "nothing to edit"] += 1
             outcomes["directives"] += count
         except AssertionError as failure:
