@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.analysis.value import Poly, Symbol
-from polylsp.codegen.affine import Names, largest, smallest, spelled, sum_of
-from polylsp.codegen.names import names_at, written
+from polylsp.codegen.affine import Names, largest, smallest, sum_of
+from polylsp.codegen.hull import at_least, hull
+from polylsp.codegen.names import declared_sizes, names_at, written
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
 from polylsp.model.program import Array, Pointer, Site, Type
@@ -25,10 +26,11 @@ _PARAM = isl.dim_type.param
 @dataclass(frozen=True)
 class Section:
     """A section in C, and its elements as an isl set of the memory's dimensions: `None` where rows are
-    whole in C while less of them is touched."""
+    whole in C while less of them is touched. `assumed`: its ends are not surely inside the array."""
 
     text: str
     elements: isl.Set | None
+    assumed: bool = False
 
 
 def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch) -> Section | None:
@@ -39,7 +41,7 @@ def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: St
     names = names_before(subject, scop, region)
     if memory.strides:
         return _linear(memory, elements, names)
-    return _rows(subject, memory, elements, names, region.site)
+    return _rows(subject, memory, elements, names, region, entered(subject, scop, region))
 
 
 def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
@@ -70,18 +72,18 @@ def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
     return result
 
 
-def entered(scop: Scop, region: Stretch) -> isl.Set:
+def entered(subject: Subject, scop: Scop, region: Stretch) -> isl.Set:
     """The values of parameters at which a run of `region` may begin, the iterators of the loops around it
-    among them."""
+    among them; what a parameter's declaration has as the size of an array is at least one (C11 6.7.6.2p5)."""
     depth = region.depth(scop)
-    if not depth:
-        return scop.context.params()
-    domain = scop.loops[region.around[-1]].domain
-    for outer in region.around[-depth:]:
+    domain = scop.loops[region.around[-1]].domain if depth else scop.context
+    for outer in region.around[len(region.around) - depth :]:
         at = domain.dim(_PARAM)
         domain = domain.move_dims(_PARAM, at, isl.dim_type.set, 0, 1)
         domain = domain.set_dim_name(_PARAM, at, _around(scop, outer))
-    return domain.params()
+    sizes = declared_sizes(subject)
+    names = [n for n, text in names_at(subject, scop, region.site).parameters.items() if text in sizes]
+    return domain.params().intersect(at_least(1, names))
 
 
 def _around(scop: Scop, ordinal: int) -> str:
@@ -90,25 +92,29 @@ def _around(scop: Scop, ordinal: int) -> str:
     return f"__{scop.loops[ordinal].dimension}"
 
 
-def _rows(subject: Subject, memory: Memory, elements: isl.Set, names: Names, site: Site) -> Section | None:
+def _rows(
+    subject: Subject, memory: Memory, elements: isl.Set, names: Names, region: Stretch, where: isl.Set
+) -> Section | None:
     subscripts = _leading(memory.shape)
-    inner = _inner_extents(subject, memory.variable.type, subscripts, site)
+    inner = _inner_extents(subject, memory.variable.type, subscripts, region.site)
     if not subscripts or memory.follows_pointers or memory.scoped or inner is None:
         return None
-    bounds = _bounds(elements, 0, names)
-    if bounds is None:
+    first = hull(elements, 0, names, where)
+    if first is None:
         return None
-    low, high, text = bounds
-    box = _between(elements.get_space().universe_set(), 0, low, high)
+    space = elements.get_space()
+    box = first.among(0, space)
     exact = subscripts == memory.dimensions == len(memory.shape)
     for k, extent in enumerate(inner, start=1):
-        own = _bounds(elements, k, names) if exact else None
-        if own is None or own[2] != f"[0:{extent}]":
+        own = hull(elements, k, names, where) if exact else None
+        if own is None or own.text != f"[0:{extent}]":
             exact = False
         else:
-            box = _between(box, k, own[0], own[1])
+            box = box.intersect(own.among(k, space))
     whole = "".join(f"[0:{extent}]" for extent in inner)
-    return Section(f"{memory.variable.source_name}{text}{whole}", box if exact else None)
+    return Section(
+        f"{memory.variable.source_name}{first.text}{whole}", box if exact else None, not first.exact
+    )
 
 
 def _leading(shape: tuple[str, ...]) -> int:
@@ -131,35 +137,6 @@ def _inner_extents(subject: Subject, of_type: Type, subscripts: int, site: Site)
         extents.append(text)
         inner = inner.element
     return extents
-
-
-def _bounds(elements: isl.Set, dimension: int, names: Names) -> tuple[isl.Aff, isl.Aff, str] | None:
-    low, high = smallest(elements, dimension), largest(elements, dimension)
-    if low is None or high is None:
-        return None
-    first = spelled(low, names)
-    count = spelled(high.sub(low).add_constant_val(isl.Val(1)), names)
-    return None if first is None or count is None else (low, high, f"[{first}:{count}]")
-
-
-def _between(elements: isl.Set, dimension: int, low: isl.Aff, high: isl.Aff) -> isl.Set:
-    """Of `elements`, those whose subscript lies between two values."""
-    space = elements.get_space()
-    subscript = isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, dimension)
-    above = subscript.ge_set(_lifted(low, space))
-    below = subscript.le_set(_lifted(high, space))
-    return elements.intersect(above).intersect(below)
-
-
-def _lifted(value: isl.Aff, space: isl.Space) -> isl.Aff:
-    """A function of parameters as one on `space`."""
-    result = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
-    result = result.set_constant_val(value.get_constant_val())
-    for k in range(value.dim(_PARAM)):
-        at = space.find_dim_by_name(_PARAM, value.get_dim_name(_PARAM, k) or "")
-        if at >= 0:
-            result = result.set_coefficient_val(_PARAM, at, value.get_coefficient_val(_PARAM, k))
-    return result
 
 
 def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:

@@ -9,7 +9,20 @@ from polylsp.analysis.spelling import spell
 from polylsp.codegen.affine import Names
 from polylsp.codegen.constants import named_constants
 from polylsp.codegen.subject import Subject
-from polylsp.model.program import AddressOf, Assign, Call, Constant, Declare, Expr, Read, Site, Variable
+from polylsp.model.program import (
+    AddressOf,
+    Array,
+    Assign,
+    Call,
+    Constant,
+    Declare,
+    Expr,
+    Pointer,
+    Read,
+    Site,
+    Type,
+    Variable,
+)
 from polylsp.model.scop import Scop
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -43,6 +56,19 @@ def written(subject: Subject, value: Expr, site: Site) -> str | None:
     if isinstance(value, Constant) and isinstance(value.value, int):
         return Names({}, named_constants(subject)).number(value.value)
     return spell(value)
+
+
+def declared_sizes(subject: Subject) -> frozenset[str]:
+    """The variables that are sizes in the declarations of the function's parameters, and never change."""
+    found: set[str] = set()
+    for parameter in subject.function.parameters:
+        of_type: Type = parameter.type
+        while isinstance(of_type, (Array, Pointer)):
+            extent = of_type.extent if isinstance(of_type, Array) else None
+            if isinstance(extent, Read) and extent.place.variable in subject.function.parameters:
+                found.add(extent.place.variable.source_name)
+            of_type = of_type.element if isinstance(of_type, Array) else of_type.to
+    return frozenset(found)
 
 
 def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:

@@ -28,10 +28,10 @@ def _refused(subject: Subject, kernel: Kernel) -> str:
         condition = subject.loop(loop.ordinal).condition
         if isinstance(condition, Binary) and condition.operator == "!=":
             return f"OpenACC takes no `!=` in the header of the loop `{loop.iterator}`: write `<` or `>`."
-    arrays = [a for clause in kernel.sharing.reductions for a in clause.arguments if "[" in a]
-    if not arrays:
-        return ""
-    return f"OpenACC cannot add up `{arrays[0]}` in parallel: only scalars."
+    verdict = kernel.loops[0].verdict
+    reductions = verdict.reductions if isinstance(verdict, Parallel) else ()
+    arrays = [each.variable for each in reductions if each.is_array]
+    return f"OpenACC cannot add up `{arrays[0]}` in parallel: only scalars." if arrays else ""
 
 
 def _loops(

@@ -94,7 +94,7 @@ def _reduced(subject: Subject, root: LoopFacts, reduction: Reduction) -> str | D
     part = section(subject, scop, accesses, stretch_of(subject, root)) if one and scop is not None else None
     return (
         part.text
-        if part is not None
+        if part is not None and not part.assumed
         else Declined(
             f"How much of `{name}` is updated cannot be written down before the loop, as a reduction must."
         )

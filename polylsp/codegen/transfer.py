@@ -7,7 +7,7 @@ entirely, whatever the sizes: else elements that were never touched would overwr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -88,6 +88,7 @@ def moved(asked: Question) -> Data | Declined:
     host = [a for a in asked.region.accesses(asked.scop) if id(a) not in inside and not _in_root(asked, a)]
     transfers: list[Transfer] = []
     updates: list[Update] = []
+    assumed: list[Assumption] = []
     for variable, accesses in on_device.items():
         hidden = why_not_named(asked.subject, asked.region, variable, accesses) or _unseen(
             asked, variable, accesses, host
@@ -97,9 +98,10 @@ def moved(asked: Question) -> Data | Declined:
             return one
         transfers += one.transfers
         updates += one.updates
+        assumed += one.assumptions
     shared = [a for own in on_device.values() for a in own]
     ordered = tuple(sorted(transfers, key=lambda each: each.name))
-    return Data(ordered, tuple(updates), _apart(asked, shared, host), _uses(asked, shared))
+    return Data(ordered, tuple(updates), (*assumed, *_apart(asked, shared, host)), _uses(asked, shared))
 
 
 def _uses(asked: Question, shared: list[Access]) -> dict[int, frozenset[str]]:
@@ -215,10 +217,17 @@ def _array(asked: Question, variable: Variable, device: list[Access], host: list
     known = [*writes, *(a for use in moving for a in use.sent)]
     sure = [a for a in known if asked.conflicts.certain(a)]
     exposed = any(_is_exposed(asked.conflicts, a, known, depth) for a in device if a.kind == "read")
-    partly = out and not _fills(asked.scop, part, sure, asked.region)
+    partly = out and not _fills(asked, part, sure, asked.region)
     comes_in = exposed or partly or any(use.fetched for use in moving)
     is_array = isinstance(variable.type, Array) and variable.storage != "parameter"
-    return Data((Transfer(name, part.text, comes_in, out, is_array),), tuple(updates))
+    return Data(
+        (Transfer(name, part.text, comes_in, out, is_array),), tuple(updates), tuple(_within(name, part))
+    )
+
+
+def _within(name: str, part: Section) -> Iterator[Assumption]:
+    if part.assumed:
+        yield Assumption("in-bounds", (name,), f"all of `{part.text}` is inside the array")
 
 
 def _is_needed(asked: Question, variable: Variable, accesses: list[Access]) -> bool:
@@ -246,7 +255,7 @@ def _updates(asked: Question, name: str, uses: list[Use]) -> list[Update] | Decl
         directions = (("host", use.fetched), ("device", use.sent))
         for to, accesses in directions:
             part = _section(asked, accesses, use.place) if accesses else None
-            if accesses and part is None:
+            if accesses and (part is None or part.assumed):
                 return Declined(
                     f"The host uses `{name}` between the parallel loops, "
                     "and how much of it cannot be written down there."
@@ -259,7 +268,7 @@ def _updates(asked: Question, name: str, uses: list[Use]) -> list[Update] | Decl
 def _is_filled_by(asked: Question, use: Use) -> bool:
     part = _section(asked, use.writes, use.place)
     sure = [a for a in use.writes if asked.conflicts.certain(a)]
-    return part is not None and _fills(asked.scop, part, sure, use.place)
+    return part is not None and _fills(asked, part, sure, use.place)
 
 
 def _section(asked: Question, accesses: Sequence[Access], place: Stretch) -> Section | None:
@@ -271,11 +280,14 @@ def _section(asked: Question, accesses: Sequence[Access], place: Stretch) -> Sec
     texts = {part.text for part in parts if part is not None}
     if None in parts or len(texts) != 1:
         return None
-    return parts[0] if len(parts) == 1 else Section(texts.pop(), None)
+    assumed = any(part.assumed for part in parts if part is not None)
+    return parts[0] if len(parts) == 1 else Section(texts.pop(), None, assumed)
 
 
-def _fills(scop: Scop, part: Section, sure: list[Access], place: Stretch) -> bool:
+def _fills(asked: Question, part: Section, sure: list[Access], place: Stretch) -> bool:
     """Whether one run of the code surely writes all of the section, whatever the sizes."""
     if part.elements is None or not sure:
         return False
-    return part.elements.intersect_params(entered(scop, place)).is_subset(touched(scop, sure, place))
+    return part.elements.intersect_params(entered(asked.subject, asked.scop, place)).is_subset(
+        touched(asked.scop, sure, place)
+    )

@@ -9,6 +9,7 @@ from pathlib import Path
 from cases_markdown import Fence, fences
 
 from polylsp.ide.actions import offers
+from polylsp.ide.function_action import function_offers
 from polylsp.ide.suppress_action import suppress_offers
 from polylsp.model.action import Declined, applied
 from polylsp.model.report import FileReport
@@ -109,7 +110,8 @@ def play(case: Case, folder: Path) -> Played:
     titles = "".join(f"{each}\n" for each in _titles(source, report, span, case.settings))
     if case.action.startswith("ignore:"):
         return replace(_suppressed(source, report, span, case), titles=titles)
-    offer = next((each for each in offers(source, report, span) if each.ask.action == case.action), None)
+    listed = (*offers(source, report, span), *function_offers(source, report, span))
+    offer = next((each for each in listed if each.ask.action == case.action), None)
     if offer is None:
         return Played("text declined", "It is not offered.\n", "", titles)
     if offer.disabled:
@@ -123,7 +125,11 @@ def play(case: Case, folder: Path) -> Played:
 
 
 def _titles(source: Source, report: FileReport, span: Span, settings: Settings) -> list[str]:
-    listed = (*offers(source, report, span), *suppress_offers(source, report, settings, span))
+    listed = (
+        *offers(source, report, span),
+        *function_offers(source, report, span),
+        *suppress_offers(source, report, settings, span),
+    )
     return [f"{each.title} [{each.disabled}]" if each.disabled else each.title for each in listed]
 
 

@@ -129,7 +129,7 @@ class _Directive:
         """The name of each clause (of `map`: which way) and its items, each a name and its brackets."""
         for name, arguments in _CLAUSE.findall(self.words):
             kind, _, rest = (
-                arguments.rpartition(": ") if name in ("map", "reduction") else (name, "", arguments)
+                arguments.partition(": ") if name in ("map", "reduction") else (name, "", arguments)
             )
             yield (kind if name == "map" else name), _ITEM.findall(re.sub(r"\s", "", rest))
 

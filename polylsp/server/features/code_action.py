@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from polylsp.ide.actions import Offer, offers
+from polylsp.ide.function_action import function_offers
 from polylsp.ide.lookup import loop_of_ask
 from polylsp.ide.suppress_action import SuppressOffer, suppress_offers
 from polylsp.ide.suppression import suppressing
@@ -35,6 +36,7 @@ async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list
     span = convert.span_of(source, params.range, client.encoding)
     listed = [
         *offers(source, report, span),
+        *function_offers(source, report, span),
         *suppress_offers(source, report, ls.settings_of(document), span),
     ]
     wanted = [each for each in listed if _is_wanted(each.kind, params.context.only)]
