@@ -91,7 +91,7 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     """The edit that an action makes, or why there is none."""
     # Loaded when somebody asks: most who analyse a file do not edit it.
     from polylsp.codegen.answer import answer
-    from polylsp.codegen.subject import Subject
+    from polylsp.codegen.subject import Companion, Subject
 
     items = outlined(path, text)
     known = environment_of(items.items, path, options_for(path, settings))
@@ -102,7 +102,11 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     task = _task(one, _used(one, _summaries(prepared)), Wanted(True, settings.max_operations))
     calls = calls_of(task.summaries)
     nests = nests_of(one.function, calls, settings.max_operations)
-    subject = Subject(text, ask.starts, one.starts, one.ends, one.function, decided(task), nests, calls)
+    others = tuple(
+        Companion(o.function, at, at + o.ends[-1]) for at, o in prepared if o.ends and o is not one
+    )
+    found = decided(task)
+    subject = Subject(text, ask.starts, one.starts, one.ends, one.function, found, nests, calls, others)
     return answer(subject, ask, settings)
 
 

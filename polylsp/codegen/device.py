@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from polylsp.analysis.conflicts import Conflicts
-from polylsp.analysis.effects import expressions, subexpressions, walk
 from polylsp.analysis.regions import Nest
 from polylsp.codegen.host import headers, runs
 from polylsp.codegen.merged import merged
 from polylsp.codegen.names import names_at
 from polylsp.codegen.naming import unnamed_pointer
 from polylsp.codegen.nesting import collapsible
+from polylsp.codegen.routines import is_compiled, routines
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.stretch import Stretch, stretch_of
-from polylsp.codegen.subject import Subject
+from polylsp.codegen.subject import Companion, Subject
 from polylsp.codegen.transfer import Data, Question, Transfer, Update, moved
 from polylsp.codegen.work import Work, work_of
-from polylsp.frontends.c.lower.builtins import is_pure
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Call, Loop, Site, Statement
+from polylsp.model.program import Loop, Site, Statement
 from polylsp.model.roots import parallel_roots
 from polylsp.model.scop import Scop
 from polylsp.model.verdict import Assumption, Parallel
@@ -30,13 +29,15 @@ from polylsp.model.verdict import Assumption, Parallel
 @dataclass(frozen=True)
 class Kernel:
     """A loop that runs on the device, together with those that become one loop with it. `moved` are
-    arrays that move for this kernel alone, `uses` the names of those that it finds there."""
+    arrays that move for this kernel alone, `uses` the names of those that it finds there, `routines` the
+    functions of the file that it calls."""
 
     loops: tuple[LoopFacts, ...]
     sharing: Sharing
     work: Work | None
     moved: tuple[Transfer, ...] = ()
     uses: frozenset[str] = frozenset()
+    routines: tuple[Companion, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,10 @@ def kernel_of(subject: Subject, root: LoopFacts, refuses: Refuses) -> Kernel | D
             f"The last value of {names} is needed after the loop `{root.iterator}`, "
             "and a device does not give it back: set it after the loop."
         )
-    kernel = Kernel(loops, data, _work(subject, root))
+    called = routines(subject, subject.loop(root.ordinal))
+    if isinstance(called, Declined):
+        return called
+    kernel = Kernel(loops, data, _work(subject, root), routines=called)
     reason = refuses(subject, kernel)
     return Declined(reason) if reason else kernel
 
@@ -179,19 +183,9 @@ def _obstacle(subject: Subject, root: LoopFacts) -> str:
         return f"A directive cannot stand before the loop `{root.iterator}`: {root.misfit}."
     if subject.begins_in_macro(root.site):
         return f"The loop `{root.iterator}` stands inside a macro: write it out first."
-    called = next(_foreign(subject, root), None)
-    if called is not None:
-        return f"The loop calls `{called}`, which is not compiled for the device: inline it first."
+    if is_compiled(subject.text, subject.start):
+        return f"`{subject.function.name}` runs on the device already, inside of other loops."
     return ""
-
-
-def _foreign(subject: Subject, root: LoopFacts) -> Iterator[str]:
-    """The functions that a loop calls, apart from those of the library that devices have too."""
-    for statement in walk(subject.loop(root.ordinal)):
-        for expression in expressions(statement):
-            for node in subexpressions(expression):
-                if isinstance(node, Call) and not (node.pure and is_pure(node.function)):
-                    yield node.function
 
 
 def _work(subject: Subject, root: LoopFacts) -> Work | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from polylsp.codegen.device import Kernel, Refuses, Region, Shared, region
 from polylsp.codegen.directive import Directive
 from polylsp.codegen.placing import before, behind, is_whole, start_of, stop_of, together
+from polylsp.codegen.routines import is_compiled
 from polylsp.codegen.siblings import regions
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
@@ -20,12 +21,14 @@ from polylsp.settings import Settings
 @dataclass(frozen=True)
 class Dialect:
     """How a target says it. `loops` gives the directives of a kernel, each with its loop; `data` stands
-    before a region; `update` moves sections (`to`: `host` or `device`) in the middle of one."""
+    before a region; `update` moves sections (`to`: `host` or `device`) in the middle of one; `routine` stand
+    before and, if there are two, behind a function that a kernel calls."""
 
     refuses: Refuses
     loops: Callable[[Subject, Kernel, Shared | None, Settings], Iterator[tuple[LoopFacts, Directive]]]
     data: Callable[[tuple[Transfer, ...]], Directive]
     update: Callable[[str, tuple[str, ...]], Directive]
+    routine: tuple[Directive, ...]
 
 
 def offloaded(subject: Subject, ordinal: int, settings: Settings, dialect: Dialect) -> Answer:
@@ -43,7 +46,7 @@ def offloaded(subject: Subject, ordinal: int, settings: Settings, dialect: Diale
 def _edited(
     subject: Subject, found: list[Region], remarks: tuple[str, ...], settings: Settings, dialect: Dialect
 ) -> Answer:
-    placed: list[Replacement] = []
+    placed = list(_routines(subject, found, dialect))
     for each in found:
         own = list(_placed(subject, each, settings, dialect))
         refused = next((one for one in own if isinstance(one, Declined)), None)
@@ -72,6 +75,16 @@ def _placed(
     if shared is not None and shared.transfers and shared.together:
         span = subject.span(shared.place.site)
         yield behind(subject, span.start, span.end, "}")
+
+
+def _routines(subject: Subject, found: list[Region], dialect: Dialect) -> Iterator[Replacement]:
+    """The directives of the functions that are called, each once."""
+    called = {each.start: each for one in found for kernel in one.kernels for each in kernel.routines}
+    for each in called.values():
+        if not is_compiled(subject.text, each.start):
+            first, *last = dialect.routine
+            yield before(subject, each.start, first)
+            yield from (behind(subject, each.start, each.end, one.text("")) for one in last)
 
 
 def _data(subject: Subject, shared: Shared, dialect: Dialect) -> Iterator[Replacement]:

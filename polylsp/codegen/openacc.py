@@ -105,4 +105,4 @@ def _present(kernel: Kernel, shared: Shared) -> tuple[Clause, ...]:
     return (Clause("present", used),) if used else ()
 
 
-_DIALECT = Dialect(_refused, _loops, _data, _update)
+_DIALECT = Dialect(_refused, _loops, _data, _update, (Directive("acc", "routine", (Clause("seq"),)),))

@@ -73,4 +73,5 @@ def _update(to: str, sections: tuple[str, ...]) -> Directive:
     return Directive("omp", "target update", (Clause("from" if to == "host" else "to", sections),))
 
 
-_DIALECT = Dialect(lambda _subject, _kernel: "", _loops, _data, _update)
+_AROUND = (Directive("omp", "declare target"), Directive("omp", "end declare target"))
+_DIALECT = Dialect(lambda _subject, _kernel: "", _loops, _data, _update, _AROUND)

@@ -13,10 +13,20 @@ from polylsp.text import Span
 
 
 @dataclass(frozen=True)
+class Companion:
+    """Another function of the file, and the offsets in the text between which it stands."""
+
+    function: Function
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Subject:
     """A function to be edited. `text` is the file's; `start` the offset of the function in it;
     `starts[k]` and `ends[k]` are the offsets of token `k`, relative to `start`. `nests` are the
-    models behind `facts.nests`, in the same order; `calls` what is known of the functions that it calls."""
+    models behind `facts.nests`, in the same order; `calls` what is known of the functions that it calls,
+    and `companions` are the other functions of the file."""
 
     text: str
     start: int
@@ -26,6 +36,7 @@ class Subject:
     facts: FunctionFacts
     nests: tuple[Nest, ...]
     calls: Calls
+    companions: tuple[Companion, ...] = ()
 
     # --- loops ---------------------------------------------------------------------------------
 
