@@ -26,11 +26,13 @@ _PARAM = isl.dim_type.param
 @dataclass(frozen=True)
 class Section:
     """A section in C, and its elements as an isl set of the memory's dimensions: `None` where rows are
-    whole in C while less of them is touched. `assumed`: its ends are not surely inside the array."""
+    whole in C while less of them is touched. `assumed`: its ends are not surely inside the array.
+    `rows` are the values of its first subscript, where these are all that it leaves out."""
 
     text: str
     elements: isl.Set | None
     assumed: bool = False
+    rows: isl.Set | None = None
 
 
 def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch) -> Section | None:
@@ -112,9 +114,8 @@ def _rows(
         else:
             box = box.intersect(own.among(k, space))
     whole = "".join(f"[0:{extent}]" for extent in inner)
-    return Section(
-        f"{memory.variable.source_name}{first.text}{whole}", box if exact else None, not first.exact
-    )
+    text = f"{memory.variable.source_name}{first.text}{whole}"
+    return Section(text, box if exact else None, not first.exact, first.values())
 
 
 def _leading(shape: tuple[str, ...]) -> int:

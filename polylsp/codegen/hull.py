@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -24,11 +24,15 @@ class Hull:
     text: str
     exact: bool = True
 
-    def among(self, dimension: int, of: isl.Space) -> isl.Set:
-        """The elements of a space with such a value in one dimension."""
+    def values(self) -> isl.Set:
+        """All of them: `{ [x] }`."""
         above = isl.Set.from_pw_aff(self.low).apply(isl.Map("{ [v] -> [x] : x >= v }"))
         below = isl.Set.from_pw_aff(self.high).apply(isl.Map("{ [v] -> [x] : x <= v }"))
-        values = above.intersect(below).insert_dims(_SET, 0, dimension)
+        return above.intersect(below)
+
+    def among(self, dimension: int, of: isl.Space) -> isl.Set:
+        """The elements of a space with such a value in one dimension."""
+        values = self.values().insert_dims(_SET, 0, dimension)
         values = values.add_dims(_SET, of.dim(_SET) - dimension - 1)
         return values.set_tuple_name(of.get_tuple_name(_SET)) if of.has_tuple_name(_SET) else values
 
@@ -57,37 +61,47 @@ def hull(elements: isl.Set, dimension: int, names: Names, where: isl.Set) -> Hul
 
 
 def _hull(alone: isl.Set, names: Names, where: isl.Set) -> Hull | None:
-    lowest = _choices(alone.dim_min(0), alone, isl.PwAff.min)
-    highest = _choices(alone.dim_max(0), alone, isl.PwAff.max)
-    if highest is None:
-        return None
-    if lowest is None or len(lowest) > 1:
-        # Whoever may touch a later element may touch those before it, from where the pointer leads.
-        lowest = [_zero(highest[0])] if alone.is_subset(isl.Set("{ [x] : x >= 0 }")) else None
-    if lowest is None:
-        return None
-    return _told(lowest[0], highest, names, where)
+    highest, lowest = _highest(alone), _lowest(alone)
+    return _told(lowest, highest, names, where) if lowest is not None and highest is not None else None
 
 
-def _choices(
-    found: isl.PwAff, values: isl.Set, choose: Callable[[isl.PwAff, isl.PwAff], isl.PwAff]
-) -> list[isl.Aff] | None:
-    """The few expressions of which the smallest, or the largest, is the value wherever the set is not
-    empty."""
-    pieces = found.gist(values.params()).coalesce().get_pieces()
-    affs: list[isl.Aff] = []
-    for _, aff in pieces:
-        if not any(aff.plain_is_equal(other) for other in affs):
-            affs.append(aff)
-    if len(pieces) == 1 or len(affs) > _FEW:
-        return affs if len(pieces) == 1 else None
+def _highest(values: isl.Set) -> list[isl.Aff] | None:
+    """The few expressions of which the largest is the last value, wherever the set is not empty."""
+    found = values.dim_max(0)
+    affs = _pieces(found, values)
+    if len(affs) > _FEW:
+        return None
     for some in (*([one] for one in affs), affs):
         chosen = isl.PwAff.from_aff(some[0])
         for each in some[1:]:
-            chosen = choose(chosen, isl.PwAff.from_aff(each))
+            chosen = chosen.max(isl.PwAff.from_aff(each))
         if found.ne_set(chosen).intersect_params(values.params()).is_empty():
             return some
     return None
+
+
+def _lowest(values: isl.Set) -> isl.Aff | None:
+    """The first value, or one between it and where the pointer leads: whoever may touch an element may
+    touch those before it."""
+    found = values.dim_min(0)
+    affs = _pieces(found, values)
+    if len(affs) == 1:
+        return affs[0]
+    for each in (*affs, _zero(affs[0])):
+        one = isl.PwAff.from_aff(each)
+        outside = one.gt_set(found).union(one.lt_set(isl.PwAff.from_aff(_zero(each))))
+        if outside.intersect_params(values.params()).is_empty():
+            return each
+    return None
+
+
+def _pieces(found: isl.PwAff, values: isl.Set) -> list[isl.Aff]:
+    """The different expressions for a value of a set."""
+    affs: list[isl.Aff] = []
+    for _, aff in found.gist(values.params()).coalesce().get_pieces():
+        if not any(aff.plain_is_equal(other) for other in affs):
+            affs.append(aff)
+    return affs
 
 
 def _told(low: isl.Aff, highest: list[isl.Aff], names: Names, where: isl.Set) -> Hull | None:

@@ -207,13 +207,13 @@ def _array(asked: Question, variable: Variable, device: list[Access], host: list
     depth = asked.region.depth(asked.scop)
     uses = settled(asked.conflicts, depth, device, uses, out, lambda use: _is_filled_by(asked, use))
     moving = [use for use in uses if use.fetched or use.sent]
-    updates = _updates(asked, name, moving)
-    if isinstance(updates, Declined):
-        return updates
     synchronised = [a for use in moving for a in (*use.fetched, *use.sent)]
     part = _section(asked, [*device, *synchronised], asked.region)
     if part is None:
         return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
+    updates = _updates(asked, name, part, moving)
+    if isinstance(updates, Declined):
+        return updates
     known = [*writes, *(a for use in moving for a in use.sent)]
     sure = [a for a in known if asked.conflicts.certain(a)]
     exposed = any(_is_exposed(asked.conflicts, a, known, depth) for a in device if a.kind == "read")
@@ -243,7 +243,7 @@ def _is_exposed(conflicts: Conflicts, read: Access, writes: list[Access], depth:
     return not covered(conflicts, read, same, depth)
 
 
-def _updates(asked: Question, name: str, uses: list[Use]) -> list[Update] | Declined:
+def _updates(asked: Question, name: str, whole: Section, uses: list[Use]) -> list[Update] | Declined:
     found: list[Update] = []
     for use in uses:
         if not use.run.braced:
@@ -255,7 +255,7 @@ def _updates(asked: Question, name: str, uses: list[Use]) -> list[Update] | Decl
         directions = (("host", use.fetched), ("device", use.sent))
         for to, accesses in directions:
             part = _section(asked, accesses, use.place) if accesses else None
-            if accesses and (part is None or part.assumed):
+            if accesses and (part is None or not _is_part(asked, part, whole, use.place)):
                 return Declined(
                     f"The host uses `{name}` between the parallel loops, "
                     "and how much of it cannot be written down there."
@@ -263,6 +263,13 @@ def _updates(asked: Question, name: str, uses: list[Use]) -> list[Update] | Decl
             if part is not None:
                 found.append(Update(use.place, to, part.text))
     return found
+
+
+def _is_part(asked: Question, part: Section, whole: Section, place: Stretch) -> bool:
+    """Whether a section at some place is surely a part of the region's."""
+    if part.rows is None or whole.rows is None:
+        return part.text == whole.text
+    return part.rows.intersect_params(entered(asked.subject, asked.scop, place)).is_subset(whole.rows)
 
 
 def _is_filled_by(asked: Question, use: Use) -> bool:
@@ -281,7 +288,8 @@ def _section(asked: Question, accesses: Sequence[Access], place: Stretch) -> Sec
     if None in parts or len(texts) != 1:
         return None
     assumed = any(part.assumed for part in parts if part is not None)
-    return parts[0] if len(parts) == 1 else Section(texts.pop(), None, assumed)
+    rows = parts[0].rows if parts[0] is not None else None
+    return parts[0] if len(parts) == 1 else Section(texts.pop(), None, assumed, rows)
 
 
 def _fills(asked: Question, part: Section, sure: list[Access], place: Stretch) -> bool:

@@ -56,8 +56,8 @@ def _statements(random: Random, count: int, around: str) -> Iterator[str]:
         elif kind < 0.75:
             yield f"{_place(random, around)} = 0.5 * {_place(random, around)} + {random.randint(1, 5)};"
         elif kind < 0.85 or around:
-            into = random.choice(_ARRAYS)
-            yield f"for (int i = 1; i < n; i++) {into}[i] = 0.25 * {into}[i - 1] + {random.choice(_ARRAYS)}[i];"
+            into, other = random.choice(_ARRAYS), random.choice(_ARRAYS)
+            yield f"for (int i = 1; i < n; i++) {into}[i] = 0.25 * {into}[i - 1] + {other}[i];"
         else:
             yield "for (int k = 1; k < 6; k++) {"
             yield from (f"    {line}" for line in _statements(random, random.randint(2, 4), "k"))
