@@ -52,18 +52,22 @@ class Shared:
 
 @dataclass(frozen=True)
 class Region:
-    """Kernels, and what they share."""
+    """Kernels, and what they share; `apart` is assumed of their arrays, besides what is of the loops."""
 
     kernels: tuple[Kernel, ...]
     shared: Shared | None = None
     apart: tuple[Assumption, ...] = ()
 
     @property
+    def proven(self) -> tuple[Assumption, ...]:
+        """What the verdicts of its loops rest on."""
+        verdicts = [kernel.loops[0].verdict for kernel in self.kernels]
+        return tuple(dict.fromkeys(a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions))
+
+    @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What must be true for all of it to be right."""
-        verdicts = [kernel.loops[0].verdict for kernel in self.kernels]
-        own = (a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions)
-        return tuple(dict.fromkeys((*own, *self.apart)))
+        return tuple(dict.fromkeys((*self.proven, *self.apart)))
 
 
 Refuses = Callable[[Subject, Kernel], str]

@@ -54,7 +54,13 @@ def _edited(
             return refused
         placed += [one for one in own if isinstance(one, Replacement)]
     assumed = dict.fromkeys(a for each in found for a in each.assumptions)
-    return Edited(together(placed), tuple(assumed), remarks)
+    return Edited(together(placed), tuple(assumed), (*remarks, *_untold(found)))
+
+
+def _untold(found: list[Region]) -> Iterator[str]:
+    """What only comes to light when the edit is worked out, so that no title says it."""
+    for each in dict.fromkeys(a for one in found for a in one.apart if a not in one.proven):
+        yield f"This is right only if {each.sentence}."
 
 
 def _placed(

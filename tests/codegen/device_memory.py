@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polylsp.model.action import Replacement, applied
 from polylsp.text import Span
@@ -136,8 +136,7 @@ class _Directive:
 
 def played(text: str) -> str:
     """The program with calls in the place of its directives."""
-    found = [_Directive(re.sub(r"\\\s+", " ", m[2]).strip(), Span(*m.span()), _statement(text, m.end()))
-             for m in _DIRECTIVE.finditer(text)]  # fmt: skip
+    found = [_directive(text, match) for match in _DIRECTIVE.finditer(text)]
     for each in found:
         if each.is_kernel:
             _all_arrays_have_clauses(text, each, [o for o in found if o.is_data and _is_around(o, each)])
@@ -145,8 +144,12 @@ def played(text: str) -> str:
     return RUNTIME + applied(text, tuple(insertions))
 
 
-def _statement(text: str, after: int) -> Span:
-    return Span(after, statement_end(text, after))
+def _directive(text: str, match: re.Match[str]) -> _Directive:
+    span = Span(*match.span())
+    alone = _Directive(re.sub(r"\\\s+", " ", match[2]).strip(), span, Span(span.end, span.end))
+    if alone.is_kernel or alone.is_data:
+        return replace(alone, statement=Span(span.end, statement_end(text, span.end)))
+    return alone
 
 
 def _is_around(outer: _Directive, inner: _Directive) -> bool:
