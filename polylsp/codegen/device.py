@@ -9,6 +9,7 @@ from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.regions import Nest
 from polylsp.codegen.host import headers, runs
 from polylsp.codegen.merged import merged
+from polylsp.codegen.moving import Data, Question, Transfer, Update
 from polylsp.codegen.names import names_at
 from polylsp.codegen.naming import unnamed_pointer
 from polylsp.codegen.nesting import collapsible
@@ -16,7 +17,7 @@ from polylsp.codegen.routines import is_compiled, routines
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.stretch import Stretch, stretch_of
 from polylsp.codegen.subject import Companion, Subject
-from polylsp.codegen.transfer import Data, Question, Transfer, Update, moved
+from polylsp.codegen.transfer import moved
 from polylsp.codegen.work import Work, work_of
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts

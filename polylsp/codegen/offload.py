@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from polylsp.codegen.device import Kernel, Refuses, Region, Shared, region
 from polylsp.codegen.directive import Directive
+from polylsp.codegen.moving import Transfer, Update
 from polylsp.codegen.placing import before, behind, is_whole, start_of, stop_of, together
 from polylsp.codegen.routines import is_compiled
 from polylsp.codegen.siblings import regions
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transfer import Transfer, Update
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.settings import Settings

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from polylsp.codegen.device import Kernel, Shared
 from polylsp.codegen.directive import Clause, Directive, clauses, listed
 from polylsp.codegen.levels import inside, vectors
+from polylsp.codegen.moving import Transfer
 from polylsp.codegen.offload import Dialect, offloaded
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transfer import Transfer
 from polylsp.model.action import Answer
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Binary

@@ -7,78 +7,24 @@ entirely, whatever the sizes: else elements that were never touched would overwr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Iterable, Iterator
 
 from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects
 from polylsp.analysis.liveness import live_after_loops
 from polylsp.analysis.private import covered
-from polylsp.codegen.coherence import Use, settled, uses_of
-from polylsp.codegen.footprint import Section, entered, section, touched
-from polylsp.codegen.host import Run, effects_names
+from polylsp.codegen.coherence import settled, uses_of
+from polylsp.codegen.footprint import Section
+from polylsp.codegen.host import effects_names
+from polylsp.codegen.moving import Data, Question, Transfer, Update
 from polylsp.codegen.naming import why_not_named
-from polylsp.codegen.stretch import Stretch
-from polylsp.codegen.subject import Subject
+from polylsp.codegen.updates import fills, is_filled_by, joint_section, updates_of
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Array, Variable
-from polylsp.model.scop import Access, Memory, Scop
+from polylsp.model.scop import Access, Memory
 from polylsp.model.verdict import Assumption, Parallel
-
-
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """An array of a device region, as a section. `is_array`: its name stands for its elements, not for a
-    pointer to them."""
-
-    name: str
-    section: str
-    comes_in: bool
-    goes_out: bool
-    is_array: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Update:
-    """A section that moves in the middle of a region: to the host before the code at `place`, or to the
-    device after it."""
-
-    place: Stretch
-    to: Literal["host", "device"]
-    section: str
-
-
-@dataclass(frozen=True)
-class Data:
-    """All that moves for a region, and what must be true for that to be enough; `uses` are the names of
-    what each kernel needs of it, by the ordinal of its loop."""
-
-    transfers: tuple[Transfer, ...]
-    updates: tuple[Update, ...] = ()
-    assumptions: tuple[Assumption, ...] = ()
-    uses: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
-
-
-@dataclass(frozen=True)
-class Question:
-    """Which code is asked about: loops `roots` run on the device, `runs` on the host, which also reads
-    `headers` (unique names) to enter loops; `last` is the loop with which the region ends."""
-
-    subject: Subject
-    conflicts: Conflicts
-    region: Stretch
-    roots: tuple[LoopFacts, ...]
-    last: LoopFacts
-    runs: tuple[Run, ...] = ()
-    headers: frozenset[str] = frozenset()
-
-    @property
-    def scop(self) -> Scop:
-        """The model of all of it."""
-        return self.conflicts.scop
 
 
 def moved(asked: Question) -> Data | Declined:
@@ -205,19 +151,19 @@ def _array(asked: Question, variable: Variable, device: list[Access], host: list
     writes = [a for a in device if a.kind == "write"]
     out = bool(writes) and _is_needed(asked, variable, device)
     depth = asked.region.depth(asked.scop)
-    uses = settled(asked.conflicts, depth, device, uses, out, lambda use: _is_filled_by(asked, use))
+    uses = settled(asked.conflicts, depth, device, uses, out, lambda use: is_filled_by(asked, use))
     moving = [use for use in uses if use.fetched or use.sent]
     synchronised = [a for use in moving for a in (*use.fetched, *use.sent)]
-    part = _section(asked, [*device, *synchronised], asked.region)
+    part = joint_section(asked, [*device, *synchronised], asked.region)
     if part is None:
         return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
-    updates = _updates(asked, name, part, moving)
+    updates = updates_of(asked, name, part, moving)
     if isinstance(updates, Declined):
         return updates
     known = [*writes, *(a for use in moving for a in use.sent)]
     sure = [a for a in known if asked.conflicts.certain(a)]
     exposed = any(_is_exposed(asked.conflicts, a, known, depth) for a in device if a.kind == "read")
-    partly = out and not _fills(asked, part, sure, asked.region)
+    partly = out and not fills(asked, part, sure, asked.region)
     comes_in = exposed or partly or any(use.fetched for use in moving)
     is_array = isinstance(variable.type, Array) and variable.storage != "parameter"
     return Data(
@@ -241,61 +187,3 @@ def _is_exposed(conflicts: Conflicts, read: Access, writes: list[Access], depth:
     """Whether a read may want an element that no write of the region, `depth` loops deep, gave a value."""
     same = [a for a in writes if a.exact and a.memory is read.memory]
     return not covered(conflicts, read, same, depth)
-
-
-def _updates(asked: Question, name: str, whole: Section, uses: list[Use]) -> list[Update] | Declined:
-    found: list[Update] = []
-    for use in uses:
-        if not use.run.braced:
-            return Declined(
-                f"The host uses `{name}` under a condition, between the parallel loops: "
-                "it cannot be moved just there."
-            )
-        directions: tuple[tuple[Literal["host", "device"], tuple[Access, ...]], ...]
-        directions = (("host", use.fetched), ("device", use.sent))
-        for to, accesses in directions:
-            part = _section(asked, accesses, use.place) if accesses else None
-            if accesses and (part is None or not _is_part(asked, part, whole, use.place)):
-                return Declined(
-                    f"The host uses `{name}` between the parallel loops, "
-                    "and how much of it cannot be written down there."
-                )
-            if part is not None:
-                found.append(Update(use.place, to, part.text))
-    return found
-
-
-def _is_part(asked: Question, part: Section, whole: Section, place: Stretch) -> bool:
-    """Whether a section at some place is surely a part of the region's."""
-    if part.rows is None or whole.rows is None:
-        return part.text == whole.text
-    return part.rows.intersect_params(entered(asked.subject, asked.scop, place)).is_subset(whole.rows)
-
-
-def _is_filled_by(asked: Question, use: Use) -> bool:
-    part = _section(asked, use.writes, use.place)
-    sure = [a for a in use.writes if asked.conflicts.certain(a)]
-    return part is not None and _fills(asked, part, sure, use.place)
-
-
-def _section(asked: Question, accesses: Sequence[Access], place: Stretch) -> Section | None:
-    """One section for all members of an array of structures."""
-    by_memory: dict[str, list[Access]] = {}
-    for access in accesses:
-        by_memory.setdefault(access.memory.name, []).append(access)
-    parts = [section(asked.subject, asked.scop, each, place) for each in by_memory.values()]
-    texts = {part.text for part in parts if part is not None}
-    if None in parts or len(texts) != 1:
-        return None
-    assumed = any(part.assumed for part in parts if part is not None)
-    rows = parts[0].rows if parts[0] is not None else None
-    return parts[0] if len(parts) == 1 else Section(texts.pop(), None, assumed, rows)
-
-
-def _fills(asked: Question, part: Section, sure: list[Access], place: Stretch) -> bool:
-    """Whether one run of the code surely writes all of the section, whatever the sizes."""
-    if part.elements is None or not sure:
-        return False
-    return part.elements.intersect_params(entered(asked.subject, asked.scop, place)).is_subset(
-        touched(asked.scop, sure, place)
-    )
