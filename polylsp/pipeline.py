@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -83,10 +84,9 @@ def analyse(
                 begin()
             answer = _answer(task, given_up)
             if untried:
-                ends = start + one.ends[-1]
-                around = text[:start], text[ends:]
-                again = _again(path, settings, one.function.name, start, around)
-                answer = _tried(task, answer, text[start:ends], settings, begin, again)
+                subject = partial(_placed_in, text, prepared, start, task)
+                again = _again(path, settings, one.function.name, start)
+                answer = _tried(answer, task, settings, begin, subject, again)
             state.answers[one] = Answers(wanted, task.summaries, given_up, answer)
         placed.append(PlacedFunction(start, answer))
     forget(path, state, prepared)
@@ -119,19 +119,15 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     return answer(subject, ask, settings, _again(path, settings, ask.function, ask.starts))
 
 
-def _again(
-    path: str, settings: Settings, name: str, starts: int, around: tuple[str, str] = ("", "")
-) -> Callable[[str], Subject | None]:
-    """Reads a text that an edit has made of the file, or of one function with the text `around` it."""
-    before, behind = around
-    return lambda made: _subject(path, f"{before}{made}{behind}", settings, name, starts, rewritten=True)
+def _again(path: str, settings: Settings, name: str, starts: int) -> Callable[[str], Subject | None]:
+    """Reads a text that an edit has made of the file."""
+    return lambda made: _subject(path, made, settings, name, starts, rewritten=True)
 
 
 def _subject(
     path: str, text: str, settings: Settings, name: str, starts: int, *, rewritten: bool = False
 ) -> Subject | None:
     """A function of a file. What is remembered of the file stays as it is if the text was `rewritten`."""
-    from polylsp.codegen.subject import Subject
 
     remembered = f"{path} (rewritten)" if rewritten else path
     items = outlined(remembered, text)
@@ -143,32 +139,41 @@ def _subject(
     # An edit needs the verdicts alone: who asked for it must not wait for isl's scheduler.
     wanted = Wanted(False, settings.max_operations, _resident(items, prepared))
     task = _richest(_task(one, _used(one, _summaries(prepared)), wanted))
-    nests = nests_of(one.function, calls_of(task.summaries), settings.max_operations)
-    return Subject(text, starts, one.starts, one.ends, one.function, decided(task), nests)
+    return _placed_in(text, prepared, starts, task, decided(task))
+
+
+def _placed_in(
+    text: str, prepared: list[tuple[int, Prepared]], start: int, task: _Task, found: FunctionFacts
+) -> Subject:
+    """A function among the others of its file."""
+    from polylsp.codegen.subject import Companion, Subject
+
+    one, calls = task.prepared, calls_of(task.summaries)
+    nests = nests_of(one.function, calls, task.wanted.operations)
+    others = tuple(
+        Companion(o.function, at, at + o.ends[-1]) for at, o in prepared if o.ends and o is not one
+    )
+    return Subject(text, start, one.starts, one.ends, one.function, found, nests, calls, others)
 
 
 def _tried(
-    task: _Task,
     answer: FunctionAnswer,
-    text: str,
+    task: _Task,
     settings: Settings,
     pause: Callable[[], None],
+    subject: Callable[[FunctionFacts], Subject],
     again: Callable[[str], Subject | None],
 ) -> FunctionAnswer:
-    """The answer about a function, with what would come of the actions on its loops. `text` is the
-    function's alone: nothing that stands elsewhere in the file has a bearing on it. `pause` is called
-    before each edit that is tried; `again` reads another text of the function."""
+    """The answer about a function, with what would come of the actions on its loops. `pause` is called
+    before each edit that is tried; `subject` places facts in the file, `again` reads another text of it."""
     from polylsp.codegen.feasible.function import feasibility
     from polylsp.codegen.feasible.trials import Trials
-    from polylsp.codegen.subject import Subject
 
-    one, found = task.prepared, Feasibility()
+    found = Feasibility()
     if task.wanted.schedules and answer.facts.nests:
         until = perf_counter() + settings.max_seconds / 2
         pause()
-        nests = nests_of(one.function, calls_of(task.summaries), task.wanted.operations)
-        subject = Subject(text, 0, one.starts, one.ends, one.function, answer.facts, nests)
-        found = feasibility(Trials(subject, settings, until, pause, again))
+        found = feasibility(Trials(subject(answer.facts), settings, until, pause, again))
     return replace(answer, key=f"{answer.key}-tried", feasibility=found)
 
 

@@ -15,7 +15,8 @@ from polylsp.model.action import Declined, Edited, applied
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints or writes the edit of the loop on a line, or of the innermost loop around it."""
+    """Prints or writes the edit of the loop on a line, or of the innermost loop around it; on the header of
+    a function, for a device, of all its loops."""
     path, line = options.place
     try:
         before = original(path)

@@ -8,8 +8,8 @@ from typing import Union
 
 from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.pool import Crashed, Observer, results
-from polylsp.ide.lookup import loop_on_line, loops
-from polylsp.model.action import ActionName, Ask, Declined, Edited
+from polylsp.ide.lookup import function_on_line, loop_on_line, loops
+from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport
 from polylsp.model.space import IterationSpace
@@ -38,7 +38,7 @@ def iterations(
 def edited(
     path: str, text: str, line: int, action: ActionName, options: argparse.Namespace
 ) -> Union[Edited, Declined]:
-    """What an action makes of the loop that a 0-based line is about; raises `Unreadable`."""
+    """What an action makes of the loop or the function that a 0-based line is about; raises `Unreadable`."""
     file = _File(path, text, settings_of(options))
     (answer,) = results(_edit, [_Action(file, line, action)], 1, file.settings)
     if isinstance(answer, Crashed):
@@ -96,9 +96,16 @@ def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union
 
     file, source = chosen.file, Source(chosen.file.text)
     report = _analyse(file, given_up, observe)
-    found = loop_on_line(source, report, chosen.line)
-    if found is None:
+    ask = _ask(source, report, chosen)
+    if ask is None:
         return Declined(no_loop(source, report))
-    placed, loop = found
-    ask = Ask(chosen.action, placed.answer.facts.name, placed.start, loop.ordinal)
     return edit(file.path, file.text, file.settings, ask)
+
+
+def _ask(source: Source, report: FileReport, chosen: _Action) -> Ask | None:
+    """The action on the loop that the line is about, or on the function whose header it is."""
+    found = loop_on_line(source, report, chosen.line)
+    if found is not None:
+        return Ask(chosen.action, found[0].answer.facts.name, found[0].start, found[1].ordinal)
+    placed = function_on_line(source, report, chosen.line) if chosen.action in WHOLE_FUNCTION else None
+    return Ask(chosen.action, placed.answer.facts.name, placed.start, 0) if placed is not None else None

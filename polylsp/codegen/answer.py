@@ -6,7 +6,7 @@ from polylsp.codegen import openacc, openmp, openmp_target
 from polylsp.codegen.rewriting import Again, Edit, rewritten_first
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import TRANSFORMS
-from polylsp.model.action import Answer, Ask, Declined
+from polylsp.model.action import WHOLE_FUNCTION, Answer, Ask, Declined
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.settings import Settings
 
@@ -20,6 +20,8 @@ DIRECTIVES: dict[str, Edit] = {
 def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
     """The edit that an action makes of a loop, or why there is none. `again` reads another text of the file,
     and gives the same function in it."""
+    if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
+        return DIRECTIVES[ask.action](subject, 0, settings)
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
     if ask.action in DIRECTIVES:

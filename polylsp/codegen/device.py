@@ -2,99 +2,130 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.regions import Nest
+from polylsp.codegen.host import headers, runs
+from polylsp.codegen.merged import merged
+from polylsp.codegen.moving import Data, Question, Transfer, Update
 from polylsp.codegen.names import names_at
+from polylsp.codegen.naming import unnamed_pointer
 from polylsp.codegen.nesting import collapsible
+from polylsp.codegen.routines import is_compiled, routines
 from polylsp.codegen.sharing import Sharing, sharing
-from polylsp.codegen.subject import Subject
-from polylsp.codegen.transfer import Transfer, transfers
+from polylsp.codegen.stretch import Stretch, stretch_of
+from polylsp.codegen.subject import Companion, Subject
+from polylsp.codegen.transfer import moved
 from polylsp.codegen.work import Work, work_of
-from polylsp.frontends.c.lower.builtins import is_pure
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Call
+from polylsp.model.program import Loop, Site, Statement
 from polylsp.model.roots import parallel_roots
+from polylsp.model.scop import Scop
+from polylsp.model.verdict import Assumption, Parallel
 
 
 @dataclass(frozen=True)
 class Kernel:
     """A loop that runs on the device, together with those that become one loop with it. `moved` are
-    arrays that move for this kernel alone."""
+    arrays that move for this kernel alone, `uses` the names of those that it finds there, `routines` the
+    functions of the file that it calls."""
 
     loops: tuple[LoopFacts, ...]
     sharing: Sharing
-    moved: tuple[Transfer, ...]
     work: Work | None
+    moved: tuple[Transfer, ...] = ()
+    uses: frozenset[str] = frozenset()
+    routines: tuple[Companion, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shared:
+    """Arrays that stay on the device for all of `place`; `together`: that is more than one statement."""
+
+    place: Stretch
+    together: bool
+    transfers: tuple[Transfer, ...]
+    updates: tuple[Update, ...]
 
 
 @dataclass(frozen=True)
 class Region:
-    """Kernels; `shared` are arrays that stay on the device while `around`, a loop of the host, runs them."""
+    """Kernels, and what they share; `apart` is assumed of their arrays, besides what is of the loops."""
 
     kernels: tuple[Kernel, ...]
-    around: LoopFacts | None = None
-    shared: tuple[Transfer, ...] = ()
+    shared: Shared | None = None
+    apart: tuple[Assumption, ...] = ()
+
+    @property
+    def proven(self) -> tuple[Assumption, ...]:
+        """What the verdicts of its loops rest on."""
+        verdicts = [kernel.loops[0].verdict for kernel in self.kernels]
+        return tuple(dict.fromkeys(a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions))
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What must be true for all of it to be right."""
+        return tuple(dict.fromkeys((*self.proven, *self.apart)))
 
 
-def region(subject: Subject, ordinal: int) -> Region | Declined:
+Refuses = Callable[[Subject, Kernel], str]
+"""Why the directives of one target cannot run a kernel; empty if they can."""
+
+
+def region(subject: Subject, ordinal: int, refuses: Refuses) -> Region | Declined:
     """What runs on the device when a person asks it of loop `ordinal`."""
     roots = parallel_roots(subject.facts, ordinal)
+    chosen = subject.known(ordinal)
     if not roots:
         return Declined("No loop here is known to be parallel.")
-    for root in roots:
-        reason = _obstacle(subject, root)
-        if reason:
-            return Declined(reason)
-    chosen = subject.known(ordinal)
     if roots[0].depth > chosen.depth:
-        return _shared(subject, chosen, roots)
-    moved = transfers(subject, roots[0], roots)
-    if isinstance(moved, Declined):
-        return moved
-    kernel = _kernel(subject, roots[0], moved)
-    return kernel if isinstance(kernel, Declined) else Region((kernel,))
+        return shared(subject, stretch_of(subject, chosen), (subject.loop(ordinal),), roots, refuses)
+    return alone(subject, roots[0], refuses)
 
 
-def _shared(subject: Subject, around: LoopFacts, roots: tuple[LoopFacts, ...]) -> Region | Declined:
-    """Kernels inside a loop of the host; arrays stay on the device for all of it."""
-    shared = transfers(subject, around, roots)
-    if isinstance(shared, Declined):
-        return shared
-    used = _used_by_host(subject, around, roots)
-    for each in shared:
-        if each.name in used:
-            return Declined(
-                f"The host uses `{each.name}` between the parallel loops: "
-                "it would have to be moved each time."
-            )
+def alone(subject: Subject, root: LoopFacts, refuses: Refuses) -> Region | Declined:
+    """One kernel, with the arrays that it uses."""
+    kernel = kernel_of(subject, root, refuses)
+    if isinstance(kernel, Declined):
+        return kernel
+    place = stretch_of(subject, root)
+    data = _data(subject, place, (subject.loop(root.ordinal),), (root,))
+    if isinstance(data, Declined):
+        return data
+    return Region((replace(kernel, moved=data.transfers),), None, data.assumptions)
+
+
+def shared(
+    subject: Subject,
+    place: Stretch,
+    statements: tuple[Statement, ...],
+    roots: tuple[LoopFacts, ...],
+    refuses: Refuses,
+) -> Region | Declined:
+    """Kernels inside statements that follow one another at `place`; arrays stay on the device for all of
+    these."""
     kernels: list[Kernel] = []
     for root in roots:
-        kernel = _kernel(subject, root, ())
+        kernel = kernel_of(subject, root, refuses)
         if isinstance(kernel, Declined):
             return kernel
         kernels.append(kernel)
-    return Region(tuple(kernels), around, shared)
+    data = _data(subject, place, statements, roots)
+    if isinstance(data, Declined):
+        return data
+    together = sum(isinstance(each, Loop) for each in statements) > 1
+    kernels = [replace(each, uses=data.uses[each.loops[0].ordinal]) for each in kernels]
+    return Region(tuple(kernels), Shared(place, together, data.transfers, data.updates), data.assumptions)
 
 
-def _used_by_host(subject: Subject, around: LoopFacts, roots: tuple[LoopFacts, ...]) -> set[str]:
-    """The variables that code of the loop uses outside the kernels."""
-    found = subject.nest(around.ordinal)
-    if found is None:
-        return set()
-    scop = found[1].scop
-    inside = {root.ordinal for root in roots}
-    return {
-        a.memory.variable.source_name
-        for a in scop.accesses
-        if around.ordinal in scop.statements[a.statement].loops
-        and inside.isdisjoint(scop.statements[a.statement].loops)
-    }
-
-
-def _kernel(subject: Subject, root: LoopFacts, moved: tuple[Transfer, ...]) -> Kernel | Declined:
+def kernel_of(subject: Subject, root: LoopFacts, refuses: Refuses) -> Kernel | Declined:
+    """A loop as a kernel, without the arrays that move for it."""
+    reason = _obstacle(subject, root)
+    if reason:
+        return Declined(reason)
     loops = collapsible(subject, root)
     data = sharing(subject, loops, "atomic")
     if isinstance(data, Declined):
@@ -105,7 +136,51 @@ def _kernel(subject: Subject, root: LoopFacts, moved: tuple[Transfer, ...]) -> K
             f"The last value of {names} is needed after the loop `{root.iterator}`, "
             "and a device does not give it back: set it after the loop."
         )
-    return Kernel(loops, data, moved, _work(subject, root))
+    called = routines(subject, subject.loop(root.ordinal))
+    if isinstance(called, Declined):
+        return called
+    kernel = Kernel(loops, data, _work(subject, root), routines=called)
+    reason = refuses(subject, kernel)
+    return Declined(reason) if reason else kernel
+
+
+def _data(
+    subject: Subject, place: Stretch, statements: tuple[Statement, ...], roots: tuple[LoopFacts, ...]
+) -> Data | Declined:
+    scop = _model(subject, place.site)
+    if scop is None:
+        return Declined("What this loop accesses is not known in full.")
+    ordinals = frozenset(root.ordinal for root in roots)
+    last = [loop for loop in subject.facts.loops if place.holds(loop.site)]
+    asked = Question(
+        subject,
+        Conflicts(scop),
+        place,
+        roots,
+        max(last, key=lambda loop: (-loop.depth, loop.ordinal)),
+        tuple(runs(statements, ordinals, place.around)),
+        frozenset(headers(statements, ordinals)),
+    )
+    data = moved(asked)
+    if isinstance(data, Declined):
+        return data
+    named = {each.name for each in data.transfers}
+    for root in roots:
+        pointer = unnamed_pointer(subject, root, named)
+        if pointer:
+            return Declined(
+                f"`{pointer}` has an address of the host: "
+                f"use the array that it leads to in the loop `{root.iterator}`."
+            )
+    return data
+
+
+def _model(subject: Subject, site: Site) -> Scop | None:
+    """One model of all loops in a stretch of code."""
+    inside = Stretch(site, ())
+    found = [subject.nest(each.ordinal) for each in subject.facts.loops if inside.holds(each.site)]
+    nests: dict[int, Nest] = {id(each[1]): each[1] for each in found if each is not None}
+    return None if None in found else merged(tuple(nests.values()))
 
 
 def _obstacle(subject: Subject, root: LoopFacts) -> str:
@@ -113,19 +188,9 @@ def _obstacle(subject: Subject, root: LoopFacts) -> str:
         return f"A directive cannot stand before the loop `{root.iterator}`: {root.misfit}."
     if subject.begins_in_macro(root.site):
         return f"The loop `{root.iterator}` stands inside a macro: write it out first."
-    called = next(_foreign(subject, root), None)
-    if called is not None:
-        return f"The loop calls `{called}`, which is not compiled for the device: inline it first."
+    if is_compiled(subject.text, subject.start):
+        return f"`{subject.function.name}` runs on the device already, inside of other loops."
     return ""
-
-
-def _foreign(subject: Subject, root: LoopFacts) -> Iterator[str]:
-    """The functions that a loop calls, apart from those of the library that devices have too."""
-    for statement in walk(subject.loop(root.ordinal)):
-        for expression in expressions(statement):
-            for node in subexpressions(expression):
-                if isinstance(node, Call) and not (node.pure and is_pure(node.function)):
-                    yield node.function
 
 
 def _work(subject: Subject, root: LoopFacts) -> Work | None:

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.analysis.value import Poly, Symbol
-from polylsp.codegen.affine import Names, largest, smallest, spelled, sum_of
-from polylsp.codegen.names import names_at, written
+from polylsp.codegen.affine import Names, largest, smallest, sum_of
+from polylsp.codegen.hull import at_least, hull
+from polylsp.codegen.names import declared_sizes, names_at, written
+from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
-from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Array, Pointer, Site, Type
 from polylsp.model.scop import Access, Memory, Scop
 
@@ -25,42 +26,45 @@ _PARAM = isl.dim_type.param
 @dataclass(frozen=True)
 class Section:
     """A section in C, and its elements as an isl set of the memory's dimensions: `None` where rows are
-    whole in C while less of them is touched."""
+    whole in C while less of them is touched. `assumed`: its ends are not surely inside the array.
+    `rows` are the values of its first subscript, where these are all that it leaves out."""
 
     text: str
     elements: isl.Set | None
+    assumed: bool = False
+    rows: isl.Set | None = None
 
 
-def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: LoopFacts) -> Section | None:
-    """The section around all elements that accesses of one memory touch in one run of loop `region`, as it
-    can be written before the loop; `None` if it cannot be written."""
+def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch) -> Section | None:
+    """The section around all elements that accesses of one memory touch in one run of `region`, as it
+    can be written before it; `None` if it cannot be written."""
     memory = accesses[0].memory
-    elements = touched(scop, accesses, region.ordinal)
+    elements = touched(scop, accesses, region)
     names = names_before(subject, scop, region)
     if memory.strides:
         return _linear(memory, elements, names)
-    return _rows(subject, memory, elements, names, region.site)
+    return _rows(subject, memory, elements, names, region, entered(subject, scop, region))
 
 
-def names_before(subject: Subject, scop: Scop, region: LoopFacts) -> Names:
-    """How values are written just before loop `region`, the iterators of the loops around it too."""
+def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
+    """How values are written just before `region`, the iterators of the loops around it too."""
     names = names_at(subject, scop, region.site)
     outer = {
         _around(scop, each.ordinal): each.iterator
-        for each in subject.around(region.ordinal)
+        for each in map(subject.known, region.around)
         if not each.misfit and each.iterator is not None and each.ordinal in scop.loops
     }
     return Names({**names.parameters, **outer}, names.constants)
 
 
-def touched(scop: Scop, accesses: Sequence[Access], region: int) -> isl.Set:
-    """The elements of one memory that accesses touch in one run of loop `region`: the iterators of the
+def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
+    """The elements of one memory that accesses touch in one run of `region`: the iterators of the
     loops around it are parameters."""
     result: isl.Set | None = None
     for access in accesses:
         loops = scop.statements[access.statement].loops
         relation = access.relation
-        for outer in loops[: loops.index(region)]:
+        for outer in loops[: region.depth(scop)]:
             at = relation.dim(_PARAM)
             relation = relation.move_dims(_PARAM, at, isl.dim_type.in_, 0, 1)
             relation = relation.set_dim_name(_PARAM, at, _around(scop, outer))
@@ -70,31 +74,48 @@ def touched(scop: Scop, accesses: Sequence[Access], region: int) -> isl.Set:
     return result
 
 
+def entered(subject: Subject, scop: Scop, region: Stretch) -> isl.Set:
+    """The values of parameters at which a run of `region` may begin, the iterators of the loops around it
+    among them; what a parameter's declaration has as the size of an array is at least one (C11 6.7.6.2p5)."""
+    depth = region.depth(scop)
+    domain = scop.loops[region.around[-1]].domain if depth else scop.context
+    for outer in region.around[len(region.around) - depth :]:
+        at = domain.dim(_PARAM)
+        domain = domain.move_dims(_PARAM, at, isl.dim_type.set, 0, 1)
+        domain = domain.set_dim_name(_PARAM, at, _around(scop, outer))
+    sizes = declared_sizes(subject)
+    names = [n for n, text in names_at(subject, scop, region.site).parameters.items() if text in sizes]
+    return domain.params().intersect(at_least(1, names))
+
+
 def _around(scop: Scop, ordinal: int) -> str:
     """The parameter that stands for an iterator around the region; isl names cannot begin like this, so
     that it is no other parameter's."""
     return f"__{scop.loops[ordinal].dimension}"
 
 
-def _rows(subject: Subject, memory: Memory, elements: isl.Set, names: Names, site: Site) -> Section | None:
+def _rows(
+    subject: Subject, memory: Memory, elements: isl.Set, names: Names, region: Stretch, where: isl.Set
+) -> Section | None:
     subscripts = _leading(memory.shape)
-    inner = _inner_extents(subject, memory.variable.type, subscripts, site)
+    inner = _inner_extents(subject, memory.variable.type, subscripts, region.site)
     if not subscripts or memory.follows_pointers or memory.scoped or inner is None:
         return None
-    bounds = _bounds(elements, 0, names)
-    if bounds is None:
+    first = hull(elements, 0, names, where)
+    if first is None:
         return None
-    low, high, text = bounds
-    box = _between(elements.get_space().universe_set(), 0, low, high)
+    space = elements.get_space()
+    box = first.among(0, space)
     exact = subscripts == memory.dimensions == len(memory.shape)
     for k, extent in enumerate(inner, start=1):
-        own = _bounds(elements, k, names) if exact else None
-        if own is None or own[2] != f"[0:{extent}]":
+        own = hull(elements, k, names, where) if exact else None
+        if own is None or own.text != f"[0:{extent}]":
             exact = False
         else:
-            box = _between(box, k, own[0], own[1])
+            box = box.intersect(own.among(k, space))
     whole = "".join(f"[0:{extent}]" for extent in inner)
-    return Section(f"{memory.variable.source_name}{text}{whole}", box if exact else None)
+    text = f"{memory.variable.source_name}{first.text}{whole}"
+    return Section(text, box if exact else None, not first.exact, first.values())
 
 
 def _leading(shape: tuple[str, ...]) -> int:
@@ -117,35 +138,6 @@ def _inner_extents(subject: Subject, of_type: Type, subscripts: int, site: Site)
         extents.append(text)
         inner = inner.element
     return extents
-
-
-def _bounds(elements: isl.Set, dimension: int, names: Names) -> tuple[isl.Aff, isl.Aff, str] | None:
-    low, high = smallest(elements, dimension), largest(elements, dimension)
-    if low is None or high is None:
-        return None
-    first = spelled(low, names)
-    count = spelled(high.sub(low).add_constant_val(isl.Val(1)), names)
-    return None if first is None or count is None else (low, high, f"[{first}:{count}]")
-
-
-def _between(elements: isl.Set, dimension: int, low: isl.Aff, high: isl.Aff) -> isl.Set:
-    """Of `elements`, those whose subscript lies between two values."""
-    space = elements.get_space()
-    subscript = isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.set, dimension)
-    above = subscript.ge_set(_lifted(low, space))
-    below = subscript.le_set(_lifted(high, space))
-    return elements.intersect(above).intersect(below)
-
-
-def _lifted(value: isl.Aff, space: isl.Space) -> isl.Aff:
-    """A function of parameters as one on `space`."""
-    result = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(space))
-    result = result.set_constant_val(value.get_constant_val())
-    for k in range(value.dim(_PARAM)):
-        at = space.find_dim_by_name(_PARAM, value.get_dim_name(_PARAM, k) or "")
-        if at >= 0:
-            result = result.set_coefficient_val(_PARAM, at, value.get_coefficient_val(_PARAM, k))
-    return result
 
 
 def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:

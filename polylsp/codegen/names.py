@@ -9,7 +9,19 @@ from polylsp.analysis.spelling import spell
 from polylsp.codegen.affine import Names
 from polylsp.codegen.constants import named_constants
 from polylsp.codegen.subject import Subject
-from polylsp.model.program import AddressOf, Assign, Call, Constant, Expr, Read, Site, Variable
+from polylsp.model.program import (
+    AddressOf,
+    Array,
+    Assign,
+    Call,
+    Constant,
+    Expr,
+    Pointer,
+    Read,
+    Site,
+    Type,
+    Variable,
+)
 from polylsp.model.scop import Scop
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
@@ -18,12 +30,12 @@ _NAME = re.compile(r"[A-Za-z_]\w*")
 def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     """The spelling in C, just before `site`, of each parameter (isl name) that stands for the value which
     a variable surely holds there, and of numbers that are written as macros."""
-    settled = {v.source_name: v for v in _variables(subject) if is_settled(subject, v, site)}
+    settled = {v.source_name: v for v in subject.variables if is_settled(subject, v, site)}
     found: dict[str, str] = {}
     for name, text in scop.parameters.items():
         variable = settled.get(text) if _NAME.fullmatch(text) else None
         # An input of the function is what its name says only if nothing is assigned to it.
-        if variable is not None and (name in scop.derived or not _assignments(subject, variable)):
+        if variable is not None and (name in scop.derived or not subject.assignments.get(variable.name, [])):
             found[name] = text
     for name, factors in scop.products.items():
         if all(factor in found for factor in factors):
@@ -45,21 +57,30 @@ def written(subject: Subject, value: Expr, site: Site) -> str | None:
     return spell(value)
 
 
+def declared_sizes(subject: Subject) -> frozenset[str]:
+    """The variables that are sizes in the declarations of the function's parameters, and never change."""
+    found: set[str] = set()
+    for parameter in subject.function.parameters:
+        of_type: Type = parameter.type
+        while isinstance(of_type, (Array, Pointer)):
+            extent = of_type.extent if isinstance(of_type, Array) else None
+            if isinstance(extent, Read) and extent.place.variable in subject.function.parameters:
+                found.add(extent.place.variable.source_name)
+            of_type = of_type.element if isinstance(of_type, Array) else of_type.to
+    return frozenset(found)
+
+
 def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
     """Whether a variable holds at `site`, and in all of the function after it was set, one value: it is a
     parameter that is never assigned, or assigned once, before and in no loop, and its name is its own."""
-    if [v.source_name for v in _variables(subject)].count(variable.source_name) != 1:
+    if [v.source_name for v in subject.variables].count(variable.source_name) != 1:
         return False
     if variable.storage in ("global", "static") or variable.escapes:
         return not _is_disturbed(subject, variable)
-    assigned = _assignments(subject, variable)
+    assigned = subject.assignments.get(variable.name, [])
     if variable.storage == "parameter":
         return not assigned
     return len(assigned) == 1 and assigned[0].site.last < site.first and not _repeats(subject, assigned[0])
-
-
-def _assignments(subject: Subject, variable: Variable) -> list[Assign]:
-    return subject.assignments.get(variable.name, [])
 
 
 def _is_disturbed(subject: Subject, variable: Variable) -> bool:
@@ -74,7 +95,3 @@ def _repeats(subject: Subject, assign: Assign) -> bool:
         loop.site.first <= assign.site.first and assign.site.last <= loop.site.last
         for loop in subject.facts.loops
     )
-
-
-def _variables(subject: Subject) -> frozenset[Variable]:
-    return subject.variables

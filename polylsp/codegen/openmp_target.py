@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
-from polylsp.codegen.device import Kernel, Region, region
+from polylsp.codegen.device import Kernel, Shared
 from polylsp.codegen.directive import Clause, Directive, clauses, listed
-from polylsp.codegen.placing import edited
+from polylsp.codegen.moving import Transfer
+from polylsp.codegen.offload import Dialect, offloaded
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transfer import Transfer
-from polylsp.model.action import Answer, Declined
+from polylsp.model.action import Answer
 from polylsp.model.facts import LoopFacts
 from polylsp.settings import Settings
 
@@ -18,35 +19,35 @@ _WORDS = "target teams distribute parallel for"
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """The parallel loops on the device, their arrays moved as little as can be."""
-    found = region(subject, ordinal)
-    if isinstance(found, Declined):
-        return found
-    return edited(subject, found, list(_directives(found, settings)))
+    return offloaded(subject, ordinal, settings, _DIALECT)
 
 
-def _directives(found: Region, settings: Settings) -> Iterator[tuple[LoopFacts, Directive]]:
-    if found.around is not None and found.shared:
-        yield found.around, Directive("omp", "target data", tuple(_maps(found.shared)))
-    for kernel in found.kernels:
-        yield kernel.loops[0], _kernel(kernel, found, settings)
-
-
-def _kernel(kernel: Kernel, found: Region, settings: Settings) -> Directive:
+def _loops(
+    _subject: Subject, kernel: Kernel, shared: Shared | None, settings: Settings
+) -> Iterator[tuple[LoopFacts, Directive]]:
     count = len(kernel.loops)
     condition = kernel.work.condition(settings.offload_threshold) if kernel.work is not None else ""
     reduced = [name for clause in kernel.sharing.reductions for name in clause.arguments]
-    return Directive(
+    directive = Directive(
         "omp",
         _WORDS,
         clauses(
             Clause("collapse", (str(count),)) if count > 1 else None,
             listed("private", kernel.sharing.private),
             *kernel.sharing.reductions,
-            *_maps(_without(kernel.moved, reduced)),
+            *_maps(_without(kernel.moved if shared is None else _arrays(kernel, shared), reduced)),
             Clause("map", tuple(reduced), "tofrom") if reduced else None,
-            Clause("if", (condition,), "target") if condition and found.around is None else None,
+            Clause("if", (condition,), "target") if condition and shared is None else None,
         ),
     )
+    yield kernel.loops[0], directive
+
+
+def _arrays(kernel: Kernel, shared: Shared) -> tuple[Transfer, ...]:
+    """The sections of arrays, which are there already: without a clause, an array would be moved as a
+    whole (OpenMP 5.2, 5.8.1); a pointer finds what it leads to."""
+    used = (each for each in shared.transfers if each.name in kernel.uses and each.is_array)
+    return tuple(replace(each, comes_in=False, goes_out=False) for each in used)
 
 
 def _without(moved: tuple[Transfer, ...], reduced: list[str]) -> tuple[Transfer, ...]:
@@ -62,3 +63,15 @@ def _maps(moved: tuple[Transfer, ...]) -> Iterator[Clause]:
         sections = tuple(t.section for t in moved if (t.comes_in, t.goes_out) == kind)
         if sections:
             yield Clause("map", sections, name)
+
+
+def _data(transfers: tuple[Transfer, ...]) -> Directive:
+    return Directive("omp", "target data", tuple(_maps(transfers)))
+
+
+def _update(to: str, sections: tuple[str, ...]) -> Directive:
+    return Directive("omp", "target update", (Clause("from" if to == "host" else "to", sections),))
+
+
+_AROUND = (Directive("omp", "declare target"), Directive("omp", "end declare target"))
+_DIALECT = Dialect(lambda _subject, _kernel: "", _loops, _data, _update, _AROUND)

@@ -1,45 +1,42 @@
-"""Where a directive goes in the text."""
+"""Where directives go in the text."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from polylsp.codegen import atomic
-from polylsp.codegen.atomic import Atomic, remark
-from polylsp.codegen.device import Region
+from polylsp.codegen.atomic import Atomic
 from polylsp.codegen.directive import Directive
+from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
-from polylsp.model.action import Edited, Replacement
+from polylsp.model.action import Replacement
 from polylsp.model.facts import LoopFacts
-from polylsp.model.verdict import Parallel
 from polylsp.text import Span, newline
 
-
-def edited(subject: Subject, found: Region, directives: list[tuple[LoopFacts, Directive]]) -> Edited:
-    """The edit that puts each directive before its loop."""
-    roots = [kernel.loops[0].verdict for kernel in found.kernels]
-    assumed = dict.fromkeys(a for v in roots if isinstance(v, Parallel) for a in v.assumptions)
-    placed = [before_loop(subject, loop, directive) for loop, directive in directives]
-    updates = tuple(each for kernel in found.kernels for each in kernel.sharing.atomic)
-    placed += before_updates(subject, updates, directives[0][1])
-    told = remark(updates)
-    return Edited(tuple(sorted(placed, key=lambda one: one.span)), tuple(assumed), (told,) if told else ())
+_WORD = re.compile(r"[A-Za-z_]\w*|\*")
+_COMMENT = re.compile(r"\s*(//.*|/\*((?!\*/).)*\*/\s*)?")
+_PRAGMA = re.compile(r"#\s*pragma\b")
+_BRANCH = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b", re.MULTILINE)
 
 
 def before_updates(subject: Subject, found: tuple[Atomic, ...], like: Directive) -> list[Replacement]:
     """The directives before atomic updates, of the family of another one."""
     chosen = dict(atomic.directives(found, like))
-    return [before_statement(subject, subject.span(site).start, one) for site, one in chosen.items()]
+    return [before(subject, subject.span(site).start, one) for site, one in chosen.items()]
 
 
 def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> Replacement:
     """The directive on lines of its own before a loop, indented like it."""
-    return before_statement(subject, subject.span(loop.site).start, directive)
+    return before(subject, subject.span(loop.site).start, directive)
 
 
-def before_statement(subject: Subject, start: int, directive: Directive) -> Replacement:
-    """The directive on lines of its own before the statement that begins at an offset, indented like it."""
+def before(subject: Subject, start: int, directive: Directive, more: str = "") -> Replacement:
+    """The directive on lines of its own before a statement that starts at an offset, indented like it;
+    `more` is a line that follows."""
     indentation = subject.indentation(start)
     end = newline(subject.text)
-    text = directive.text(indentation).replace("\n", end)
+    text = directive.text(indentation).replace("\n", end) + (f"{end}{indentation}{more}" if more else "")
     if subject.opens_its_line(start):
         line = start - len(subject.line_before(start))
         # A line above that goes on (`\\`) is ended by an empty one, or the directive would be a part of it.
@@ -47,3 +44,68 @@ def before_statement(subject: Subject, start: int, directive: Directive) -> Repl
         return Replacement(Span(line, line), f"{gap}{text}{end}")
     before = len(subject.line_before(start)) - len(subject.line_before(start).rstrip())
     return Replacement(Span(start - before, start), f"{end}{text}{end}{indentation}")
+
+
+def behind(subject: Subject, start: int, stop: int, text: str) -> Replacement:
+    """A line behind a statement that reaches from one offset to another, indented like it. What else stands
+    on its last line comes after that, but for a comment."""
+    end = newline(subject.text)
+    line = f"{end}{subject.indentation(start)}" + text.replace("\n", end)
+    line_end = subject.text.find("\n", stop)
+    rest = subject.text[stop : line_end if line_end >= 0 else len(subject.text)]
+    if _COMMENT.fullmatch(rest):
+        at = stop + len(rest.rstrip())
+        return Replacement(Span(at, at), line)
+    blank = len(rest) - len(rest.lstrip())
+    return Replacement(Span(stop, stop + blank), f"{line}{end}{subject.indentation(start)}")
+
+
+def together(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
+    """The replacements in the order of the text; those at one place become one, in the order given."""
+    found: dict[Span, str] = {}
+    for each in replacements:
+        above = found.get(each.span, "")
+        found[each.span] = (above.rstrip() if each.text[:1] in ("\r", "\n") else above) + each.text
+    return tuple(Replacement(span, found[span]) for span in sorted(found))
+
+
+def start_of(subject: Subject, place: Stretch) -> int | None:
+    """The offset at which the first statement of some code starts, the type of a declaration included;
+    `None` if no directive can stand before it."""
+    first = place.site.first
+    while first > 0 and subject.token(first - 1) not in (";", "{", "}"):
+        first -= 1
+        if not _WORD.fullmatch(subject.token(first)):
+            return None
+    start = subject.start + subject.starts[first]
+    above = subject.text[subject.start + subject.ends[first - 1] if first else 0 : start]
+    if _comes_with(subject, first - 1) or _PRAGMA.search(above):
+        return None
+    return start
+
+
+def stop_of(subject: Subject, place: Stretch) -> int | None:
+    """The offset behind the last statement of some code; `None` if nothing can stand there."""
+    last, count = place.site.last, len(subject.ends)
+    closed = subject.token(last) == "}" and subject.token(min(last + 1, count - 1)) not in (";", ",")
+    while not closed and last < count - 1 and subject.token(last) != ";":
+        last += 1
+        if subject.token(last) in ("{", "}"):
+            return None
+    return None if _comes_with(subject, last) else subject.start + subject.ends[last]
+
+
+def is_whole(text: str) -> bool:
+    """Whether some text has the beginning and the end of each `#if` in it, so that what stands before and
+    what stands behind it are compiled together."""
+    depth = 0
+    for match in _BRANCH.finditer(text):
+        depth += {"endif": -1, "elif": 0, "else": 0}.get(match[1], 1)
+        if depth < 0 or (depth == 0 and match[1] in ("elif", "else")):
+            return False
+    return depth == 0
+
+
+def _comes_with(subject: Subject, token: int) -> bool:
+    """Whether a token and the next one come out of one use of a macro."""
+    return 0 <= token < len(subject.starts) - 1 and subject.starts[token] == subject.starts[token + 1]

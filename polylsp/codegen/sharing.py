@@ -11,6 +11,7 @@ from polylsp.analysis.effects import effects
 from polylsp.codegen.atomic import Atomic, atomic
 from polylsp.codegen.directive import Clause
 from polylsp.codegen.footprint import section
+from polylsp.codegen.stretch import stretch_of
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
@@ -125,8 +126,8 @@ def _section(
             return Declined(f"A copy of `{name}` for each thread does not fit on its stack.")
         return name
     one = len({a.memory.name for a in accesses}) == 1
-    part = section(subject, scop, accesses, root) if one else None
-    if part is not None:
+    part = section(subject, scop, accesses, stretch_of(subject, root)) if one else None
+    if part is not None and not part.assumed:
         return part.text
     return Declined(
         f"How much of `{name}` is updated cannot be written down before the loop, as a reduction must."

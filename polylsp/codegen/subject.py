@@ -7,16 +7,27 @@ from functools import cached_property
 
 from polylsp.analysis.effects import Effects, effects, loops_in, walk
 from polylsp.analysis.regions import Nest
+from polylsp.analysis.summaries import Calls
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 from polylsp.model.program import Assign, Declare, Function, Loop, Site, Variable
 from polylsp.text import Span
 
 
 @dataclass(frozen=True)
+class Companion:
+    """Another function of the file, and the offsets in the text between which it stands."""
+
+    function: Function
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
 class Subject:
     """A function to be edited. `text` is the file's; `start` the offset of the function in it;
     `starts[k]` and `ends[k]` are the offsets of token `k`, relative to `start`. `nests` are the
-    models behind `facts.nests`, in the same order."""
+    models behind `facts.nests`, in the same order; `calls` what is known of the functions that it calls,
+    and `companions` are the other functions of the file."""
 
     text: str
     start: int
@@ -25,6 +36,8 @@ class Subject:
     function: Function
     facts: FunctionFacts
     nests: tuple[Nest, ...]
+    calls: Calls
+    companions: tuple[Companion, ...] = ()
 
     @cached_property
     def effects(self) -> Effects:
@@ -101,6 +114,10 @@ class Subject:
     def line_before(self, offset: int) -> str:
         """The part of the line that stands before an offset."""
         return self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
+
+    def token(self, number: int) -> str:
+        """What the user wrote for a token (the use of the macro that it comes out of)."""
+        return self.text[self.start + self.starts[number] : self.start + self.ends[number]]
 
     def indentation(self, offset: int) -> str:
         """The white space before the first character of the line."""

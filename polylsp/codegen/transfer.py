@@ -7,49 +7,76 @@ entirely, whatever the sizes: else elements that were never touched would overwr
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
 
+from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.effects import effects
 from polylsp.analysis.liveness import live_after_loops
 from polylsp.analysis.private import covered
-from polylsp.codegen.footprint import Section, section, touched
-from polylsp.codegen.subject import Subject
+from polylsp.codegen.coherence import settled, uses_of
+from polylsp.codegen.footprint import Section
+from polylsp.codegen.host import effects_names
+from polylsp.codegen.moving import Data, Question, Transfer, Update
+from polylsp.codegen.naming import why_not_named
+from polylsp.codegen.updates import fills, is_filled_by, joint_section, updates_of
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Variable
-from polylsp.model.scop import Access, Scop
-from polylsp.model.verdict import Parallel
+from polylsp.model.program import Array, Variable
+from polylsp.model.scop import Access, Memory
+from polylsp.model.verdict import Assumption, Parallel
 
 
-@dataclass(frozen=True, slots=True)
-class Transfer:
-    """An array of a device region, as a section."""
-
-    name: str
-    section: str
-    comes_in: bool
-    goes_out: bool
-
-
-def transfers(
-    subject: Subject, region: LoopFacts, roots: tuple[LoopFacts, ...]
-) -> tuple[Transfer, ...] | Declined:
-    """The arrays that `roots` use on the device, moved once around all of `region`."""
-    found = subject.nest(region.ordinal)
-    if found is None:
-        return Declined("What this loop accesses is not known in full.")
-    scop = found[1].scop
-    copied = {name for root in roots for name in _with_clauses(root)}
-    conflicts = Conflicts(scop)
-    result: list[Transfer] = []
-    for variable, accesses in _arrays(scop, roots).items():
-        if variable.source_name in copied:
-            continue
-        one = _transfer(subject, conflicts, region, variable, accesses)
+def moved(asked: Question) -> Data | Declined:
+    """The arrays that the device uses, and what the host uses of them in between."""
+    on_device = _on_device(asked)
+    inside = {id(a) for own in on_device.values() for a in own}
+    host = [a for a in asked.region.accesses(asked.scop) if id(a) not in inside and not _in_root(asked, a)]
+    transfers: list[Transfer] = []
+    updates: list[Update] = []
+    assumed: list[Assumption] = []
+    for variable, accesses in on_device.items():
+        hidden = why_not_named(asked.subject, asked.region, variable, accesses) or _unseen(
+            asked, variable, accesses, host
+        )
+        one = Declined(hidden) if hidden else _array(asked, variable, accesses, host)
         if isinstance(one, Declined):
             return one
-        result.append(one)
-    return tuple(sorted(result, key=lambda each: each.name))
+        transfers += one.transfers
+        updates += one.updates
+        assumed += one.assumptions
+    shared = [a for own in on_device.values() for a in own]
+    ordered = tuple(sorted(transfers, key=lambda each: each.name))
+    return Data(ordered, tuple(updates), (*assumed, *_apart(asked, shared, host)), _uses(asked, shared))
+
+
+def _uses(asked: Question, shared: list[Access]) -> dict[int, frozenset[str]]:
+    return {
+        root.ordinal: frozenset(
+            a.memory.variable.source_name
+            for a in shared
+            if root.ordinal in asked.scop.statements[a.statement].loops
+        )
+        for root in asked.roots
+    }
+
+
+# --- Which variables ---------------------------------------------------------------------
+
+
+def _on_device(asked: Question) -> dict[Variable, list[Access]]:
+    """The accesses to what is moved, by variable; variables that live inside a root have none, nor do
+    those that other clauses of its directive are about."""
+    result: dict[Variable, list[Access]] = {}
+    for root in asked.roots:
+        own = _with_clauses(root)
+        for access in asked.scop.accesses:
+            loops = asked.scop.statements[access.statement].loops
+            if root.ordinal not in loops or access.memory.scoped > loops.index(root.ordinal):
+                continue
+            if access.memory.variable.source_name not in own:
+                result.setdefault(access.memory.variable, []).append(access)
+    return {v: a for v, a in result.items() if _is_moved(a)}
 
 
 def _with_clauses(root: LoopFacts) -> set[str]:
@@ -60,66 +87,103 @@ def _with_clauses(root: LoopFacts) -> set[str]:
     return {*root.verdict.private, *root.verdict.lastprivate, *scalars}
 
 
-def _arrays(scop: Scop, roots: tuple[LoopFacts, ...]) -> dict[Variable, list[Access]]:
-    """The accesses to what is moved, by variable; variables that live inside a root have none."""
-    result: dict[Variable, list[Access]] = {}
-    for access in scop.accesses:
-        loops = scop.statements[access.statement].loops
-        for root in roots:
-            if root.ordinal in loops and access.memory.scoped <= loops.index(root.ordinal):
-                result.setdefault(access.memory.variable, []).append(access)
-    return {v: a for v, a in result.items() if _is_moved(a)}
-
-
 def _is_moved(accesses: list[Access]) -> bool:
     """A scalar that is only read is handed over as a value; whatever else must be moved."""
     return any("[]" in a.memory.shape or a.kind == "write" for a in accesses)
 
 
-def _transfer(
-    subject: Subject, conflicts: Conflicts, region: LoopFacts, variable: Variable, accesses: list[Access]
-) -> Transfer | Declined:
+def _in_root(asked: Question, access: Access) -> bool:
+    loops = asked.scop.statements[access.statement].loops
+    return any(root.ordinal in loops for root in asked.roots)
+
+
+def _unseen(asked: Question, variable: Variable, device: list[Access], host: list[Access]) -> str:
+    """Why the host's part cannot be told: it names the variable where the model has no access of it."""
     name = variable.source_name
-    if all("[]" not in a.memory.shape for a in accesses):
-        return Transfer(name, name, True, True)
-    part = _section(subject, conflicts.scop, accesses, region)
+    if variable.name in asked.headers and any(a.kind == "write" for a in device):
+        return f"The host reads `{name}` to enter a loop, and the device changes it: copy that value first."
+    for run in asked.runs:
+        seen = uses_of(variable, host, [run], asked.conflicts)
+        called = effects(*run.statements).calls
+        if called and seen:
+            return (
+                f"`{called[0].function}` is called between the parallel loops, and `{name}` is used there: "
+                "such a function may use the device itself."
+            )
+        if variable.name in effects_names(*run.statements) and not seen:
+            return f"What the host does with `{name}` between the parallel loops is not known in full."
+    return ""
+
+
+def _apart(asked: Question, device: list[Access], host: list[Access]) -> tuple[Assumption, ...]:
+    """What must not overlap, since the device has a copy of each."""
+    if len(asked.roots) == 1 and not asked.runs:
+        return ()
+    written = _memories(a for a in (*device, *host) if a.kind == "write")
+    on_device, everywhere = _memories(device), _memories((*device, *host))
+    names = {memory.name for memory in on_device}
+    found = [
+        assumption
+        for one in written
+        for other in (everywhere if one.name in names else on_device)
+        for assumption in overlap_assumptions([one], [other], set())
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def _memories(accesses: Iterable[Access]) -> list[Memory]:
+    return list({a.memory.name: a.memory for a in accesses}.values())
+
+
+# --- One of them -------------------------------------------------------------------------
+
+
+def _array(asked: Question, variable: Variable, device: list[Access], host: list[Access]) -> Data | Declined:
+    name = variable.source_name
+    uses = uses_of(variable, host, list(asked.runs), asked.conflicts)
+    if all("[]" not in a.memory.shape for a in device):
+        if uses:
+            return Declined(
+                f"The host uses `{name}` between the parallel loops, and the device changes it: "
+                "use a variable of its own in one of them."
+            )
+        return Data((Transfer(name, name, True, True),))
+    writes = [a for a in device if a.kind == "write"]
+    out = bool(writes) and _is_needed(asked, variable, device)
+    depth = asked.region.depth(asked.scop)
+    uses = settled(asked.conflicts, depth, device, uses, out, lambda use: is_filled_by(asked, use))
+    moving = [use for use in uses if use.fetched or use.sent]
+    synchronised = [a for use in moving for a in (*use.fetched, *use.sent)]
+    part = joint_section(asked, [*device, *synchronised], asked.region)
     if part is None:
         return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
-    depth = conflicts.statement(accesses[0]).loops.index(region.ordinal)
-    writes = [a for a in accesses if a.kind == "write"]
-    sure = [a for a in writes if conflicts.certain(a)]
-    exposed = any(_comes_before(conflicts, a, writes, depth) for a in accesses if a.kind == "read")
-    after = live_after_loops(subject.function, ())[region.ordinal]
-    needed = variable.name in after or "*" in after or variable.storage != "local" or bool(_led(accesses))
-    out = bool(writes) and needed
-    return Transfer(name, part.text, exposed or (out and not _fills(conflicts.scop, part, sure, region)), out)
+    updates = updates_of(asked, name, part, moving)
+    if isinstance(updates, Declined):
+        return updates
+    known = [*writes, *(a for use in moving for a in use.sent)]
+    sure = [a for a in known if asked.conflicts.certain(a)]
+    exposed = any(_is_exposed(asked.conflicts, a, known, depth) for a in device if a.kind == "read")
+    partly = out and not fills(asked, part, sure, asked.region)
+    comes_in = exposed or partly or any(use.fetched for use in moving)
+    is_array = isinstance(variable.type, Array) and variable.storage != "parameter"
+    return Data(
+        (Transfer(name, part.text, comes_in, out, is_array),), tuple(updates), tuple(_within(name, part))
+    )
 
 
-def _comes_before(conflicts: Conflicts, read: Access, writes: list[Access], depth: int) -> bool:
+def _within(name: str, part: Section) -> Iterator[Assumption]:
+    if part.assumed:
+        yield Assumption("in-bounds", (name,), f"all of `{part.text}` is inside the array")
+
+
+def _is_needed(asked: Question, variable: Variable, accesses: list[Access]) -> bool:
+    """Whether somebody may read the array after the region."""
+    after = live_after_loops(asked.subject.function, ())[asked.last.ordinal]
+    led = any(a.memory.pointer is not None for a in accesses)
+    return variable.name in after or "*" in after or variable.storage != "local" or led
+
+
+def _is_exposed(conflicts: Conflicts, read: Access, writes: list[Access], depth: int) -> bool:
     """Whether a read may want an element that no write of the region, `depth` loops deep, gave a value."""
     same = [a for a in writes if a.exact and a.memory is read.memory]
     return not covered(conflicts, read, same, depth)
-
-
-def _led(accesses: list[Access]) -> bool:
-    """Whether a pointer leads to the array, so that others may read it."""
-    return any(a.memory.pointer is not None for a in accesses)
-
-
-def _section(subject: Subject, scop: Scop, accesses: list[Access], region: LoopFacts) -> Section | None:
-    """One section for all members of an array of structures."""
-    by_memory: dict[str, list[Access]] = {}
-    for access in accesses:
-        by_memory.setdefault(access.memory.name, []).append(access)
-    parts = [section(subject, scop, each, region) for each in by_memory.values()]
-    texts = {part.text for part in parts if part is not None}
-    if None in parts or len(texts) != 1:
-        return None
-    return parts[0] if len(parts) == 1 else Section(texts.pop(), None)
-
-
-def _fills(scop: Scop, part: Section, sure: list[Access], region: LoopFacts) -> bool:
-    """Whether one run of the region surely writes all of the section, for all values of the parameters."""
-    if part.elements is None or not sure:
-        return False
-    return part.elements.is_subset(touched(scop, sure, region.ordinal))

@@ -48,6 +48,15 @@ def loop_on_line(source: Source, report: FileReport, line: int) -> tuple[PlacedF
     return around
 
 
+def function_on_line(source: Source, report: FileReport, line: int) -> PlacedFunction | None:
+    """The function whose header, as far as the `{` of its body, stands on a 0-based line."""
+    for placed in report.functions:
+        body = source.text.find("{", placed.span(placed.answer.facts.name_site).end)
+        if source.line_of(placed.start) <= line <= source.line_of(max(body, placed.start)):
+            return placed
+    return None
+
+
 def loop_by_number(
     report: FileReport, function: str, ordinal: int
 ) -> tuple[PlacedFunction, LoopFacts] | None:

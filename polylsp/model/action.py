@@ -27,10 +27,14 @@ TARGETS: tuple[Target, ...] = get_args(Target)
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
 
 
+WHOLE_FUNCTION: tuple[Target, ...] = ("openacc", "openmp-target")
+"""The targets that can be asked for all parallel loops of a function at once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """An action on loop `ordinal` of the function with that name. `starts` tells apart functions
-    of one name (`#if` branches): the one that starts at that offset of the text."""
+    """An action on loop `ordinal` of the function with that name, or on all of its loops (0). `starts`
+    tells apart functions of one name (`#if` branches): the one that starts at that offset of the text."""
 
     action: ActionName
     function: str

@@ -9,6 +9,7 @@ from pathlib import Path
 from cases_markdown import Fence, fences
 
 from polylsp.ide.actions import offers
+from polylsp.ide.function_action import function_offers
 from polylsp.ide.mend_action import mend_offers
 from polylsp.ide.ready import ReadyOffer
 from polylsp.ide.suppress_action import suppress_offers
@@ -111,9 +112,8 @@ def play(case: Case, folder: Path) -> Played:
     titles = "".join(f"{each}\n" for each in _titles(source, report, span, case.settings))
     if ":" in case.action:
         return replace(_at_once(source, report, span, case), titles=titles)
-    offer = next(
-        (each for each in offers(source, report, case.settings, span) if each.ask.action == case.action), None
-    )
+    listed = (*offers(source, report, case.settings, span), *function_offers(source, report, span))
+    offer = next((each for each in listed if each.ask.action == case.action), None)
     if offer is None:
         return Played("text declined", "It is not offered.\n", "", titles)
     if offer.disabled:
@@ -128,7 +128,8 @@ def play(case: Case, folder: Path) -> Played:
 
 def _titles(source: Source, report: FileReport, span: Span, settings: Settings) -> list[str]:
     ready = _ready(source, report, span, settings)
-    listed = (*ready["mend"], *offers(source, report, settings, span), *ready["ignore"])
+    chosen = (*offers(source, report, settings, span), *function_offers(source, report, span))
+    listed = (*ready["mend"], *chosen, *ready["ignore"])
     return [f"{each.title} [{each.disabled}]" if each.disabled else each.title for each in listed]
 
 

@@ -91,6 +91,32 @@ def test_a_file_keeps_its_encoding_its_line_ends_and_its_mode(
     assert [each.name for each in file.parent.iterdir()] == ["a.c"]
 
 
+TWO = """\
+void
+f(int n, double *restrict a, double *restrict b)
+{
+    for (int i = 0; i < n; i++)
+        a[i] = i;
+    for (int i = 0; i < n; i++)
+        b[i] = a[i];
+}
+"""
+
+
+@pytest.mark.parametrize("line", [1, 2, 3])
+def test_the_header_of_a_function_means_all_of_its_loops(polylsp, file: Path, line: int) -> None:
+    file.write_text(TWO)
+    ran = polylsp("offload", f"a.c:{line}", "--target", "openacc", "--write")
+    assert (ran.status, ran.err) == (0, "")
+    assert "#pragma acc data copyout(a[0:n], b[0:n])\n    {\n" in file.read_text()
+
+
+def test_only_a_device_is_asked_for_whole_functions(polylsp, file: Path) -> None:
+    file.write_text(TWO)
+    ran = polylsp("offload", "a.c:2", "--target", "openmp")
+    assert (ran.status, ran.err) == (2, "polylsp: a.c:2: no loop here; there are loops on lines 4, 6\n")
+
+
 def test_a_link_stays_one(polylsp, file: Path) -> None:
     link = file.parent / "link.c"
     link.symlink_to("a.c")

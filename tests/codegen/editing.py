@@ -25,10 +25,11 @@ class EditedFile:
     declined: tuple[str, ...]
 
 
-def everywhere(path: str, text: str, target: Target) -> EditedFile:
-    """The edits of all outermost loops of a file, one after the other, as a person would choose them."""
+def everywhere(path: str, text: str, target: Target, whole: bool = False) -> EditedFile:
+    """The edits of all outermost loops of a file, or (`whole`) of all functions, one after the other, as a
+    person would choose them."""
     edited, edits, declined = text, 0, list[str]()
-    for name, ordinal in _outermost(analyse(path, text, EAGER, schedules=False)):
+    for name, ordinal in _asked(analyse(path, text, EAGER, schedules=False), whole):
         answer = edit(path, edited, EAGER, _ask(path, edited, target, name, ordinal))
         if isinstance(answer, Declined):
             declined.append(answer.reason)
@@ -37,11 +38,11 @@ def everywhere(path: str, text: str, target: Target) -> EditedFile:
     return EditedFile(text, edited, edits, tuple(declined))
 
 
-def _outermost(report: FileReport) -> Iterator[tuple[str, int]]:
+def _asked(report: FileReport, whole: bool) -> Iterator[tuple[str, int]]:
     for placed in report.functions:
-        for loop in placed.answer.facts.loops:
-            if loop.depth == 1:
-                yield placed.answer.facts.name, loop.ordinal
+        outermost = [loop.ordinal for loop in placed.answer.facts.loops if loop.depth == 1]
+        for ordinal in (0,) if whole else outermost:
+            yield placed.answer.facts.name, ordinal
 
 
 def _ask(path: str, text: str, target: Target, name: str, ordinal: int) -> Ask:

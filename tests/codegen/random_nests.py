@@ -46,21 +46,21 @@ DRAWN = settings(
 THREADS = (1, 2, 3, 4)
 
 
-def trial(drawn: Program | str, target: Target) -> EditedFile:
+def trial(drawn: Program | str, target: Target, whole: bool = False) -> EditedFile:
     """Make every edit of one kind, build, run and compare, with several numbers of threads."""
     if isinstance(drawn, str):
-        done = everywhere("drawn.c", drawn, target)
+        done = everywhere("drawn.c", drawn, target, whole)
         wanted = next(printed(drawn))
     else:
         inputs = max(drawn.inputs, key=lambda one: sum(value for _, value in one.parameters))
         run = runner(drawn).run(inputs, arithmetic=Floating)
-        done = everywhere("drawn.c", complete(drawn, run), target)
+        done = everywhere("drawn.c", complete(drawn, run), target, whole)
         wanted = [float(line) for line in expected(drawn, run)]
     if done.edits:
         for found in printed(done.edited, *FLAGS[target]):
             assert_close(wanted, found, done.edited)
-        if target == "openacc":
-            alone = played(done)
+        if target != "openmp":
+            alone = played(done.edited)
             for found in printed(alone):
                 assert_close(wanted, found, alone)
     return done
@@ -100,6 +100,7 @@ def main() -> int:
     )
     parser.add_argument("--examples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--whole", action="store_true", help="ask for whole functions")
     parser.add_argument("--target", choices=sorted(FLAGS), default="openmp")
     asked = parser.parse_args()
     outcomes: Counter[str] = Counter()
@@ -110,7 +111,7 @@ def main() -> int:
     @given(drawn=affine_programs() | sums())
     def draw(drawn: Program | str) -> None:
         try:
-            done = trial(drawn, asked.target)
+            done = trial(drawn, asked.target, asked.whole)
             outcomes["edited" if done.edits else "declined" if done.declined else "no loop"] += 1
             outcomes["edits"] += done.edits
             reasons.update(re.sub("`[^`]*`", "`…`", each) for each in done.declined)

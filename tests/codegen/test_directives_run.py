@@ -6,8 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from polylsp.model.action import Target
+
 from .device_memory import played
 from .editing import everywhere
+from .random_nests import FLAGS
 from .running import Build, assert_same
 
 SAMPLES = Path(__file__).parents[2] / "samples"
@@ -36,17 +39,12 @@ def test_openmp(file: Path, output: Build) -> None:
         assert_same(expected, output(done.edited, "-fopenmp", threads=threads))
 
 
+@pytest.mark.parametrize("whole", [False, True], ids=["loops", "functions"])
+@pytest.mark.parametrize("target", ["openacc", "openmp-target"])
 @pytest.mark.parametrize("file", FILES, ids=names(FILES))
-def test_openmp_target(file: Path, output: Build) -> None:
-    done = everywhere(str(file), file.read_text(encoding="utf-8"), "openmp-target")
-    assert bool(done.edits) == (file.stem not in CALLS_FUNCTIONS_OF_ITS_OWN)
-    assert_same(output(done.text), output(done.edited, "-fopenmp", "-foffload=disable"))
-
-
-@pytest.mark.parametrize("file", FILES, ids=names(FILES))
-def test_openacc_with_the_memory_of_a_device(file: Path, output: Build) -> None:
-    done = everywhere(str(file), file.read_text(encoding="utf-8"), "openacc")
+def test_with_the_memory_of_a_device(file: Path, target: Target, whole: bool, output: Build) -> None:
+    done = everywhere(str(file), file.read_text(encoding="utf-8"), target, whole)
     assert bool(done.edits) == (file.stem not in CALLS_FUNCTIONS_OF_ITS_OWN)
     expected = output(done.text)
-    assert_same(expected, output(done.edited, "-fopenacc", "-foffload=disable"))
-    assert_same(expected, output(played(done), "-w"))
+    assert_same(expected, output(done.edited, *FLAGS[target]))
+    assert_same(expected, output(played(done.edited), "-w"))

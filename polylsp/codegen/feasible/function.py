@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from polylsp.codegen.feasible.helpful import expands_to_split, fused_pair, fuses_well, reuses, rewritten
 from polylsp.codegen.feasible.trials import Trials
 from polylsp.codegen.names import names_at
+from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
 from polylsp.model.action import TARGETS, Declined, Edited, TransformName
@@ -52,7 +54,13 @@ def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:
     for target in TARGETS:
         found = trials.answer(target, loop.ordinal, (ordinals, around))
         if isinstance(found, Declined):
-            yield Refused(target, loop.ordinal, found.reason)
+            yield Refused(target, loop.ordinal, _from_here(trials.subject, found.reason))
+
+
+def _from_here(subject: Subject, reason: str) -> str:
+    """A reason in which lines count from the function's first: what stands above it may change."""
+    above = subject.text.count("\n", 0, subject.start)
+    return re.sub(r"\bline (\d+)\b", lambda found: f"line {int(found[1]) - above}", reason)
 
 
 def _operations(trials: Trials) -> Iterator[tuple[int, int]]:

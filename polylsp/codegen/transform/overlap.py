@@ -11,6 +11,7 @@ from polylsp.codegen import openmp
 from polylsp.codegen.affine import largest, smallest, spelled
 from polylsp.codegen.footprint import names_before, touched
 from polylsp.codegen.names import is_settled
+from polylsp.codegen.stretch import stretch_of
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import is_directed
 from polylsp.codegen.transform.layout import Made, Written, kept_statement, replaced, style_of
@@ -106,9 +107,9 @@ def _bounds(subject: Subject, scop: Scop, root: LoopFacts, memory: Memory) -> _B
     inside = [
         a for a in scop.accesses if a.memory is memory and root.ordinal in scop.statements[a.statement].loops
     ]
-    elements = touched(scop, inside, root.ordinal)
+    elements = touched(scop, inside, stretch_of(subject, root))
     low, high = smallest(elements, 0), largest(elements, 0)
-    names = names_before(subject, scop, root)
+    names = names_before(subject, scop, stretch_of(subject, root))
     first = spelled(low, names) if low is not None else None
     behind = spelled(high.add_constant_val(isl.Val(1)), names) if high is not None else None
     if first is None or behind is None:

@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from polylsp.ide.actions import Offer, offers
+from polylsp.ide.function_action import function_offers
 from polylsp.ide.lookup import loop_of_ask
 from polylsp.ide.mend_action import mend_offers
 from polylsp.ide.ready import ReadyOffer
@@ -38,6 +39,7 @@ async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list
     listed = [
         *mend_offers(source, report, settings, span),
         *offers(source, report, settings, span),
+        *function_offers(source, report, span),
         *suppress_offers(source, report, settings, span),
     ]
     wanted = [each for each in listed if _is_wanted(each.kind, params.context.only)]

@@ -1,0 +1,121 @@
+"""What stays on the host while a region runs: statements between the loops of a device."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import effects, expressions, loops_in, subexpressions
+from polylsp.codegen.stretch import Stretch
+from polylsp.model.program import AddressOf, Block, Expr, If, Loop, Read, Site, Statement
+
+
+@dataclass(frozen=True)
+class Run:
+    """Statements of the host that follow one another. `braced`: they stand between braces, so that a
+    directive can stand before and behind them."""
+
+    statements: tuple[Statement, ...]
+    around: tuple[int, ...]
+    braced: bool
+
+    def pieces(self) -> tuple[Stretch, ...]:
+        """Its statements as a person wrote them, in order: `a[i] = b[i] = 0` is one."""
+        found: list[Site] = []
+        for site in sorted(site for each in self.statements for site in _sites(each)):
+            if found and site.first <= found[-1].last:
+                found[-1] = Site(found[-1].first, max(site.last, found[-1].last))
+            else:
+                found.append(site)
+        return tuple(Stretch(site, self.around) for site in found)
+
+
+def runs(statements: tuple[Statement, ...], roots: frozenset[int], around: tuple[int, ...]) -> Iterator[Run]:
+    """The runs of the host among statements, at any depth, in source order; `roots` are the loops
+    (ordinals) of the device."""
+    return _runs(statements, roots, around, True)
+
+
+def headers(statements: tuple[Statement, ...], roots: frozenset[int]) -> set[str]:
+    """The unique names of what the host reads to enter loops of the device, or loops around them."""
+    found: set[str] = set()
+    for each in statements:
+        if not _holds(each, roots):
+            continue
+        found |= {name for expression in expressions(each) for name in _named(expression)}
+        if isinstance(each, Loop):
+            found |= effects_names(*_starts(statements, each), each.prologue, each.step)
+        if not (isinstance(each, Loop) and each.ordinal in roots):
+            found |= headers(_inside(each), roots)
+    return found
+
+
+def effects_names(*statements: Statement) -> set[str]:
+    """The unique names of all variables that statements name."""
+    return {variable.name for variable in effects(*statements).variables}
+
+
+def _runs(
+    statements: tuple[Statement, ...], roots: frozenset[int], around: tuple[int, ...], braced: bool
+) -> Iterator[Run]:
+    current: list[Statement] = []
+    started = {id(s) for each in statements if isinstance(each, Loop) for s in _starts(statements, each)}
+    for each in statements:
+        if id(each) in started:
+            continue
+        if not _holds(each, roots):
+            current.append(each)
+            continue
+        yield from _run(current, around, braced)
+        current = []
+        if isinstance(each, Loop) and each.ordinal in roots:
+            continue
+        deeper = (*around, each.ordinal) if isinstance(each, Loop) else around
+        branches = (each.then, each.otherwise) if isinstance(each, If) else (Block(_inside(each)),)
+        for branch in branches:
+            yield from _runs(branch.statements, roots, deeper, not isinstance(each, If))
+    yield from _run(current, around, braced)
+
+
+def _run(statements: list[Statement], around: tuple[int, ...], braced: bool) -> Iterator[Run]:
+    if statements:
+        yield Run(tuple(statements), around, braced)
+
+
+def _starts(statements: tuple[Statement, ...], loop: Loop) -> list[Statement]:
+    """What a `for` does first: the statements before it that stand in its header."""
+    return [
+        each
+        for each in statements
+        if not isinstance(each, (Block, Loop))
+        and loop.header.first <= each.site.first
+        and each.site.last <= loop.header.last
+    ]
+
+
+def _inside(statement: Statement) -> tuple[Statement, ...]:
+    match statement:
+        case Block(inner):
+            return inner
+        case If(_, then, otherwise, _):
+            return (*then.statements, *otherwise.statements)
+        case Loop():
+            return statement.body.statements
+        case _:
+            return ()
+
+
+def _holds(statement: Statement, roots: frozenset[int]) -> bool:
+    return any(loop.ordinal in roots for loop in loops_in(statement))
+
+
+def _sites(statement: Statement) -> Iterator[Site]:
+    if isinstance(statement, Block):
+        for each in statement.statements:
+            yield from _sites(each)
+    else:
+        yield statement.site
+
+
+def _named(expression: Expr) -> set[str]:
+    return {n.place.variable.name for n in subexpressions(expression) if isinstance(n, (Read, AddressOf))}

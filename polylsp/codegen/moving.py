@@ -1,0 +1,67 @@
+"""What is asked about the data of a region, and the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from polylsp.analysis.conflicts import Conflicts
+from polylsp.codegen.host import Run
+from polylsp.codegen.stretch import Stretch
+from polylsp.codegen.subject import Subject
+from polylsp.model.facts import LoopFacts
+from polylsp.model.scop import Scop
+from polylsp.model.verdict import Assumption
+
+
+@dataclass(frozen=True, slots=True)
+class Transfer:
+    """An array of a device region, as a section. `is_array`: its name stands for its elements, not for a
+    pointer to them."""
+
+    name: str
+    section: str
+    comes_in: bool
+    goes_out: bool
+    is_array: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Update:
+    """A section that moves in the middle of a region: to the host before the code at `place`, or to the
+    device after it."""
+
+    place: Stretch
+    to: Literal["host", "device"]
+    section: str
+
+
+@dataclass(frozen=True)
+class Data:
+    """All that moves for a region, and what must be true for that to be enough; `uses` are the names of
+    what each kernel needs of it, by the ordinal of its loop."""
+
+    transfers: tuple[Transfer, ...]
+    updates: tuple[Update, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    uses: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which code is asked about: loops `roots` run on the device, `runs` on the host, which also reads
+    `headers` (unique names) to enter loops; `last` is the loop with which the region ends."""
+
+    subject: Subject
+    conflicts: Conflicts
+    region: Stretch
+    roots: tuple[LoopFacts, ...]
+    last: LoopFacts
+    runs: tuple[Run, ...] = ()
+    headers: frozenset[str] = frozenset()
+
+    @property
+    def scop(self) -> Scop:
+        """The model of all of it."""
+        return self.conflicts.scop

@@ -1,0 +1,126 @@
+"""A device region as an edit: the directives of one target, each in its place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from polylsp.codegen.atomic import remark
+from polylsp.codegen.device import Kernel, Refuses, Region, Shared, region
+from polylsp.codegen.directive import Directive
+from polylsp.codegen.moving import Transfer, Update
+from polylsp.codegen.placing import before, before_updates, behind, is_whole, start_of, stop_of, together
+from polylsp.codegen.routines import is_compiled
+from polylsp.codegen.siblings import regions
+from polylsp.codegen.stretch import Stretch
+from polylsp.codegen.subject import Subject
+from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.facts import LoopFacts
+from polylsp.settings import Settings
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a target says it. `loops` gives the directives of a kernel, each with its loop; `data` stands
+    before a region; `update` moves sections (`to`: `host` or `device`) in the middle of one; `routine` stand
+    before and, if there are two, behind a function that a kernel calls."""
+
+    refuses: Refuses
+    loops: Callable[[Subject, Kernel, Shared | None, Settings], Iterator[tuple[LoopFacts, Directive]]]
+    data: Callable[[tuple[Transfer, ...]], Directive]
+    update: Callable[[str, tuple[str, ...]], Directive]
+    routine: tuple[Directive, ...]
+
+
+def offloaded(subject: Subject, ordinal: int, settings: Settings, dialect: Dialect) -> Answer:
+    """The parallel loops on the device, their arrays moved as little as can be: those that an action on
+    a loop is about, or (`ordinal` 0) all of the function."""
+    if ordinal:
+        found = region(subject, ordinal, dialect.refuses)
+        return found if isinstance(found, Declined) else _edited(subject, [found], (), settings, dialect)
+    every = regions(subject, dialect.refuses)
+    if isinstance(every, Declined):
+        return every
+    return _edited(subject, list(every.regions), every.remarks, settings, dialect)
+
+
+def _edited(
+    subject: Subject, found: list[Region], remarks: tuple[str, ...], settings: Settings, dialect: Dialect
+) -> Answer:
+    placed = list(_routines(subject, found, dialect))
+    for each in found:
+        own = list(_placed(subject, each, settings, dialect))
+        refused = next((one for one in own if isinstance(one, Declined)), None)
+        if refused is not None:
+            return refused
+        placed += [one for one in own if isinstance(one, Replacement)]
+    assumed = dict.fromkeys(a for each in found for a in each.assumptions)
+    return Edited(together(placed), tuple(assumed), (*remarks, *_untold(found)))
+
+
+def _untold(found: list[Region]) -> Iterator[str]:
+    """What only comes to light when the edit is worked out, so that no title says it."""
+    for each in dict.fromkeys(a for one in found for a in one.apart if a not in one.proven):
+        yield f"This is right only if {each.sentence}."
+    told = remark(tuple(each for one in found for kernel in one.kernels for each in kernel.sharing.atomic))
+    if told:
+        yield told
+
+
+def _placed(
+    subject: Subject, found: Region, settings: Settings, dialect: Dialect
+) -> Iterator[Replacement | Declined]:
+    shared = found.shared
+    if shared is not None and shared.transfers:
+        yield from _data(subject, shared, dialect)
+    if shared is not None:
+        # What goes to the device behind a statement comes before what stands above the next one.
+        for update in _grouped(shared.updates, "device"):
+            yield _update(subject, *update, "device", dialect)
+        for update in _grouped(shared.updates, "host"):
+            yield _update(subject, *update, "host", dialect)
+    for kernel in found.kernels:
+        own = list(dialect.loops(subject, kernel, shared, settings))
+        for loop, directive in own:
+            yield before(subject, subject.span(loop.site).start, directive)
+        yield from before_updates(subject, kernel.sharing.atomic, own[0][1])
+    if shared is not None and shared.transfers and shared.together:
+        span = subject.span(shared.place.site)
+        yield behind(subject, span.start, span.end, "}")
+
+
+def _routines(subject: Subject, found: list[Region], dialect: Dialect) -> Iterator[Replacement]:
+    """The directives of the functions that are called, each once."""
+    called = {each.start: each for one in found for kernel in one.kernels for each in kernel.routines}
+    for each in called.values():
+        if not is_compiled(subject.text, each.start):
+            first, *last = dialect.routine
+            yield before(subject, each.start, first)
+            yield from (behind(subject, each.start, each.end, one.text("")) for one in last)
+
+
+def _data(subject: Subject, shared: Shared, dialect: Dialect) -> Iterator[Replacement]:
+    start = subject.span(shared.place.site).start
+    yield before(subject, start, dialect.data(shared.transfers), "{" if shared.together else "")
+
+
+def _grouped(updates: tuple[Update, ...], to: str) -> Iterator[tuple[Stretch, tuple[str, ...]]]:
+    places = dict.fromkeys(each.place for each in updates if each.to == to)
+    for place in sorted(places, key=lambda one: one.site):
+        yield place, tuple(sorted({u.section for u in updates if u.place == place and u.to == to}))
+
+
+def _update(
+    subject: Subject, place: Stretch, sections: tuple[str, ...], to: str, dialect: Dialect
+) -> Replacement | Declined:
+    start, stop = start_of(subject, place), stop_of(subject, place)
+    directive = dialect.update(to, sections)
+    if start is None or stop is None or not is_whole(subject.text[start:stop]):
+        names = ", ".join(f"`{each.partition('[')[0]}`" for each in sections)
+        return Declined(
+            f"{names} would have to be moved where no directive can stand: "
+            "write what the host does with it as statements of their own."
+        )
+    if to == "host":
+        return before(subject, start, directive)
+    return behind(subject, start, stop, directive.text(subject.indentation(start)).lstrip())
