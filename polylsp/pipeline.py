@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from polylsp.analysis.facts import Wanted, facts, given_up, nests_of
 from polylsp.analysis.space import iteration_space as drawn_space
@@ -35,6 +36,9 @@ from polylsp.query import query
 from polylsp.remembered import Answers, State, forget, outlined, state_of
 from polylsp.settings import Settings
 from polylsp.text import Span
+
+if TYPE_CHECKING:
+    from polylsp.codegen.subject import Subject
 
 Observer = Callable[[str, str, int, int], None]
 
@@ -91,6 +95,18 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     """The edit that an action makes, or why there is none."""
     # Loaded when somebody asks: most who analyse a file do not edit it.
     from polylsp.codegen.answer import answer
+
+    def again(changed: str) -> Subject | None:
+        return _subject(path, changed, settings, ask, schedules=False)
+
+    subject = _subject(path, text, settings, ask, schedules=True)
+    if subject is None:
+        return Declined(f"There is no function `{ask.function}` here any more.")
+    return answer(subject, ask, settings, again)
+
+
+def _subject(path: str, text: str, settings: Settings, ask: Ask, schedules: bool) -> Subject | None:
+    """What is known of the function that an action is about."""
     from polylsp.codegen.subject import Subject
 
     items = outlined(path, text)
@@ -98,12 +114,11 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     prepared = _prepared(state_of(path), items, known, frozenset(), None)
     one = next((each for start, each in prepared if start == ask.starts), None)
     if one is None or one.function.name != ask.function:
-        return Declined(f"There is no function `{ask.function}` here any more.")
-    task = _task(one, _used(one, _summaries(prepared)), Wanted(True, settings.max_operations))
+        return None
+    task = _task(one, _used(one, _summaries(prepared)), Wanted(schedules, settings.max_operations))
     calls = calls_of(task.summaries)
     nests = nests_of(one.function, calls, settings.max_operations)
-    subject = Subject(text, ask.starts, one.starts, one.ends, one.function, decided(task), nests)
-    return answer(subject, ask, settings)
+    return Subject(text, ask.starts, one.starts, one.ends, one.function, decided(task), nests)
 
 
 # --- Text --------------------------------------------------------------------------------

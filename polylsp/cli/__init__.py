@@ -21,6 +21,8 @@ TRANSFORMS = (
     "fuse",
     "skew",
     "tile",
+    "unroll-and-jam",
+    "restructure",
     "privatize",
     "expand",
     "restrict",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from polylsp.codegen import openacc, openmp, openmp_target
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import TRANSFORMS
+from polylsp.codegen.transform.restructure import Again, restructured
 from polylsp.model.action import Answer, Ask, Declined
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.settings import Settings
@@ -20,14 +21,16 @@ DIRECTIVES: dict[str, Edit] = {
 }
 
 
-def answer(subject: Subject, ask: Ask, settings: Settings) -> Answer:
-    """The edit that an action makes of a loop, or why there is none."""
+def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
+    """The edit that an action makes of a loop, or why there is none; `again` analyses texts on the way."""
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
     if ask.action in DIRECTIVES:
         if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
             return Declined("A directive runs this loop in parallel already.")
         return DIRECTIVES[ask.action](subject, ask.ordinal, settings)
+    if ask.action == "restructure":
+        return restructured(subject, settings, again)
     if ask.action in TRANSFORMS:
         return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")

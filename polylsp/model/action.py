@@ -16,7 +16,17 @@ Target = Literal["openmp", "openacc", "openmp-target"]
 """Whose directives are written."""
 
 TransformName = Literal[
-    "interchange", "distribute", "fuse", "skew", "tile", "privatize", "expand", "restrict", "overlap-check"
+    "interchange",
+    "distribute",
+    "fuse",
+    "skew",
+    "tile",
+    "unroll-and-jam",
+    "restructure",
+    "privatize",
+    "expand",
+    "restrict",
+    "overlap-check",
 ]
 """A change of the code that exposes parallelism or locality, or discharges an assumption."""
 
