@@ -22,6 +22,7 @@ TRANSFORMS = (
     "skew",
     "tile",
     "unroll-and-jam",
+    "simd",
     "restructure",
     "privatize",
     "expand",

@@ -22,6 +22,7 @@ TransformName = Literal[
     "skew",
     "tile",
     "unroll-and-jam",
+    "simd",
     "restructure",
     "privatize",
     "expand",

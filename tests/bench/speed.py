@@ -30,12 +30,14 @@ _NUMBER = re.compile(r"-?\d+\.\d+e[-+]\d+")
 
 @dataclass
 class Measured:
-    """A sample at one size: seconds by variant; `wrong` are the variants that print something else."""
+    """A sample at one size: seconds by variant; `wrong` are the variants that print something else, `slow`
+    those that were stopped."""
 
     name: str
     size: str
     seconds: dict[str, list[float]] = field(default_factory=dict[str, list[float]])
     wrong: list[str] = field(default_factory=list[str])
+    slow: list[str] = field(default_factory=list[str])
 
     def median(self, variant: str) -> float | None:
         """The median of a variant's runs, if it has any."""
@@ -54,9 +56,13 @@ def measure(path: Path, size: str, runs: int, variants: list[Variant], folder: P
     found = Measured(path.stem, size)
     for _ in range(runs if first < 1 else min(runs, 3) if first < 5 else 1):
         for name, program in programs.items():
-            if program is None:
+            if program is None or name in found.slow:
                 continue
-            seconds, printed = run(program)
+            try:
+                seconds, printed = run(program)
+            except subprocess.TimeoutExpired:
+                found.slow.append(name)
+                continue
             found.seconds.setdefault(name, []).append(seconds)
             if not agrees(printed, expected) and name not in found.wrong:
                 found.wrong.append(name)
@@ -113,6 +119,7 @@ def row(found: Measured, variants: list[Variant]) -> list[str]:
     for variant in variants[1:]:
         seconds = found.median(variant.name)
         ratio = "" if seconds is None else f"{base / seconds:.2f}"
+        ratio = "stopped" if variant.name in found.slow else ratio
         cells.append(f"{ratio} WRONG" if variant.name in found.wrong else ratio)
     ahead = lead(found, variants)
     return [*cells, "" if ahead is None else f"{ahead:.2f}"]

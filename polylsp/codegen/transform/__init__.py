@@ -15,6 +15,7 @@ from polylsp.codegen.transform import (
     overlap,
     privatize,
     restrict,
+    simd,
     skew,
     tile,
 )
@@ -43,6 +44,7 @@ TRANSFORMS: dict[TransformName, Edit] = {
     "fuse": _limited(fuse.edit),
     "tile": _limited(tile.edit),
     "unroll-and-jam": _limited(jam.edit),
+    "simd": _limited(simd.edit),
     "privatize": _limited(privatize.edit),
     "expand": _limited(expand.edit),
     "restrict": _limited(restrict.edit),

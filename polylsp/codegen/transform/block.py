@@ -64,7 +64,7 @@ def _plan(subject: Subject, part: Chain, found: Leaves) -> Plan | None:
     if any(backward(found, [isl.Map(f"{{ [{names}] -> [i{k}] }}")], 0) is not None for k in depths):
         return None
     free = frozenset(k for k in depths if varies(found, k) is None)
-    if not free or len(free) == len(depths):
+    if not free:
         return None
     costs = loop_costs(found.scop, part)
     ranked = sorted(permutations(depths), key=lambda order: (cost(costs, order), order))
@@ -72,6 +72,9 @@ def _plan(subject: Subject, part: Chain, found: Leaves) -> Plan | None:
     if costs[points[-1]] > costs[ranked[0][-1]] + 6:
         # The one loop that the vector unit could run would jump through memory.
         points = ranked[0]
+    if len(free) == len(depths):
+        better = costs[points[-1]] + 6 < costs[-1]
+        return Plan(part, found, points, (), free) if better else None
     outer = [k for k in points[:-1] if k in free]
     rest = [k for k in points if k not in free]
     last = [points[-1]] if points[-1] in free else []

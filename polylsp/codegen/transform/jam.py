@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polylsp.analysis.effects import walk
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.bounds import Bounds, bounds_of, header, start
 from polylsp.codegen.transform.chain import Chain, chain_inside, unstable
@@ -20,7 +19,6 @@ from polylsp.codegen.transform.layout import Made, Piece, Written, replaced, sty
 from polylsp.codegen.transform.leaves import LeafDependence, Leaves, backward, listed, refusal, varies
 from polylsp.codegen.transform.registers import Held, Registers, never_empty
 from polylsp.model.action import Answer, Declined, Edited
-from polylsp.model.program import Assign
 from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
 
@@ -66,9 +64,32 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     return refused
 
 
+def held(subject: Subject, chain: Chain) -> Answer:
+    """A loop as it stands, with the sums that it adds to array elements held in variables, if the vector unit
+    can add them up."""
+    jam = _understood(subject, chain, ())
+    if isinstance(jam, Declined):
+        return jam
+    answer = _edited(jam)
+    if any("simd reduction" in each.text for each in answer.replacements):
+        return answer
+    return Declined(f"What the loop `{jam.counters[-1]}` adds to is used in other ways too.")
+
+
 def _jam(subject: Subject, chain: Chain) -> Jam | Declined:
     if any(loop.parent == chain.ordinals[-1] for loop in subject.facts.loops):
         return Declined("There are loops beside each other in the innermost loop: split it first.")
+    jam = _understood(subject, chain, (1,) * (len(chain.ordinals) - 1))
+    if isinstance(jam, Declined):
+        return jam
+    chosen = _factors(jam.found, jam.bounds, jam.body)
+    if isinstance(chosen, LeafDependence):
+        return refusal(jam.found, f"Running iterations of the loops {listed(jam.counters)} together", chosen)
+    return chosen if isinstance(chosen, Declined) else replace(jam, factors=chosen)
+
+
+def _understood(subject: Subject, chain: Chain, factors: tuple[int, ...]) -> Jam | Declined:
+    """What is known of a chain, as far as copies of its body need it."""
     body = body_of(subject, chain)
     if isinstance(body, Declined):
         return body
@@ -78,14 +99,8 @@ def _jam(subject: Subject, chain: Chain) -> Jam | Declined:
     bounds = _bounds(subject, chain)
     if isinstance(bounds, Declined):
         return bounds
-    broken = _factors(found, bounds, body)
-    if isinstance(broken, LeafDependence):
-        names = listed(each.name for each in bounds)
-        return refusal(found, f"Running iterations of the loops {names} together", broken)
-    if isinstance(broken, Declined):
-        return broken
     vector = varies(found, len(bounds) - 1) is None
-    return Jam(subject, chain, found, body, bounds, broken, vector)
+    return Jam(subject, chain, found, body, bounds, factors, vector)
 
 
 def _bounds(subject: Subject, chain: Chain) -> tuple[Bounds, ...] | Declined:
@@ -151,10 +166,10 @@ def _one_sided(bounds: Bounds, counter: str) -> bool:
 # --- Text --------------------------------------------------------------------------------
 
 
-def _edited(jam: Jam) -> Answer:
+def _edited(jam: Jam) -> Edited:
     pieces = tuple(_level(jam, 0, ({},)))
     parent = jam.chain.texts[0].node.parent
-    if jam.bounds[0].declared and parent is not None and parent.type == "compound_statement":
+    if len(pieces) > 1 and parent is not None and parent.type == "compound_statement":
         pieces = (Made("", pieces),)
     made = replaced(jam.subject, jam.chain.texts[0], pieces, style_of(jam.subject, jam.chain.texts))
     shown = " and ".join(
@@ -162,7 +177,7 @@ def _edited(jam: Jam) -> Answer:
         for name, factor in zip(jam.counters, jam.factors, strict=False)
         if factor > 1
     )
-    remarks = [f"Runs {shown} together."]
+    remarks = [f"Runs {shown} together."] if shown else []
     if "simd reduction" in made.text:
         remarks.append(f"The sums over `{jam.counters[-1]}` are added up in another order.")
     return Edited((made,), jam.found.assumptions, tuple(remarks))
@@ -276,9 +291,7 @@ def _only_adds(jam: Jam, held: Held) -> bool:
         ends = {jam.subject.span(end.site) for end in (each.first, each.second)}
         if not same and not (each.updates and ends <= held.places):
             return False
-    assigns = [s for s in walk(jam.subject.loop(jam.chain.ordinals[-1]).body) if isinstance(s, Assign)]
-    sums = [a for a in assigns if jam.subject.span(a.target.site) in held.places]
-    return all(a.operator in ("+", "-") for a in sums)
+    return True
 
 
 def _statements(jam: Jam, copies: Sequence[Offsets], names: dict[str, str]) -> Iterator[Piece]:

@@ -22,6 +22,13 @@ def loop_costs(scop: Scop, chain: Chain) -> tuple[int, ...]:
     return tuple(sum(_lines(scop, a, ordinal) for a in inside) for ordinal in chain.ordinals)
 
 
+def walks_along(scop: Scop, ordinal: int) -> bool:
+    """Whether each access inside of an innermost loop is to the same element in the next iteration, or to its
+    neighbour."""
+    inside = [a for a in scop.accesses if ordinal in scop.statements[a.statement].loops]
+    return all(_lines(scop, a, ordinal) < 8 for a in inside)
+
+
 def cost(costs: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
     """What an order of loops costs, from the innermost outwards."""
     return tuple(costs[k] for k in reversed(order))

@@ -94,10 +94,8 @@ class Registers:
             for other in others:
                 if "write" not in (access.kind, other.kind):
                     continue
-                if not written or not any(other is each for each in own):
-                    if self._meet(access, other, frozenset()):
-                        return False
-                elif self._meet(access, other, mentions[0].counters):
+                apart = mentions[0].counters if written and any(other is each for each in own) else None
+                if self._meet(access, other, apart):
                     return False
         return True
 
@@ -105,15 +103,15 @@ class Registers:
         site = mention.place.site
         return [a for a in self.found.scop.accesses if a.site == site]
 
-    def _meet(self, first: Access, second: Access, apart: frozenset[str]) -> bool:
+    def _meet(self, first: Access, second: Access, apart: frozenset[str] | None) -> bool:
         """Whether two accesses may be to one element in one iteration of the loops around the chain; if
-        counters are given, with some of these different."""
+        there are counters, even an empty set, with some of these different."""
         statement = self.conflicts.statement(first)
         chain = self.found.leaves[0].loops
         outer = statement.loops.index(chain[0])
         pairs = same_iteration(self.conflicts.same_element(first, second), outer)
         pairs = pairs.intersect_params(self.conflicts.defined())
-        if not apart:
+        if apart is None:
             return not pairs.is_empty()
         for depth, name in enumerate(self.counters):
             at = outer + depth

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from polylsp.codegen import openmp
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform import block, distribute, jam
+from polylsp.codegen.transform import block, distribute, jam, simd
 from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
@@ -50,10 +50,11 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
         return Declined("There are directives in this function already: remove them first.")
     state = _State(subject, settings, again)
     _until_done(state, _separations)
-    if not _until_done(state, _blocks):
-        return Declined("No loops here reuse what they load in a way that another order of them would help.")
+    moved = _until_done(state, _blocks)
     _until_done(state, _directives)
-    last = _jams(state)
+    last = _last(state)
+    if not moved and not last.replacements:
+        return Declined("No loops here reuse what they load in a way that another order of them would help.")
     changed = _difference(subject.text, applied(state.subject.text, last.replacements))
     assumed = tuple(dict.fromkeys((*state.assumptions, *last.assumptions)))
     return Edited((changed,), assumed, tuple(dict.fromkeys((*state.remarks, *last.remarks))))
@@ -109,7 +110,7 @@ def _is_worth_it(subject: Subject, plan: block.Plan) -> bool:
     """Whether blocking does more than cut a loop into strips, or iterations then share what they load."""
     if plan.reorders or len(plan.points) > 2:
         return True
-    return isinstance(jam.edit(subject, plan.chain.ordinals[-1], Settings()), Edited)
+    return isinstance(_jammed(subject, plan.chain.ordinals[-1], Settings()), Edited)
 
 
 def _depth_inside(subject: Subject, loop: LoopFacts) -> int:
@@ -150,17 +151,39 @@ def _chains(subject: Subject) -> Iterator[Chain]:
 def _directives(state: _State) -> Iterator[Answer]:
     """Directives on the outermost parallel loops."""
     for loop in state.subject.facts.loops:
-        if loop.depth == 1 and not any(
-            is_governed(state.subject.facts, root.ordinal)
-            for root in parallel_roots(state.subject.facts, loop.ordinal)
+        roots = parallel_roots(state.subject.facts, loop.ordinal)
+        if loop.depth > 1 or any(is_governed(state.subject.facts, root.ordinal) for root in roots):
+            continue
+        # Sums in the innermost loops of sequential ones are work for the vector unit.
+        if not any(
+            root.depth > 1 and _adds(root) and not _depth_inside(state.subject, root) for root in roots
         ):
             yield openmp.edit(state.subject, loop.ordinal, state.settings)
 
 
-def _jams(state: _State) -> Edited:
-    """Several iterations at once where they share what they load."""
-    found = [jam.edit(state.subject, chain.ordinals[-1], state.settings) for chain in _chains(state.subject)]
-    made = [each for each in found if isinstance(each, Edited)]
+def _adds(loop: LoopFacts) -> bool:
+    return isinstance(loop.verdict, Parallel) and bool(loop.verdict.reductions)
+
+
+def _jammed(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """Iterations that run together, where the vector unit takes part in it."""
+    answer = jam.edit(subject, ordinal, settings)
+    if isinstance(answer, Edited) and not any("omp simd" in each.text for each in answer.replacements):
+        return Declined("The vector unit could not run these iterations together.")
+    return answer
+
+
+def _last(state: _State) -> Edited:
+    """Several iterations at once where they share what they load, and sums for the vector unit: the loops are
+    not analysed again after that."""
+    made: list[Edited] = []
+    for loop in state.subject.facts.loops:
+        if _depth_inside(state.subject, loop):
+            continue
+        answer = _jammed(state.subject, loop.ordinal, state.settings)
+        if isinstance(answer, Declined):
+            answer = simd.edit(state.subject, loop.ordinal, state.settings)
+        made += [answer] if isinstance(answer, Edited) else []
     return Edited(
         tuple(sorted((r for one in made for r in one.replacements), key=lambda r: r.span)),
         tuple(a for one in made for a in one.assumptions),
