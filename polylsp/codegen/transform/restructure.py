@@ -17,6 +17,9 @@ from polylsp.model.verdict import Assumption, Parallel
 from polylsp.settings import Settings
 from polylsp.text import Span
 
+_SELDOM = 2
+"""How deep a loop may stand in sequential ones for threads to start on it."""
+
 Again = Callable[[str], "Subject | None"]
 """The same function, analysed anew in another text of its file; `None` if it is not there."""
 
@@ -126,7 +129,8 @@ def _blocks(state: _State) -> Iterator[Answer]:
             inside_parallel = any(
                 isinstance(each.verdict, Parallel) for each in state.subject.around(plan.chain.ordinals[0])
             )
-            tiled = len(plan.chain.ordinals) > 2 or not inside_parallel
+            outermost = state.subject.known(plan.chain.ordinals[0])
+            tiled = len(plan.chain.ordinals) > 2 or (not inside_parallel and outermost.depth <= _SELDOM)
             yield block.blocked(state.subject, plan, state.settings, tiled)
 
 
@@ -154,8 +158,9 @@ def _directives(state: _State) -> Iterator[Answer]:
         roots = parallel_roots(state.subject.facts, loop.ordinal)
         if loop.depth > 1 or any(is_governed(state.subject.facts, root.ordinal) for root in roots):
             continue
-        # Sums in the innermost loops of sequential ones are work for the vector unit.
-        if not any(
+        # Sums in the innermost loops of sequential ones are work for the vector unit; in two sequential loops
+        # threads would start too often.
+        if all(root.depth <= _SELDOM for root in roots) and not any(
             root.depth > 1 and _adds(root) and not _depth_inside(state.subject, root) for root in roots
         ):
             yield openmp.edit(state.subject, loop.ordinal, state.settings)
