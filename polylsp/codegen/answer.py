@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from polylsp.codegen import openacc, openmp, openmp_target
-from polylsp.codegen.rewriting import Again, Edit, rewritten_first
-from polylsp.codegen.subject import Subject
+from polylsp.codegen.rewriting import Edit, rewritten_first
+from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
+from polylsp.codegen.transform.restructure import restructured
 from polylsp.model.action import WHOLE_FUNCTION, Answer, Ask, Declined
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.settings import Settings
@@ -28,6 +29,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
             return Declined("A directive runs this loop in parallel already.")
         return rewritten_first(subject, ask.ordinal, settings, DIRECTIVES[ask.action], again)
+    if ask.action == "restructure":
+        return restructured(subject, settings, again)
     if ask.action in TRANSFORMS:
         return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")

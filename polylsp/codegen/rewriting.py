@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from difflib import SequenceMatcher
 
-from polylsp.codegen.subject import Subject
+from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Answer, Declined, Edited, Replacement, TransformName, applied
 from polylsp.model.facts import LoopFacts
@@ -15,7 +15,6 @@ from polylsp.model.verdict import Assumption, Parallel
 from polylsp.settings import Settings
 from polylsp.text import Span
 
-Again = Callable[[str], "Subject | None"]
 Edit = Callable[[Subject, int, Settings], Answer]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -127,3 +128,7 @@ class Subject:
     def opens_its_line(self, offset: int) -> bool:
         """Whether nothing but white space stands before, on the same line."""
         return not self.line_before(offset).strip()
+
+
+Again = Callable[[str], "Subject | None"]
+"""The same function, analysed anew in another text of its file; `None` if it is not there."""

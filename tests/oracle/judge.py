@@ -128,9 +128,10 @@ def _starts(run: Machine, key: LoopKey, name: str) -> list[list[int]]:
 
 
 def _unexplained(found: Evidence, run: Machine, key: LoopKey, listed: set[str]) -> str | None:
-    slots = {serial: name for record in run.records[key] for name, serial in record.slots.items()}
+    # Pointers into one array are several names of it.
+    explained = {record.slots[name] for record in run.records[key] for name in listed & record.slots.keys()}
     for pair in found.conflicts(run).get(key, ()):
-        if slots.get(pair.source.slot) not in listed:
+        if pair.source.slot not in explained:
             return described(found.layout, run, pair)
     return None
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.codegen.answer import answer
-from polylsp.codegen.subject import Subject
+from polylsp.codegen.subject import Again, Subject
 from polylsp.model.action import ActionName, Answer, Ask, Edited
 from polylsp.settings import Settings
 
@@ -30,7 +30,7 @@ class Trials:
     settings: Settings
     until: float
     pause: Callable[[], None]
-    again: Callable[[str], Subject | None]
+    again: Again
     _answers: dict[Hashable, Answer | None] = field(default_factory=dict[Hashable, "Answer | None"])
 
     def answer(self, action: ActionName, ordinal: int, about: Hashable) -> Answer | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -44,7 +45,15 @@ class Chain:
 
 
 def chain_around(subject: Subject, ordinal: int) -> Chain | Declined:
-    """The longest chain with a loop in it."""
+    """The longest chain with a loop in it; none of them is handed out by a directive."""
+    found = _grown(subject, ordinal)
+    if isinstance(found, Chain) and is_directed(found.texts[0]):
+        return Declined("A directive stands before the loop: remove it, change the loops, then add it anew.")
+    return found
+
+
+def _grown(subject: Subject, ordinal: int) -> Chain | Declined:
+    """The longest chain with a loop in it; a directive may stand before the outermost one."""
     own = opened(subject, ordinal)
     if isinstance(own, Declined):
         return own
@@ -61,8 +70,6 @@ def chain_around(subject: Subject, ordinal: int) -> Chain | Declined:
             break
         ordinals.append(inner)
         texts.append(text)
-    if is_directed(texts[0]):
-        return Declined("A directive stands before the loop: remove it, change the loops, then add it anew.")
     return Chain(tuple(ordinals), tuple(texts))
 
 
@@ -76,6 +83,29 @@ def opened(subject: Subject, ordinal: int) -> LoopText | Declined:
     if isinstance(text, LoopText) and not text.parts:
         return Declined(f"The loop `{name}` does nothing.")
     return text
+
+
+def chain_inside(subject: Subject, ordinal: int) -> Chain | Declined:
+    """The longest chain with a loop in it, inside of the loops that a directive before it hands out."""
+    whole = _grown(subject, ordinal)
+    if isinstance(whole, Declined) or not is_directed(whole.texts[0]):
+        return whole
+    inside = whole.part(_handed_out(subject, whole.texts[0]), len(whole.ordinals))
+    if ordinal not in inside.ordinals:
+        return Declined("A directive stands before the loop: remove it, change the loops, then add it anew.")
+    return inside
+
+
+def _handed_out(subject: Subject, text: LoopText) -> int:
+    """How many loops the directives before a loop name at most."""
+    before, found = text.node.prev_sibling, [1]
+    while before is not None and before.type in ("comment", "preproc_call"):
+        words = subject.text[subject.start + before.start_byte : subject.start + before.end_byte]
+        found += [
+            int(n) if n.isdigit() else 99 for n in re.findall(r"(?:collapse|ordered|tile)\W+(\w+)", words)
+        ]
+        before = before.prev_sibling
+    return max(found)
 
 
 def is_directed(text: LoopText) -> bool:

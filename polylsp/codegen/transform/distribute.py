@@ -34,7 +34,12 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     return next((each for each in answers if isinstance(each, Edited)), answers[-1])
 
 
-def _split(subject: Subject, ordinal: int) -> Answer:
+def separated(subject: Subject, ordinal: int) -> Answer:
+    """Loop `ordinal` with as many loops in its place as its dependences allow."""
+    return _split(subject, ordinal, finely=True)
+
+
+def _split(subject: Subject, ordinal: int, finely: bool = False) -> Answer:
     text = opened(subject, ordinal)
     if isinstance(text, Declined):
         return text
@@ -48,8 +53,8 @@ def _split(subject: Subject, ordinal: int) -> Answer:
     found = unstable(subject, (ordinal,)) or leaves_of(subject, leaves)
     if isinstance(found, Declined):
         return found
-    groups = _groups(found)
-    if all(_carries(found, group) for group in groups) or len(groups) < 2:
+    groups = _finest(found) if finely else _groups(found)
+    if len(groups) < 2 or (not finely and all(_carries(found, group) for group in groups)):
         return _reason(found, f"`{name}`", groups)
     broken = violated(found, _dates(found, groups))
     if broken is not None:
@@ -102,17 +107,21 @@ def _naming(subject: Subject, ordinal: int, variable: Variable) -> Iterator[Stat
             yield statement
 
 
+def _finest(found: Leaves) -> list[Group]:
+    edges = {(each.source, each.sink) for each in found.dependences}
+    return [sorted(part) for part in components(range(len(found.leaves)), edges)]
+
+
 def _groups(found: Leaves) -> list[Group]:
     """The loops to make: strongly connected components in order; neighbours that are both parallel, or both
     not, share one unless that would make it carry a dependence."""
-    edges = {(each.source, each.sink) for each in found.dependences}
     groups: list[Group] = []
-    for part in components(range(len(found.leaves)), edges):
+    for part in _finest(found):
         joined = sorted([*groups[-1], *part]) if groups else []
         if groups and _carries(found, part) == _carries(found, groups[-1]) == _carries(found, joined):
             groups[-1] = joined
         else:
-            groups.append(sorted(part))
+            groups.append(part)
     return groups
 
 

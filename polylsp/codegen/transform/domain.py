@@ -39,14 +39,14 @@ class Iterations:
 
 def iterations(subject: Subject, chain: Chain) -> Iterations | Declined:
     """The iterations of loops that count up by one, in signed integers, between linear bounds."""
-    reader = _Reader(subject, [counter(subject, o).source_name for o in chain.ordinals])
+    reader = Reader(subject, [counter(subject, o).source_name for o in chain.ordinals])
     conditions: list[str] = []
     declared: list[str] = []
     firsts: list[Linear] = []
     lasts: list[Linear] = []
     for depth, (ordinal, text) in enumerate(zip(chain.ordinals, chain.texts, strict=True)):
         name = reader.counters[depth]
-        if not _counts_signed(subject, ordinal):
+        if not counts_signed(subject, ordinal):
             return Declined(
                 f"The loop `{name}` counts in unsigned integers, where new bounds could wrap around."
             )
@@ -78,7 +78,8 @@ def counters(subject: Subject, chain: Chain, found: Iterations) -> tuple[Counter
     return tuple(result)
 
 
-def _counts_signed(subject: Subject, ordinal: int) -> bool:
+def counts_signed(subject: Subject, ordinal: int) -> bool:
+    """Whether a loop compares and counts in signed integers."""
     loop = subject.loop(ordinal)
     condition = loop.condition
     if not isinstance(condition, Binary):
@@ -89,7 +90,7 @@ def _counts_signed(subject: Subject, ordinal: int) -> bool:
 
 
 @dataclass
-class _Reader:
+class Reader:
     """Reads sums off the syntax; what is no sum of counters and numbers becomes an atom."""
 
     subject: Subject
@@ -112,6 +113,7 @@ class _Reader:
         return {self.atom(node): 1}
 
     def binary(self, node: Node, depth: int) -> Linear | None:
+        """A sum, a difference, or a number times something."""
         operator = next(c.type for c in node.children if not c.is_named)
         left, right = (self.linear(child, depth) for child in node.named_children)
         if operator == "+":
@@ -143,11 +145,12 @@ class _Reader:
         return self.subject.starts.count(node.start_byte)
 
     def text(self, node: Node) -> str:
+        """What is written there."""
         start = self.subject.start
         return self.subject.text[start + node.start_byte : start + node.end_byte]
 
 
-def _header(reader: _Reader, depth: int, node: Node) -> tuple[Linear, Linear, str] | None:
+def _header(reader: Reader, depth: int, node: Node) -> tuple[Linear, Linear, str] | None:
     """The first value, the bound that is not reached, and the words that declare the counter."""
     start, test, step = (node.child_by_field_name(f) for f in ("initializer", "condition", "update"))
     if start is None or test is None or step is None or test.type != "binary_expression":
@@ -155,27 +158,29 @@ def _header(reader: _Reader, depth: int, node: Node) -> tuple[Linear, Linear, st
     name = reader.counters[depth]
     operator = next((c.type for c in test.children if not c.is_named), "")
     left, right = test.named_children[0], test.named_children[-1]
-    value = _first_value(start)
+    value = first_value(start)
     if (
         value is None
         or operator not in ("<", "<=")
         or reader.text(left) != name
-        or not _adds_one(reader, step, name)
+        or not adds_one(reader, step, name)
     ):
         return None
     first, last = reader.linear(value, depth), reader.linear(right, depth)
     if reader.mentions_counter():
         return None
-    declaration = ""
-    if start.type == "declaration":
-        declarator = start.child_by_field_name("declarator")
-        assert declarator is not None
-        words = reader.subject.text[reader.subject.start + start.start_byte :]
-        declaration = words[: declarator.start_byte - start.start_byte].strip()
-    return first, added(last, {"": 1}, 1) if operator == "<=" else last, declaration
+    return first, added(last, {"": 1}, 1) if operator == "<=" else last, declaring(reader.subject, start)
 
 
-def _first_value(start: Node) -> Node | None:
+def declaring(subject: Subject, start: Node) -> str:
+    """The words that declare a counter in its header; empty where it is declared before."""
+    declarator = start.child_by_field_name("declarator") if start.type == "declaration" else None
+    if declarator is None:
+        return ""
+    return subject.text[subject.start + start.start_byte : subject.start + declarator.start_byte].strip()
+
+
+def first_value(start: Node) -> Node | None:
     """What the counter starts from, in `i = e` or `int i = e;`."""
     if start.type == "declaration":
         declarator = start.child_by_field_name("declarator")
@@ -183,7 +188,8 @@ def _first_value(start: Node) -> Node | None:
     return start.child_by_field_name("right") if start.type == "assignment_expression" else None
 
 
-def _adds_one(reader: _Reader, step: Node, name: str) -> bool:
+def adds_one(reader: Reader, step: Node, name: str) -> bool:
+    """Whether a step adds one to a counter."""
     text = "".join(reader.text(step).split())
     return text in (f"{name}++", f"++{name}", f"{name}+=1", f"{name}={name}+1", f"{name}=1+{name}")
 

@@ -13,7 +13,7 @@ from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.domain import counters, iterations
 from polylsp.codegen.transform.layout import Made, Piece, replaced, style_of
 from polylsp.codegen.transform.leaves import Leaves, carried_at, counter, listed, refusal, violated
-from polylsp.codegen.transform.locality import cost
+from polylsp.codegen.transform.locality import cost, loop_costs
 from polylsp.codegen.transform.scan import Scan, scanned
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.model.verdict import Parallel
@@ -56,9 +56,10 @@ def _best(found: Leaves, chain: Chain) -> Order | Declined:
             dates = [_dates(names, order)]
             if carried_at(found, dates, 0) is None and violated(found, dates) is None:
                 return order
-    ranked = sorted(permutations(source), key=lambda o: (cost(found.scop, chain, o), o))
+    costs = loop_costs(found.scop, chain)
+    ranked = sorted(permutations(source), key=lambda o: (cost(costs, o), o))
     for order in ranked:
-        if cost(found.scop, chain, order) >= cost(found.scop, chain, source):
+        if cost(costs, order) >= cost(costs, source):
             break
         broken = violated(found, [_dates(names, order)])
         if broken is None:

@@ -80,11 +80,30 @@ def replaced(subject: Subject, root: LoopText, pieces: tuple[Piece, ...], style:
     """Other text in the place of a loop."""
     parent = root.node.parent
     inside = parent is None or parent.type != "compound_statement"
-    if inside and (len(pieces) > 1 or any(map(_has_condition, pieces))):
-        pieces = (Made("", pieces, style.braces),)
     indentation = subject.indentation(root.span.start)
+    if inside and (len(pieces) > 1 or any(map(_has_condition, pieces))):
+        opening = _opening(subject, root) if style.braces == "same line" else None
+        if opening is not None:
+            end = newline(subject.text)
+            lines = end.join(_lines(subject, pieces, indentation, style))
+            text = f" {{{end}{lines}{end}{subject.indentation(opening)}}}"
+            return Replacement(Span(opening, root.span.end), text)
+        pieces = (Made("", pieces, style.braces),)
     lines = _lines(subject, pieces, indentation, style)
     return Replacement(root.span, newline(subject.text).join(lines).removeprefix(indentation))
+
+
+def _opening(subject: Subject, root: LoopText) -> int | None:
+    """Just behind the header of the loop around, if nothing but a line's end stands between."""
+    parent = root.node.parent
+    closing = (
+        [n for n in parent.children if n.type == ")"] if parent and parent.type == "for_statement" else []
+    )
+    if not closing:
+        return None
+    at = subject.start + closing[-1].end_byte
+    between = subject.text[at : root.span.start]
+    return at if "\n" in between and not between.strip() else None
 
 
 def _has_condition(piece: Piece) -> bool:

@@ -116,6 +116,14 @@ def backward(found: Leaves, dates: Sequence[isl.Map], depth: int) -> LeafDepende
     return None
 
 
+def varies(found: Leaves, depth: int) -> LeafDependence | None:
+    """A dependence between iterations with different values of one of the opened loops' counters."""
+    for each in found.dependences:
+        if not each.pairs.is_subset(each.pairs.equate(_IN, depth, _OUT, depth)):
+            return each
+    return None
+
+
 def _moved(dependence: LeafDependence, dates: Sequence[isl.Map]) -> isl.Map:
     return dependence.pairs.apply_domain(dates[dependence.source]).apply_range(dates[dependence.sink])
 

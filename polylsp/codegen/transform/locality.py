@@ -15,11 +15,23 @@ from polylsp.settings import Settings
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 
 
-def cost(scop: Scop, chain: Chain, order: Sequence[int]) -> tuple[int, ...]:
-    """The cache lines that the loops touch from the innermost outwards, per access and iteration, in
+def loop_costs(scop: Scop, chain: Chain) -> tuple[int, ...]:
+    """For each loop the cache lines that an iteration touches if the loop is innermost, over all accesses, in
     eighths of a line: the smaller the better."""
     inside = [a for a in scop.accesses if chain.ordinals[-1] in scop.statements[a.statement].loops]
-    return tuple(sum(_lines(scop, a, chain.ordinals[k]) for a in inside) for k in reversed(order))
+    return tuple(sum(_lines(scop, a, ordinal) for a in inside) for ordinal in chain.ordinals)
+
+
+def walks_along(scop: Scop, ordinal: int) -> bool:
+    """Whether each access inside of an innermost loop is to the same element in the next iteration, or to its
+    neighbour."""
+    inside = [a for a in scop.accesses if ordinal in scop.statements[a.statement].loops]
+    return all(_lines(scop, a, ordinal) < 8 for a in inside)
+
+
+def cost(costs: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
+    """What an order of loops costs, from the innermost outwards."""
+    return tuple(costs[k] for k in reversed(order))
 
 
 def _lines(scop: Scop, access: Access, ordinal: int) -> int:

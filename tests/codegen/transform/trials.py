@@ -53,7 +53,12 @@ def trial(kernel: str, folder: Path, outcome: Outcome) -> None:
         return
     try:
         lines = printed(
-            program([kernel, *made]), folder, *WARNINGS, "-Wno-unused-parameter", "-fsanitize=undefined"
+            program([kernel, *made]),
+            folder,
+            *WARNINGS,
+            "-Wno-unused-parameter",
+            "-Wno-unknown-pragmas",
+            "-fsanitize=undefined",
         ).splitlines()
     except AssertionError as error:
         outcome.wrong.append(f"{', '.join(made.values())}: {error}")

@@ -1,0 +1,116 @@
+"""What a header counts from and to, where that may be the largest or smallest of several sums, as the loops
+over the points of a tile have it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tree_sitter import Node
+
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.domain import Reader, adds_one, counts_signed, declaring, first_value
+from polylsp.codegen.transform.expression import Linear, added, extremum
+from polylsp.codegen.transform.syntax import LoopText
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """A loop that counts up by one, from the largest of `firsts`, while it is less than all of `lasts`: sums
+    of texts. `declared` are the words that declare the counter in its header."""
+
+    name: str
+    declared: str
+    firsts: tuple[Linear, ...]
+    lasts: tuple[Linear, ...]
+
+    @property
+    def first(self) -> str:
+        """The first value, in C."""
+        return extremum(list(self.firsts), ">")
+
+    @property
+    def last(self) -> str:
+        """The bound that is not reached, in C."""
+        return extremum(list(self.lasts), "<")
+
+    def depends_on(self, counter: str) -> bool:
+        """Whether a counter is among the terms."""
+        return any(each.get(counter) for each in (*self.firsts, *self.lasts))
+
+    def at(self, counter: str, offset: int) -> Bounds:
+        """The bounds where another counter is larger by a number."""
+        return Bounds(
+            self.name,
+            self.declared,
+            tuple(_shifted(each, counter, offset) for each in self.firsts),
+            tuple(_shifted(each, counter, offset) for each in self.lasts),
+        )
+
+
+def bounds_of(subject: Subject, ordinal: int, text: LoopText, outer: tuple[str, ...]) -> Bounds | None:
+    """The bounds of a loop in terms of the counters `outer`; `None` where they are not sums of these and of
+    what does not depend on them."""
+    start, test, step = (text.node.child_by_field_name(f) for f in ("initializer", "condition", "update"))
+    name = subject.known(ordinal).iterator
+    if start is None or test is None or step is None or name is None or test.type != "binary_expression":
+        return None
+    reader = Reader(subject, list(outer))
+    operator = next((c.type for c in test.children if not c.is_named), "")
+    value = first_value(start)
+    if value is None or operator not in ("<", "<=") or reader.text(test.named_children[0]) != name:
+        return None
+    if not adds_one(reader, step, name) or not counts_signed(subject, ordinal):
+        return None
+    firsts = [reader.linear(each, len(outer)) for each in _operands(reader, value, ">")]
+    lasts = [reader.linear(each, len(outer)) for each in _operands(reader, test.named_children[-1], "<")]
+    if reader.mentions_counter():
+        return None
+    beyond = 1 if operator == "<=" else 0
+    return Bounds(
+        name,
+        declaring(subject, start),
+        tuple(_in_c(reader, each) for each in firsts),
+        tuple(added(_in_c(reader, each), {"": beyond}, 1) for each in lasts),
+    )
+
+
+def start(bounds: Bounds) -> str:
+    """What sets the counter to its first value, in C."""
+    return f"{bounds.declared} {bounds.name} = {bounds.first}".lstrip()
+
+
+def header(bounds: Bounds) -> str:
+    """The header of the loop, in C."""
+    return f"for ({start(bounds)}; {bounds.name} < {bounds.last}; {bounds.name}++)"
+
+
+def _operands(reader: Reader, node: Node, order: str) -> list[Node]:
+    """The operands of `(a < b ? a : b)`, and of choices among more; else the expression itself."""
+    inner = node
+    while inner.type == "parenthesized_expression":
+        inner = inner.named_children[0]
+    if inner.type != "conditional_expression":
+        return [node]
+    test, then, other = (inner.child_by_field_name(f) for f in ("condition", "consequence", "alternative"))
+    if test is None or then is None or other is None or test.type != "binary_expression":
+        return [node]
+    compared = {reader.text(each): each for each in test.named_children}
+    operator = next((c.type for c in test.children if not c.is_named), "")
+    first, second = (_operands(reader, each, order) for each in (then, other))
+    ours, theirs = ({reader.text(each) for each in found} for found in (first, second))
+    left, right = (list(compared) * 2)[:2]
+    if operator != order or ours - {left} != theirs - {right} or left not in ours or right not in theirs:
+        return [node]
+    return list({reader.text(each): each for each in (*first, *second)}.values())
+
+
+def _in_c(reader: Reader, value: Linear) -> Linear:
+    names = {f"i{k}": name for k, name in enumerate(reader.counters)}
+    return {
+        names.get(term, reader.atoms.get(term, term)) if isinstance(term, str) else term: factor
+        for term, factor in value.items()
+    }
+
+
+def _shifted(value: Linear, counter: str, offset: int) -> Linear:
+    return added(value, {"": offset * value.get(counter, 0)}, 1)

@@ -1,0 +1,60 @@
+"""Sums that the vector unit adds up: `omp simd reduction` on innermost loops that walk along memory.
+Compilers leave these alone, since another order of addition rounds differently."""
+
+from __future__ import annotations
+
+from polylsp.analysis.effects import effects, walk
+from polylsp.codegen.directive import Directive, clauses, listed
+from polylsp.codegen.placing import before_loop
+from polylsp.codegen.sharing import sharing
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform import jam
+from polylsp.codegen.transform.chain import Chain, is_directed, opened
+from polylsp.codegen.transform.locality import walks_along
+from polylsp.model.action import Answer, Declined, Edited
+from polylsp.model.program import Assign, Block, Declare
+from polylsp.model.verdict import Parallel
+from polylsp.settings import Settings
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """The directive on a loop, with sums into array elements held in variables."""
+    text = opened(subject, ordinal)
+    if isinstance(text, Declined):
+        return text
+    known = subject.known(ordinal)
+    name, verdict = known.iterator or known.kind, known.verdict
+    if is_directed(text):
+        return Declined(f"A directive stands before the loop `{name}` already.")
+    if any(each.parent == ordinal for each in subject.facts.loops):
+        return Declined(f"The loop `{name}` has loops inside.")
+    if not isinstance(verdict, Parallel) or not verdict.reductions:
+        return Declined(f"The loop `{name}` is not known to add anything up.")
+    if any(each.operator != "+" for each in verdict.reductions):
+        return Declined(f"The loop `{name}` does more than to add up.")
+    if not _is_straight(subject, ordinal) or not _walks_along(subject, ordinal):
+        return Declined(f"The loop `{name}` has branches or calls, or jumps through memory.")
+    if all(each.is_array for each in verdict.reductions):
+        return jam.held(subject, Chain((ordinal,), (text,)))
+    if any(each.is_array for each in verdict.reductions):
+        return Declined(f"The loop `{name}` adds to variables and to array elements: split it first.")
+    data = sharing(subject, (known,))
+    if isinstance(data, Declined):
+        return data
+    words = clauses(
+        listed("private", data.private), listed("lastprivate", data.lastprivate), *data.reductions
+    )
+    remark = f"The sums over `{name}` are added up in another order."
+    return Edited(
+        (before_loop(subject, known, Directive("omp", "simd", words)),), verdict.assumptions, (remark,)
+    )
+
+
+def _is_straight(subject: Subject, ordinal: int) -> bool:
+    body = subject.loop(ordinal).body
+    return not effects(body).calls and all(isinstance(s, (Assign, Block, Declare)) for s in walk(body))
+
+
+def _walks_along(subject: Subject, ordinal: int) -> bool:
+    found = subject.nest(ordinal)
+    return found is not None and walks_along(found[1].scop, ordinal)
