@@ -20,7 +20,7 @@ PROGRAMS = sorted((Path(__file__).parents[3] / "samples/polybench/c").glob("*.c"
 RESTRUCTURED = {
     *("2mm", "3mm", "gemm", "syr2k", "syrk", "trmm", "doitgen"),
     *("correlation", "covariance", "gramschmidt", "lu", "gemver", "mvt"),
-    *("cholesky", "durbin", "gesummv", "ludcmp", "trisolv"),
+    *("cholesky", "durbin", "gesummv", "ludcmp", "trisolv", "atax", "bicg"),
 }
 # Tiles so small that the samples have several, whole ones and others.
 SMALL_TILES = Settings(parallel_threshold=0, tile_sizes=(6, 7, 9))
