@@ -61,7 +61,8 @@ def analyse(
     """What is known of a C file. `observe(key, name, done, total)` is called before each function
     that is really analysed; functions whose key is in `given_up` are not. Without `schedules`,
     transforms and models' texts are left out, unless they are known already. With `edits` (and schedules),
-    the actions on each loop are tried as well; `observe` is called again between two of them."""
+    the actions on each loop are tried as well, for half of the seconds that a function may take: others are
+    tried in their turn when the file is analysed again; `observe` is called again between two of them."""
     options = options_for(path, settings)
     items = outlined(path, text)
     known = environment_of(items.items, path, options)
@@ -70,6 +71,7 @@ def analyse(
     summaries = _summaries(prepared)
     wanted = Wanted(schedules, settings.max_operations, _resident(items, prepared))
     placed: list[PlacedFunction] = []
+    until = perf_counter() + settings.max_seconds / 2
     for done, (start, one) in enumerate(prepared):
         answer = state.answers.get(one, Answers()).get(wanted, _used(one, summaries), given_up)
         untried = edits and (answer is None or answer.feasibility is None)
@@ -83,7 +85,7 @@ def analyse(
             if not decided.remembers(task):
                 begin()
             answer = _answer(task, given_up)
-            if untried:
+            if untried and perf_counter() < until:
                 subject = partial(_placed_in, text, prepared, start, task)
                 again = _again(path, settings, one.function.name, start)
                 answer = _tried(answer, task, settings, begin, subject, again)
@@ -150,9 +152,8 @@ def _placed_in(
 
     one, calls = task.prepared, calls_of(task.summaries)
     nests = nests_of(one.function, calls, task.wanted.operations)
-    others = tuple(
-        Companion(o.function, at, at + o.ends[-1]) for at, o in prepared if o.ends and o is not one
-    )
+    beside = ((at, other) for at, other in prepared if one.calls and other.ends and other is not one)
+    others = tuple(Companion(other.function, at, at + other.ends[-1]) for at, other in beside)
     return Subject(text, start, one.starts, one.ends, one.function, found, nests, calls, others)
 
 

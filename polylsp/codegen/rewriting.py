@@ -55,7 +55,12 @@ def _needed(root: LoopFacts) -> Iterator[TransformName]:
 def _differences(before: str, after: str) -> Iterator[Replacement]:
     """The lines that differ, as replacements."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
-    starts = [0]
+    same = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old))
+    starts = [sum(map(len, old[:same]))]
+    old, new = old[same:], new[same:]
+    while old and new and old[-1] == new[-1]:
+        old.pop()
+        new.pop()
     for line in old:
         starts.append(starts[-1] + len(line))
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
