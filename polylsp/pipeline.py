@@ -88,7 +88,7 @@ def analyse(
             if untried and perf_counter() < until:
                 subject = partial(_placed_in, text, prepared, start, task)
                 again = _again(path, settings, one.function.name, start)
-                answer = _tried(answer, task, settings, begin, subject, again)
+                answer = _tried(answer, task, settings, until, begin, subject, again)
             state.answers[one] = Answers(wanted, task.summaries, given_up, answer)
         placed.append(PlacedFunction(start, answer))
     forget(path, state, prepared)
@@ -161,18 +161,19 @@ def _tried(
     answer: FunctionAnswer,
     task: _Task,
     settings: Settings,
+    until: float,
     pause: Callable[[], None],
     subject: Callable[[FunctionFacts], Subject],
     again: Callable[[str], Subject | None],
 ) -> FunctionAnswer:
-    """The answer about a function, with what would come of the actions on its loops. `pause` is called
-    before each edit that is tried; `subject` places facts in the file, `again` reads another text of it."""
+    """The answer about a function, with what would come of the actions on its loops. Trying ends
+    at `until`; `pause` is called before each edit; `subject` places facts in the file, `again` reads
+    another text of it."""
     from polylsp.codegen.feasible.function import feasibility
     from polylsp.codegen.feasible.trials import Trials
 
     found = Feasibility()
     if task.wanted.schedules and answer.facts.nests:
-        until = perf_counter() + settings.max_seconds / 2
         pause()
         found = feasibility(Trials(subject(answer.facts), settings, until, pause, again))
     return replace(answer, key=f"{answer.key}-tried", feasibility=found)

@@ -11,7 +11,7 @@ from polylsp.analysis.canonical import counter_of
 from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, listed
-from polylsp.analysis.effects import effects, expressions, subexpressions, walk
+from polylsp.analysis.effects import effects, nodes, subexpressions, walk
 from polylsp.analysis.mending import can_be_lastprivate, can_be_reduced, summing
 from polylsp.analysis.private import last_iteration_writes_all
 from polylsp.analysis.races import calls_in, is_unconditional
@@ -119,8 +119,8 @@ def _is_set(loop: Loop, variable: Variable) -> bool:
 
 def _is_addressed(part: Statement, variable: Variable) -> bool:
     """Whether a part of the program takes the variable's address, to set it by that perhaps."""
-    nodes = (n for s in walk(part) for e in expressions(s) for n in subexpressions(e))
-    return any(isinstance(n, AddressOf) and n.place.variable == variable for n in nodes)
+    named = (n for s in walk(part) for n in nodes(s))
+    return any(isinstance(n, AddressOf) and n.place.variable == variable for n in named)
 
 
 # --- From one iteration to the next --------------------------------------------------------
@@ -175,10 +175,9 @@ def _may_be_update(loop: Loop, variable: Variable, flow: Conflict) -> bool:
     for statement in walk(loop):
         if isinstance(statement, Assign) and statement.target.variable == variable:
             inside = statement.site.first <= flow.sink.site.first <= statement.site.last
-            nodes = subexpressions(statement.value)
-            plain = isinstance(variable.type, Floating) and not any(
-                isinstance(n, (Call, Select)) for n in nodes
-            )
+            parts = subexpressions(statement.value)
+            chosen = any(isinstance(n, (Call, Select)) for n in parts)
+            plain = isinstance(variable.type, Floating) and not chosen
             if inside and not plain:
                 return True
     return False

@@ -104,6 +104,12 @@ def expressions(statement: Statement) -> Iterator[Expr]:
             pass
 
 
+def nodes(statement: Statement) -> Iterator[Expr]:
+    """The expressions that a statement itself evaluates, and all their parts."""
+    for expression in expressions(statement):
+        yield from subexpressions(expression)
+
+
 def subexpressions(expression: Expr) -> Iterator[Expr]:
     """An expression and everything inside it, subscripts included."""
     yield expression

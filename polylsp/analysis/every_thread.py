@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polylsp.analysis.always import always_run, names
 from polylsp.analysis.constructs import within
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.effects import nodes, walk
 from polylsp.analysis.host_uses import statements_after
 from polylsp.analysis.liveness import exposed
 from polylsp.analysis.parallel_regions import ParallelRegion
@@ -98,15 +98,12 @@ def _is_temporary(region: ParallelRegion, variable: Variable) -> bool:
 
 def _reads(statement: Statement, variable: Variable) -> bool:
     """Whether a statement itself reads a variable, not counting its own update."""
-    nodes = (node for expression in expressions(statement) for node in subexpressions(expression))
-    return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes)
+    return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes(statement))
 
 
 def _is_addressed(region: ParallelRegion, variable: Variable) -> bool:
-    nodes = (
-        n for s in walk(region.directed.function.body) for e in expressions(s) for n in subexpressions(e)
-    )
-    return variable.escapes or any(isinstance(n, AddressOf) and n.place.variable == variable for n in nodes)
+    named = (n for s in walk(region.directed.function.body) for n in nodes(s))
+    return variable.escapes or any(isinstance(n, AddressOf) and n.place.variable == variable for n in named)
 
 
 def _point(assign: Assign) -> AccessPoint:

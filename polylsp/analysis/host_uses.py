@@ -8,7 +8,7 @@ from typing import Literal
 
 from polylsp.analysis.always import always_run, names
 from polylsp.analysis.constructs import within
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.effects import expressions, nodes, subexpressions, walk
 from polylsp.analysis.summaries import Calls
 from polylsp.model.program import (
     AddressOf,
@@ -107,8 +107,7 @@ def _mentions(statement: Statement, variable: Variable) -> bool:
         return False
     if isinstance(statement, Assign) and statement.target.variable == variable:
         return True
-    nodes = (node for expression in expressions(statement) for node in subexpressions(expression))
-    return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes)
+    return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes(statement))
 
 
 # --- What it is used for -----------------------------------------------------------------

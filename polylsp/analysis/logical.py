@@ -7,19 +7,20 @@ from __future__ import annotations
 import islpy as isl
 
 from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.iterations import first, iterations
 from polylsp.model.scop import ScopStatement
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 
 
 def numbered_alike(
-    conflicts: Conflicts, first: tuple[int, ScopStatement], second: tuple[int, ScopStatement]
+    conflicts: Conflicts, one: tuple[int, ScopStatement], other: tuple[int, ScopStatement]
 ) -> isl.Map:
     """The pairs of instances of two statements in iterations of the same number of a loop (ordinal) around
     each."""
-    numbers = [_number(conflicts, ordinal) for ordinal, _ in (first, second)]
+    numbers = [_number(conflicts, ordinal) for ordinal, _ in (one, other)]
     pairs = numbers[0].apply_range(numbers[1].reverse())
-    for kind, (_, statement) in ((_IN, first), (_OUT, second)):
+    for kind, (_, statement) in ((_IN, one), (_OUT, other)):
         depth = pairs.dim(kind)
         pairs = pairs.insert_dims(kind, depth, len(statement.loops) - depth)
         pairs = pairs.set_tuple_name(kind, statement.name)
@@ -37,10 +38,9 @@ def numbered_first(conflicts: Conflicts, ordinal: int, statement: ScopStatement)
 
 def _number(conflicts: Conflicts, ordinal: int) -> isl.Map:
     """`{ [iterators down to the loop] -> [number] }`."""
-    loop = conflicts.scop.loops[ordinal]
-    domain = loop.domain.reset_tuple_id() if loop.domain.has_tuple_id() else loop.domain
-    depth = domain.dim(isl.dim_type.set) - 1
-    own = isl.Map.from_domain(domain).move_dims(_OUT, 0, _IN, depth, 1)
-    start = own.lexmin() if loop.step > 0 else own.lexmax()
-    count = isl.Map(f"{{ [[l] -> [i]] -> [i, k] : i - l = {loop.step} k }}")
+    step = conflicts.scop.loops[ordinal].step
+    own = iterations(conflicts.scop, ordinal)
+    depth = own.dim(_IN)
+    start = first(own, step)
+    count = isl.Map(f"{{ [[l] -> [i]] -> [i, k] : i - l = {step} k }}")
     return start.range_product(own).apply_range(count).move_dims(_IN, depth, _OUT, 0, 1)

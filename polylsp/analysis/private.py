@@ -7,6 +7,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polylsp.analysis.conflicts import Conflicts, before, same_iteration
+from polylsp.analysis.iterations import iterations, last
 from polylsp.model.program import Array, Constant
 from polylsp.model.scop import Access, Guard, Memory, Scop, ScopStatement
 
@@ -93,26 +94,12 @@ def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int
     direction = scop.loops[ordinal].direction
     everything = isl.UnionMap("{ }")
     final = isl.UnionMap("{ }")
-    last = _last(_iterations(conflicts, ordinal), direction)
+    final_ones = last(iterations(scop, ordinal), direction)
     for access in writes:
         everything = everything.union(_by_outer(conflicts, access, ordinal, None).to_union_map())
     for access in sure:
-        final = final.union(_by_outer(conflicts, access, ordinal, last).to_union_map())
+        final = final.union(_by_outer(conflicts, access, ordinal, final_ones).to_union_map())
     return bool(everything.is_subset(final))
-
-
-def _last(iterations: isl.Map, direction: int) -> isl.Map:
-    """The iterations that none comes after; none of a loop that does not end in the model, of which isl's
-    own lexicographic maximum would be an error."""
-    before = isl.Map("{ [i] -> [j] : j < i }" if direction > 0 else "{ [i] -> [j] : j > i }")
-    return iterations.subtract(iterations.apply_range(before))
-
-
-def _iterations(conflicts: Conflicts, ordinal: int) -> isl.Map:
-    """`{ [outer iterators] -> [iterator] }` of the loop."""
-    domain = conflicts.scop.loops[ordinal].domain
-    depth = domain.dim(isl.dim_type.set) - 1
-    return isl.Map.from_domain(domain).move_dims(isl.dim_type.out, 0, isl.dim_type.in_, depth, 1)
 
 
 def _by_outer(conflicts: Conflicts, access: Access, ordinal: int, only: isl.Map | None) -> isl.Map:

@@ -13,7 +13,7 @@ import islpy as isl
 from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.constructs import Construct, within
 from polylsp.analysis.data_sharing import DataSharing
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.effects import nodes, walk
 from polylsp.analysis.order import keeps_no_order
 from polylsp.analysis.witness import value_based
 from polylsp.model.program import Call, Loop
@@ -134,8 +134,7 @@ def _apart(domain: isl.Set, depth: int, least: int) -> isl.Set:
 
 def calls_in(loop: Loop) -> list[Call]:
     """The calls in a loop that are more than a value of their arguments."""
-    nodes = (n for s in walk(loop) for e in expressions(s) for n in subexpressions(e))
-    return [node for node in nodes if isinstance(node, Call) and not node.pure]
+    return [n for s in walk(loop) for n in nodes(s) if isinstance(n, Call) and not n.pure]
 
 
 def _is_hidden(sharing: DataSharing, access: Access, calls: list[Call]) -> bool:

@@ -16,6 +16,7 @@ from polylsp.analysis.parallel_regions import ParallelRegion
 from polylsp.analysis.phases import Part, phases
 from polylsp.analysis.races import happens_always
 from polylsp.analysis.regions import Nest
+from polylsp.analysis.uniform import Uniformity
 from polylsp.analysis.unordered_scalars import scalar_meeting
 from polylsp.analysis.witness import meeting
 from polylsp.model.directive import Directive, Schedule, Unordered, UnorderedKind
@@ -31,12 +32,13 @@ _PARAMETER = isl.dim_type.param
 def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tuple[Directive, Unordered]]:
     """What meets in a phase, with the directive that should have kept it apart: one finding for each."""
     told: set[int] = set()
+    uniformity = Uniformity(region)
     for phase in phases(region):
         for first, second in combinations(phase, 2):
             kind, directive = _culprit(region, first, second)
             if kind is None or directive.pragma in told:
                 continue
-            shown = scalar_meeting(region, first, second) or _meeting(region, first, second, model_of)
+            shown = scalar_meeting(uniformity, first, second) or _meeting(region, first, second, model_of)
             if shown is not None:
                 told.add(directive.pragma)
                 yield directive, Unordered(kind, shown)

@@ -15,10 +15,11 @@ from polylsp.model.program import Assign, Block, Constant, Index, Place
 from polylsp.model.verdict import AccessPoint, Dependence, DependenceKind, Witness
 
 
-def scalar_meeting(region: ParallelRegion, first: Part, second: Part) -> Witness | None:
+def scalar_meeting(uniformity: Uniformity, first: Part, second: Part) -> Witness | None:
     """Accesses of one variable, one in each part, that surely happen in two threads with nothing between."""
-    for source in _accesses(region, first):
-        for sink in _accesses(region, second):
+    region, sinks = uniformity.region, list(_accesses(uniformity, second))
+    for source in _accesses(uniformity, first):
+        for sink in sinks:
             if (source.variable, source.text) != (sink.variable, sink.text) or "write" not in (
                 source.kind,
                 sink.kind,
@@ -36,15 +37,17 @@ def _kind(source: AccessPoint, sink: AccessPoint) -> DependenceKind:
     return "flow" if sink.kind == "read" else "output"
 
 
-def _accesses(region: ParallelRegion, part: Part) -> Iterator[AccessPoint]:
+def _accesses(uniformity: Uniformity, part: Part) -> Iterator[AccessPoint]:
     """The variables and elements that a part surely reads or gives a value."""
     if part.who == "shared" and part.goes_on:
-        yield from _combined(region, part)
+        yield from _combined(uniformity.region, part)
     for statement in always_run(Block(part.statements), inner_loops=True):
-        if isinstance(statement, Assign) and not _is_harmless(region, part, statement):
-            yield from (_point(statement.target, "write"),) if _is_shared(region, statement.target) else ()
+        if isinstance(statement, Assign) and not _is_harmless(uniformity, part, statement):
+            yield from (
+                (_point(statement.target, "write"),) if _is_shared(uniformity, statement.target) else ()
+            )
         for read in reads_of(statement):
-            if _is_shared(region, read.place):
+            if _is_shared(uniformity, read.place):
                 yield _point(read.place, "read")
 
 
@@ -59,16 +62,16 @@ def _combined(region: ParallelRegion, part: Part) -> Iterator[AccessPoint]:
                 yield _point(target, "write")
 
 
-def _is_shared(region: ParallelRegion, place: Place) -> bool:
+def _is_shared(uniformity: Uniformity, place: Place) -> bool:
     """Whether a place is one and the same for all threads, and named so that it can be told from others."""
     subscripts = [step.subscript for step in place.steps if isinstance(step, Index)]
     fixed = all(isinstance(subscript, Constant) for subscript in subscripts)
-    return fixed and Uniformity(region).is_one_place(place)
+    return fixed and uniformity.is_one_place(place)
 
 
-def _is_harmless(region: ParallelRegion, part: Part, assign: Assign) -> bool:
+def _is_harmless(uniformity: Uniformity, part: Part, assign: Assign) -> bool:
     """Whether all threads store one value in a variable, each before it goes on."""
-    same = assign.operator is None and Uniformity(region).is_uniform(assign.value, memory=True)
+    same = assign.operator is None and uniformity.is_uniform(assign.value, memory=True)
     return part.who == "all" and same
 
 

@@ -34,24 +34,34 @@ class Names:
 
 def largest(values: isl.Set, dimension: int) -> isl.Aff | None:
     """The largest value of a dimension where the set is not empty, if one expression says it."""
-    alone = _alone(values, dimension)
-    found = _single(alone.dim_max(0), alone) if alone.dim_has_upper_bound(_SET, 0) else None
-    return None if found is None or not alone.lex_gt_set(_points(found)).is_empty() else found
+    own = alone(values, dimension)
+    found = highest(own)
+    return None if found is None else _single(found, own)
 
 
 def smallest(values: isl.Set, dimension: int) -> isl.Aff | None:
     """The smallest value of a dimension where the set is not empty, if one expression says it."""
-    alone = _alone(values, dimension)
-    found = _single(alone.dim_min(0), alone) if alone.dim_has_lower_bound(_SET, 0) else None
-    return None if found is None or not alone.lex_lt_set(_points(found)).is_empty() else found
+    own = alone(values, dimension)
+    found = lowest(own)
+    return None if found is None else _single(found, own)
 
 
-def _points(value: isl.Aff) -> isl.Set:
-    """A value as a set, to hold others against: isl's parametric optimum can be wrong beside strides."""
-    return isl.Set.from_pw_aff(isl.PwAff.from_aff(value))
+def highest(values: isl.Set) -> isl.PwAff | None:
+    """The largest value of a set of one dimension, if it has one. isl's parametric optimum can be wrong
+    beside strides, and is held against the set."""
+    found = values.dim_max(0) if values.dim_has_upper_bound(_SET, 0) else None
+    beyond = found is None or not values.lex_gt_set(isl.Set.from_pw_aff(found)).is_empty()
+    return None if beyond else found
 
 
-def _alone(values: isl.Set, dimension: int) -> isl.Set:
+def lowest(values: isl.Set) -> isl.PwAff | None:
+    """The smallest value of a set of one dimension, if it has one; see `highest`."""
+    found = values.dim_min(0) if values.dim_has_lower_bound(_SET, 0) else None
+    beyond = found is None or not values.lex_lt_set(isl.Set.from_pw_aff(found)).is_empty()
+    return None if beyond else found
+
+
+def alone(values: isl.Set, dimension: int) -> isl.Set:
     """The values of one dimension, whatever the others are."""
     count = values.dim(_SET)
     return values.project_out(_SET, dimension + 1, count - dimension - 1).project_out(_SET, 0, dimension)

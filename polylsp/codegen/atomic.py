@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import walk
 from polylsp.analysis.induction import reads_only, stripped
 from polylsp.codegen.directive import Directive
@@ -47,7 +48,7 @@ def atomic(
     found: list[Assign] = []
     for access in (a for a in accesses if a.update is not None and a.kind == "write"):
         assign = assigns.get(access.site)
-        more = assign is None or sum(_within(site, assign.site) for site in effects) > 1
+        more = assign is None or sum(within(site, assign.site) for site in effects) > 1
         if assign is None or more or not _has_form(assign) or not _is_statement(subject, assign):
             line = subject.line_number(access.site)
             return Declined(
@@ -86,10 +87,6 @@ def _has_form(assign: Assign) -> bool:
     return value.operator in _OPERATORS and reads_only(value.right, assign)
 
 
-def _within(inner: Site, outer: Site) -> bool:
-    return outer.first <= inner.first and inner.last <= outer.last
-
-
 def _is_statement(subject: Subject, assign: Assign) -> bool:
     """Whether the assignment is all of a statement, written out, that has no directive yet."""
     site, target = assign.site, assign.target.site
@@ -103,4 +100,4 @@ def _is_statement(subject: Subject, assign: Assign) -> bool:
 
 
 def _token(subject: Subject, number: int) -> str:
-    return subject.source(Site(number, number)) if 0 <= number < len(subject.starts) else ""
+    return subject.token(number) if 0 <= number < len(subject.starts) else ""

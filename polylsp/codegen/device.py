@@ -10,7 +10,6 @@ from polylsp.analysis.regions import Nest
 from polylsp.codegen.host import headers, runs
 from polylsp.codegen.merged import merged
 from polylsp.codegen.moving import Data, Question, Transfer, Update
-from polylsp.codegen.names import names_at
 from polylsp.codegen.naming import unnamed_pointer
 from polylsp.codegen.nesting import collapsible
 from polylsp.codegen.routines import is_compiled, routines
@@ -139,7 +138,7 @@ def kernel_of(subject: Subject, root: LoopFacts, refuses: Refuses) -> Kernel | D
     called = routines(subject, subject.loop(root.ordinal))
     if isinstance(called, Declined):
         return called
-    kernel = Kernel(loops, data, _work(subject, root), routines=called)
+    kernel = Kernel(loops, data, work_of(subject, root), routines=called)
     reason = refuses(subject, kernel)
     return Declined(reason) if reason else kernel
 
@@ -191,11 +190,3 @@ def _obstacle(subject: Subject, root: LoopFacts) -> str:
     if is_compiled(subject.text, subject.start):
         return f"`{subject.function.name}` runs on the device already, inside of other loops."
     return ""
-
-
-def _work(subject: Subject, root: LoopFacts) -> Work | None:
-    found = subject.nest(root.ordinal)
-    if found is None:
-        return None
-    scop = found[1].scop
-    return work_of(scop, root.ordinal, names_at(subject, scop, root.site))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polylsp.codegen.affine import Names, spelled
+from polylsp.codegen.affine import Names, alone, highest, lowest, spelled
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -47,35 +47,29 @@ def at_least(value: int, names: Iterable[str]) -> isl.Set:
 def hull(elements: isl.Set, dimension: int, names: Names, where: isl.Set) -> Hull | None:
     """The values of one dimension of a set, at the parameters' values `where`; `None` if C cannot say
     them."""
-    count = elements.dim(_SET)
-    alone = elements.project_out(_SET, dimension + 1, count - dimension - 1).project_out(_SET, 0, dimension)
-    alone = (alone.reset_tuple_id() if alone.has_tuple_id() else alone).intersect_params(where)
-    if not (alone.dim_has_upper_bound(_SET, 0) and alone.dim_has_lower_bound(_SET, 0)):
-        return None
-    found = _hull(alone, names, where)
+    own = alone(elements, dimension)
+    own = (own.reset_tuple_id() if own.has_tuple_id() else own).intersect_params(where)
+    found = _hull(own, names, where)
     if found is not None:
         return found
     # Between the iterations of a loop that steps over some there may be the last one as well.
-    wider = _hull(alone.remove_divs(), names, where)
+    wider = _hull(own.remove_divs(), names, where)
     return replace(wider, exact=False) if wider is not None else None
 
 
-def _hull(alone: isl.Set, names: Names, where: isl.Set) -> Hull | None:
-    highest, lowest = _highest(alone), _lowest(alone)
-    return _told(lowest, highest, names, where) if lowest is not None and highest is not None else None
+def _hull(own: isl.Set, names: Names, where: isl.Set) -> Hull | None:
+    ends, low = _highest(own), _lowest(own)
+    return _told(low, ends, names, where) if low is not None and ends is not None else None
 
 
 def _highest(values: isl.Set) -> list[isl.Aff] | None:
     """The few expressions of which the largest is the last value, wherever the set is not empty."""
-    found = values.dim_max(0)
-    affs = _pieces(found, values)
-    if len(affs) > _FEW:
+    found = highest(values)
+    affs = _pieces(found, values) if found is not None else []
+    if found is None or len(affs) > _FEW:
         return None
     for some in (*([one] for one in affs), affs):
-        chosen = isl.PwAff.from_aff(some[0])
-        for each in some[1:]:
-            chosen = chosen.max(isl.PwAff.from_aff(each))
-        if found.ne_set(chosen).intersect_params(values.params()).is_empty():
+        if found.ne_set(_maximum(some)).intersect_params(values.params()).is_empty():
             return some
     return None
 
@@ -83,7 +77,9 @@ def _highest(values: isl.Set) -> list[isl.Aff] | None:
 def _lowest(values: isl.Set) -> isl.Aff | None:
     """The first value, or one between it and where the pointer leads: whoever may touch an element may
     touch those before it."""
-    found = values.dim_min(0)
+    found = lowest(values)
+    if found is None:
+        return None
     affs = _pieces(found, values)
     if len(affs) == 1:
         return affs[0]
@@ -104,17 +100,22 @@ def _pieces(found: isl.PwAff, values: isl.Set) -> list[isl.Aff]:
     return affs
 
 
-def _told(low: isl.Aff, highest: list[isl.Aff], names: Names, where: isl.Set) -> Hull | None:
-    counts = [high.sub(low).add_constant_val(isl.Val(1)) for high in highest]
+def _told(low: isl.Aff, ends: list[isl.Aff], names: Names, where: isl.Set) -> Hull | None:
+    counts = [high.sub(low).add_constant_val(isl.Val(1)) for high in ends]
     if _may_be_negative(counts, names, where):
         counts.append(_zero(counts[0]))
     first, text = spelled(low, names), _largest(sorted(counts, key=lambda one: bool(one.is_cst())), names)
     if first is None or text is None:
         return None
-    high = isl.PwAff.from_aff(highest[0])
-    for each in highest[1:]:
-        high = high.max(isl.PwAff.from_aff(each))
-    return Hull(isl.PwAff.from_aff(low), high, f"[{first}:{text}]")
+    return Hull(isl.PwAff.from_aff(low), _maximum(ends), f"[{first}:{text}]")
+
+
+def _maximum(affs: list[isl.Aff]) -> isl.PwAff:
+    """The largest of some expressions."""
+    first, *rest = map(isl.PwAff.from_aff, affs)
+    for each in rest:
+        first = first.max(each)
+    return first
 
 
 def _may_be_negative(counts: list[isl.Aff], names: Names, where: isl.Set) -> bool:

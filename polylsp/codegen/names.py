@@ -35,7 +35,7 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     for name, text in scop.parameters.items():
         variable = settled.get(text) if _NAME.fullmatch(text) else None
         # An input of the function is what its name says only if nothing is assigned to it.
-        if variable is not None and (name in scop.derived or not subject.assignments.get(variable.name, [])):
+        if variable is not None and (name in scop.derived or not subject.assigned(variable)):
             found[name] = text
     for name, factors in scop.products.items():
         if all(factor in found for factor in factors):
@@ -77,7 +77,7 @@ def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
         return False
     if variable.storage in ("global", "static") or variable.escapes:
         return not _is_disturbed(subject, variable)
-    assigned = subject.assignments.get(variable.name, [])
+    assigned = subject.assigned(variable)
     if variable.storage == "parameter":
         return not assigned
     return len(assigned) == 1 and assigned[0].site.last < site.first and not _repeats(subject, assigned[0])

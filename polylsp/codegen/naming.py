@@ -53,7 +53,7 @@ def _is_declared_in(subject: Subject, region: Stretch, variable: Variable) -> bo
 
 def _is_steady(subject: Subject, region: Stretch, variable: Variable, accesses: list[Access]) -> bool:
     """Whether subscripts count from where the pointer leads when the region begins."""
-    assigned = subject.assignments.get(variable.name, [])
+    assigned = subject.assigned(variable)
     if all(a.memory.from_entry and not a.memory.fresh for a in accesses):
         return not assigned
     return len(assigned) == 1 and assigned[0].site.last < region.site.first

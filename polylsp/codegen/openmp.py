@@ -15,7 +15,7 @@ from polylsp.codegen.nesting import collapsible, inner_loops, is_uneven
 from polylsp.codegen.placing import before_loop, before_updates
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.work import Work, work_of
+from polylsp.codegen.work import work_of
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.model.roots import parallel_roots
@@ -83,7 +83,7 @@ def _clauses(
     yield listed("lastprivate", data.lastprivate)
     yield from data.reductions
     yield _schedule(subject, loops)
-    work = _work(subject, root)
+    work = work_of(subject, root)
     condition = work.condition(settings.parallel_threshold) if work is not None else ""
     yield Clause("if", (condition,)) if condition else None
 
@@ -125,20 +125,12 @@ def _schedule(subject: Subject, loops: tuple[LoopFacts, ...]) -> Clause | None:
     return Clause("schedule", ("dynamic",) if deep else ("dynamic", "16"))
 
 
-def _work(subject: Subject, root: LoopFacts) -> Work | None:
-    found = subject.nest(root.ordinal)
-    if found is None:
-        return None
-    scop = found[1].scop
-    return work_of(scop, root.ordinal, names_at(subject, scop, root.site))
-
-
 def _remarks(subject: Subject, chosen: list[tuple[LoopFacts, _Made]], settings: Settings) -> Iterator[str]:
     """What a person should know who looks at the sums and at the guard."""
     told = remark(tuple(each for _, made in chosen for each in made.atomic))
     yield from [told] if told else []
     for root, _ in chosen:
-        work = _work(subject, root)
+        work = work_of(subject, root)
         if work is None:
             yield f"The work of the loop `{root.iterator}` is not known: it always runs in parallel."
         elif not work.factors and work.known < settings.parallel_threshold:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from polylsp.analysis.effects import effects, expressions, subexpressions, walk
+from polylsp.analysis.effects import effects, nodes, walk
 from polylsp.codegen.subject import Companion, Subject
 from polylsp.frontends.c.lower.builtins import is_pure
 from polylsp.model.action import Declined
@@ -70,7 +70,6 @@ def _why_not(subject: Subject, name: str, known: list[Companion], callers: tuple
 def _called(code: Statement) -> Iterator[str]:
     """The functions that are called, apart from those of the library that devices have too."""
     for statement in walk(code):
-        for expression in expressions(statement):
-            for node in subexpressions(expression):
-                if isinstance(node, Call) and not (node.pure and is_pure(node.function)):
-                    yield node.function
+        for node in nodes(statement):
+            if isinstance(node, Call) and not (node.pure and is_pure(node.function)):
+                yield node.function

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.regions import obstacle
 from polylsp.codegen.device import Refuses, Region, alone, kernel_of, shared
@@ -131,7 +132,7 @@ def _breaks(subject: Subject, statement: Statement, roots: frozenset[int]) -> bo
 def _is_inside(subject: Subject, site: Site, roots: frozenset[int]) -> bool:
     """Whether some code stands in a loop of the device."""
     found = [subject.known(root).site for root in roots]
-    return any(root.first <= site.first and site.last <= root.last for root in found)
+    return any(within(site, root) for root in found)
 
 
 def _leaves(statement: Statement, in_loop: bool = False) -> bool:

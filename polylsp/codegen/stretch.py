@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polylsp.analysis.constructs import within
 from polylsp.codegen.subject import Subject
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Site
@@ -23,7 +24,7 @@ class Stretch:
 
     def holds(self, site: Site) -> bool:
         """Whether other code stands inside."""
-        return self.site.first <= site.first and site.last <= self.site.last
+        return within(site, self.site)
 
     def accesses(self, scop: Scop) -> list[Access]:
         """The accesses of a model that happen here."""

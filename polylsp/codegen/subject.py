@@ -51,9 +51,12 @@ class Subject:
         declared = {s.variable for s in walk(self.function.body) if isinstance(s, Declare)}
         return self.effects.variables | declared | set(self.function.parameters)
 
+    def assigned(self, variable: Variable) -> list[Assign]:
+        """The assignments to a variable as a whole, in source order."""
+        return self._assignments.get(variable.name, [])
+
     @cached_property
-    def assignments(self) -> dict[str, list[Assign]]:
-        """The assignments to each variable (unique name) as a whole, in source order."""
+    def _assignments(self) -> dict[str, list[Assign]]:
         found: dict[str, list[Assign]] = {}
         for statement in walk(self.function.body):
             if isinstance(statement, Assign) and not statement.target.steps:

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.codegen.affine import Names, constant, largest, smallest, spelled
+from polylsp.codegen.names import names_at
+from polylsp.codegen.subject import Subject
+from polylsp.model.facts import LoopFacts
 from polylsp.model.scop import Scop, ScopStatement
 
 _SET = isl.dim_type.set
@@ -32,8 +35,16 @@ class Work:
         return f"{product} > {threshold // self.known}"
 
 
-def work_of(scop: Scop, root: int, names: Names) -> Work | None:
+def work_of(subject: Subject, root: LoopFacts) -> Work | None:
     """The work of one run of a loop; `None` if its extents cannot be told."""
+    nest = subject.nest(root.ordinal)
+    if nest is None:
+        return None
+    scop = nest[1].scop
+    return _most(scop, root.ordinal, names_at(subject, scop, root.site))
+
+
+def _most(scop: Scop, root: int, names: Names) -> Work | None:
     found = [_work(s, s.loops.index(root), scop, names) for s in scop.statements if root in s.loops]
     told = [one for one in found if one is not None]
     if not told or len(told) < len(found):

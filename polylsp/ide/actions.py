@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -12,7 +11,7 @@ from polylsp.ide.lookup import loop_at_header, loop_on_line, loops
 from polylsp.ide.transform_offers import told
 from polylsp.model.action import TARGETS, ActionName, Ask, Target
 from polylsp.model.facts import LoopFacts
-from polylsp.model.feasibility import Feasibility
+from polylsp.model.feasibility import Feasibility, lines_moved
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Assumption, Parallel
@@ -127,7 +126,7 @@ def _why_infeasible(source: Source, placed: PlacedFunction, loop: LoopFacts, tar
     known = placed.answer.feasibility
     reason = known.why_not(target, loop.ordinal) if known is not None else ""
     first = source.line_of(placed.start)
-    return re.sub(r"\bline (\d+)\b", lambda found: f"line {int(found[1]) + first}", reason)
+    return lines_moved(reason, first)
 
 
 def _too_little(

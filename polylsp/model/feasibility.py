@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from polylsp.model.action import ActionName
@@ -51,3 +52,8 @@ class Feasibility:
         known = dict(self.operations)
         found = [known[each] for each in ordinals if each in known]
         return max(found) if found and len(found) == len(ordinals) else None
+
+
+def lines_moved(reason: str, by: int) -> str:
+    """A reason that names lines, for code that stands so many lines further down."""
+    return re.sub(r"\bline (\d+)\b", lambda found: f"line {int(found[1]) + by}", reason)

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from polylsp.codegen.feasible.helpful import expands_to_split, fused_pair, fuses_well, reuses, rewritten
 from polylsp.codegen.feasible.trials import Trials
-from polylsp.codegen.names import names_at
-from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
 from polylsp.model.action import TARGETS, Declined, Edited, TransformName
 from polylsp.model.facts import LoopFacts
-from polylsp.model.feasibility import Feasibility, Possible, Refused
+from polylsp.model.feasibility import Feasibility, Possible, Refused, lines_moved
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Parallel
 
@@ -51,28 +48,20 @@ def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:
         return
     ordinals = tuple(root.ordinal for root in roots)
     around = loop.ordinal if roots[0].depth > loop.depth else 0
+    above = trials.subject.text.count("\n", 0, trials.subject.start)
     for target in TARGETS:
         found = trials.answer(target, loop.ordinal, (ordinals, around))
         if isinstance(found, Declined):
-            yield Refused(target, loop.ordinal, _from_here(trials.subject, found.reason))
-
-
-def _from_here(subject: Subject, reason: str) -> str:
-    """A reason in which lines count from the function's first: what stands above it may change."""
-    above = subject.text.count("\n", 0, subject.start)
-    return re.sub(r"\bline (\d+)\b", lambda found: f"line {int(found[1]) - above}", reason)
+            yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
 
 
 def _operations(trials: Trials) -> Iterator[tuple[int, int]]:
     """How much each loop that can run in parallel does, where that is a known number."""
     subject = trials.subject
     for root in subject.facts.loops:
-        found = subject.nest(root.ordinal) if isinstance(root.verdict, Parallel) else None
-        if found is None:
+        if not isinstance(root.verdict, Parallel):
             continue
-        scop = found[1].scop
-        names = names_at(subject, scop, root.site)
-        work = trials.limited(lambda o=root.ordinal, s=scop, n=names: work_of(s, o, n))
+        work = trials.limited(lambda r=root: work_of(subject, r))
         if work is not None and not work.factors:
             yield root.ordinal, work.known
 

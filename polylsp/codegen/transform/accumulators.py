@@ -218,17 +218,11 @@ def _not_parallel(subject: Subject, ordinal: int) -> Declined:
     """Whether a partial sum is used in between, or what else is in the way."""
     facts, found = subject.known(ordinal), subject.nest(ordinal)
     name = facts.iterator or facts.kind
-    for access in _inside(found[1].scop, ordinal) if found is not None else ():
-        updates = (
-            [
-                a
-                for a in _inside(found[1].scop, ordinal)
-                if a.memory is access.memory and a.update is not None and a.text == access.text
-            ]
-            if found is not None
-            else []
-        )
-        if access.update is None and access.kind == "read" and updates:
+    inside = list(_inside(found[1].scop, ordinal)) if found is not None else []
+    updated = {(a.memory.name, a.text) for a in inside if a.update is not None}
+    for access in inside:
+        own = (access.memory.name, access.text)
+        if access.update is None and access.kind == "read" and own in updated:
             return Declined(
                 f"`{access.text}` is read on line {subject.line_number(access.site)} of the loop that "
                 "adds it up: each iteration needs the sum so far."

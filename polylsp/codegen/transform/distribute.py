@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import islpy as isl
 
 from polylsp.analysis.components import components
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.effects import nodes, walk
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import is_directed, opened, signed_names, unstable
 from polylsp.codegen.transform.dependences import leaves_of
@@ -101,9 +101,8 @@ def _home(subject: Subject, runs: list[list[Part]], statement: Statement) -> int
 def _naming(subject: Subject, ordinal: int, variable: Variable) -> Iterator[Statement]:
     """The statements in a loop that name a variable."""
     for statement in walk(subject.loop(ordinal).body):
-        nodes = [node for value in expressions(statement) for node in subexpressions(value)]
         target = isinstance(statement, Assign) and statement.target.variable == variable
-        if target or any(isinstance(n, Read) and n.place.variable == variable for n in nodes):
+        if target or any(isinstance(n, Read) and n.place.variable == variable for n in nodes(statement)):
             yield statement
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import islpy as isl
 
-from polylsp.analysis.effects import effects, expressions, loops_in, subexpressions, walk
+from polylsp.analysis.effects import effects, loops_in, nodes, walk
 from polylsp.analysis.liveness import exposed, live_after_loops
 from polylsp.codegen.placing import newline
 from polylsp.codegen.subject import Subject
@@ -106,7 +106,7 @@ def _spans(subject: Subject, ordinal: int, variable: Variable) -> list[Span] | N
     """Where the loop names a variable."""
     found: set[Span] = set()
     for statement in walk(subject.loop(ordinal)):
-        places = [n.place for e in expressions(statement) for n in subexpressions(e) if isinstance(n, Read)]
+        places = [n.place for n in nodes(statement) if isinstance(n, Read)]
         places += [statement.target] if isinstance(statement, Assign) else []
         found |= {subject.span(place.site) for place in places if place.variable == variable}
     plain = all(subject.text[s.start : s.end] == variable.source_name for s in found)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from polylsp.codegen import openmp
 from polylsp.codegen.subject import Again, Subject
@@ -19,6 +20,8 @@ from polylsp.text import Span
 
 _SELDOM = 2
 """How deep a loop may stand in sequential ones for threads to start on it."""
+
+_FEW_TEXTS = 4
 
 
 @dataclass
@@ -48,7 +51,8 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     """All loops of the function around a loop, restructured."""
     if subject.facts.directives:
         return Declined("There are directives in this function already: remove them first.")
-    state = _State(subject, settings, again)
+    # What is tried and then made is the same text.
+    state = _State(subject, settings, lru_cache(_FEW_TEXTS)(again))
     _until_done(state, _separations)
     moved = _until_done(state, _blocks)
     _until_done(state, _directives)

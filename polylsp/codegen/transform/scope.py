@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tree_sitter import Node
 
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.effects import nodes, walk
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.syntax import every, function_node
 from polylsp.model.action import Replacement
@@ -44,8 +44,7 @@ def reads(variable: Variable, statement: Statement) -> bool:
         and statement.target.variable == variable
     ):
         return True
-    nodes = (node for value in expressions(statement) for node in subexpressions(value))
-    return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes)
+    return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes(statement))
 
 
 def declaration_of(subject: Subject, variable: Variable) -> Declaration | None:
