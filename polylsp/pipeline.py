@@ -20,9 +20,7 @@ from functools import partial
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from polylsp.analysis.device_regions import keeps_data_around_calls
 from polylsp.analysis.facts import Wanted, facts, given_up, nests_of
-from polylsp.analysis.space import iteration_space as drawn_space
 from polylsp.analysis.summaries import Calls, NoSummary, Summary
 from polylsp.analysis.summary import summarise
 from polylsp.frontends.c.damage import damage
@@ -33,6 +31,7 @@ from polylsp.frontends.c.pragmas import keeps_data
 from polylsp.model.action import Answer, Ask, Declined
 from polylsp.model.facts import FunctionFacts
 from polylsp.model.feasibility import Feasibility
+from polylsp.model.program import Function
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
 from polylsp.model.space import IterationSpace
@@ -102,6 +101,8 @@ def iteration_space(
 ) -> IterationSpace | Rejection:
     """The iterations of two loops of a function of the file, and the dependences between them, at small
     sizes: of the loops with the iterators `dimensions`, or of loop `ordinal` and a neighbour."""
+    from polylsp.analysis.space import iteration_space as drawn_space
+
     items = outlined(path, text)
     known = environment_of(items.items, path, options_for(path, settings))
     prepared = _prepared(state_of(path), items, known, frozenset(), None)
@@ -208,8 +209,15 @@ def _prepared(
 
 def _resident(items: Outline, prepared: list[tuple[int, Prepared]]) -> bool:
     """Whether code of the file may keep data on a device for functions that do not say so."""
+    directed = [one.function for _, one in prepared if one.function.directives]
     outside = (item.text for item in items.items if item.kind != "function" and "pragma" in item.text.lower())
-    return any(map(keeps_data, outside)) or any(keeps_data_around_calls(one.function) for _, one in prepared)
+    return any(map(keeps_data, outside)) or (bool(directed) and _keep_data(directed))
+
+
+def _keep_data(directed: list[Function]) -> bool:
+    from polylsp.analysis.device_regions import keeps_data_around_calls
+
+    return any(map(keeps_data_around_calls, directed))
 
 
 # --- Facts -------------------------------------------------------------------------------

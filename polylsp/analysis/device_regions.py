@@ -104,8 +104,6 @@ def manages_data(directive: Directive) -> bool:
 
 def keeps_data_around_calls(function: Function) -> bool:
     """Whether the function keeps data on a device that functions called may find there."""
-    if not function.directives:
-        return False
     called = effects(function.body).calls
     for each in function.directives:
         if isinstance(each, UnknownDirective):

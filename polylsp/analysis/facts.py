@@ -8,7 +8,6 @@ from time import perf_counter
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.analysis.canonical import misfits
 from polylsp.analysis.conflicts import Conflicts
-from polylsp.analysis.directives import Models, directive_facts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
 from polylsp.analysis.nests import nest_facts
@@ -135,6 +134,10 @@ def _directives(
     wanted: Wanted,
 ) -> tuple[DirectiveFacts, ...]:
     """The facts of the directives; a loop that cannot be modelled with those around it is tried alone."""
+    if not function.directives:
+        return ()
+    # Loaded for who has directives: it is a sixth of all that the analysis loads.
+    from polylsp.analysis.directives import Models, directive_facts
 
     def model_of(ordinal: int) -> tuple[Nest, Conflicts] | None:
         known = next((pair for pair in nests if ordinal in pair[0].scop.loops), None)

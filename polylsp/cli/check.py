@@ -17,7 +17,7 @@ from polylsp.cli.progress import showing
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
-    from polylsp.ide.terminal import Line
+    from polylsp.ide.styled import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def _print_sarif(checked: list[Checked]) -> None:
 
 
 def _print_total(checked: list[Checked]) -> None:
-    from polylsp.ide.terminal import Piece, counted
+    from polylsp.ide.styled import Piece, counted
 
     words = sum((each.words for each in checked), Counter[str]())
     done = sum(not each.failure for each in checked)

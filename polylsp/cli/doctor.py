@@ -16,7 +16,7 @@ from typing import Literal
 import polylsp
 from polylsp.cli.exits import Exit
 from polylsp.cli.output import write_lines
-from polylsp.ide.terminal import Line, Piece, Style
+from polylsp.ide.styled import Line, Piece, Style
 
 State = Literal["ok", "missing", "optional"]
 

@@ -14,7 +14,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
-    from polylsp.ide.terminal import Line
+    from polylsp.ide.styled import Line
 
 _STYLES = {
     "plain": "",
@@ -38,7 +38,7 @@ def write_lines(lines: Iterable[Line]) -> None:
     if wants_colour(sys.stdout):
         _write_coloured(lines)
         return
-    from polylsp.ide.terminal import plain_text
+    from polylsp.ide.styled import plain_text
 
     _tolerate(sys.stdout)
     for line in lines:

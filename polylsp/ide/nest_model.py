@@ -9,7 +9,7 @@ from typing import Any
 from polylsp.ide import wording
 from polylsp.ide.check_json import range_object
 from polylsp.ide.excerpt import line_number
-from polylsp.ide.terminal import Line, Piece
+from polylsp.ide.styled import Line, Piece
 from polylsp.model.facts import NestFacts, NestModel
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.text import Source

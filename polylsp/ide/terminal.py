@@ -7,44 +7,18 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterable, Iterator
 
 from typing_extensions import assert_never
 
 from polylsp.ide.diagnostics import Diagnostic, diagnostics
 from polylsp.ide.hover import Bullets, Code, Part, Table, aligned
 from polylsp.ide.snippet import Mark, snippet
+from polylsp.ide.styled import Line, Piece, Style, counted
 from polylsp.model.report import FileReport
 from polylsp.model.verdict import word
 from polylsp.settings import Settings
 from polylsp.text import Source
-
-Style = Literal[
-    "plain",
-    "path",
-    "good",
-    "blocked",
-    "advice",
-    "warning",
-    "error",
-    "gutter",
-    "primary",
-    "secondary",
-    "quote",
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """Some text of one style. The text of a `quote` is between backticks where there is no colour."""
-
-    text: str
-    style: Style = "plain"
-
-
-Line = tuple[Piece, ...]
 
 _STYLES: dict[str, Style] = {
     "parallel-loop": "good",
@@ -125,7 +99,7 @@ def part_lines(part: Part, width: int) -> Iterator[Line]:
 
 
 def summary(reports: Iterable[FileReport]) -> str:
-    """How many loops have which verdict: "3 loops: 2 parallel, 1 sequential"."""
+    """How many loops of files have which verdict."""
     words = Counter[str](
         word(loop.verdict)
         for report in reports
@@ -133,22 +107,6 @@ def summary(reports: Iterable[FileReport]) -> str:
         for loop in each.answer.facts.loops
     )
     return counted(words)
-
-
-def counted(words: Counter[str]) -> str:
-    """The sentence of `summary`, for verdict words counted elsewhere."""
-    total = sum(words.values())
-    if not total:
-        return "no loops"
-    shown = [
-        f"{words[each]} {each}" for each in ("parallel", "reduction", "sequential", "unknown") if words[each]
-    ]
-    return f"{total} {'loop' if total == 1 else 'loops'}: {', '.join(shown)}"
-
-
-def plain_text(line: Sequence[Piece]) -> str:
-    """A line without colour: code stands between backticks."""
-    return "".join(f"`{piece.text}`" if piece.style == "quote" else piece.text for piece in line)
 
 
 def _style(finding: Diagnostic) -> Style:

@@ -5,7 +5,8 @@ import pytest
 
 from polylsp.ide.diagnostics import diagnostics
 from polylsp.ide.snippet import Mark, snippet
-from polylsp.ide.terminal import Piece, file_lines, finding_lines, plain_text, sentence_lines
+from polylsp.ide.styled import Piece, plain_text
+from polylsp.ide.terminal import file_lines, finding_lines, sentence_lines
 from polylsp.settings import Settings
 from polylsp.text import Source, Span
 
