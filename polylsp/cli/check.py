@@ -80,7 +80,7 @@ def check_file(task: Task, given_up: frozenset[str], observe: Observer) -> Check
 
 
 def _render(source: Any, report: Any, task: Task) -> Checked:
-    from polylsp.ide import check_json, diagnostics, sarif, terminal
+    from polylsp.ide import check_json, diagnostics, terminal
     from polylsp.model.verdict import word
 
     found = diagnostics.diagnostics(source, report, task.settings)
@@ -89,6 +89,8 @@ def _render(source: Any, report: Any, task: Task) -> Checked:
     if task.format == "json":
         return Checked(task.path, (), (check_json.file_object(source, report, task.settings),), errors, words)
     if task.format == "sarif":
+        from polylsp.ide import sarif
+
         return Checked(task.path, (), tuple(sarif.file_results(source, report, task.settings)), errors, words)
     lines = tuple(terminal.file_lines(source, report, task.settings, task.width))
     return Checked(task.path, lines, (), errors, words)
