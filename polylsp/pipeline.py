@@ -14,7 +14,7 @@ Each is asked by value and remembered, so an edit re-asks only what it changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import perf_counter
@@ -38,7 +38,7 @@ from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, Placed
 from polylsp.model.space import IterationSpace
 from polylsp.prepared import TOO_LONG, Prepared, digest, prepare, refused
 from polylsp.query import query
-from polylsp.remembered import Answers, State, forget, outlined, state_of
+from polylsp.remembered import Answers, State, forget, keep_models, models, outlined, state_of
 from polylsp.settings import Settings
 from polylsp.text import Span
 
@@ -68,7 +68,7 @@ def analyse(
     known = environment_of(items.items, path, options)
     state = state_of(path)
     prepared = _prepared(state, items, known, given_up, observe)
-    summaries = _summaries(prepared)
+    summaries = _summaries(prepared, [one for _, one in prepared])
     wanted = Wanted(schedules, settings.max_operations, _resident(items, prepared))
     placed: list[PlacedFunction] = []
     until = perf_counter() + settings.max_seconds / 2
@@ -106,7 +106,7 @@ def iteration_space(
     known = environment_of(items.items, path, options_for(path, settings))
     prepared = _prepared(state_of(path), items, known, frozenset(), None)
     one = next(each for _, each in prepared if each.function.name == function)
-    calls = calls_of(_used(one, _summaries(prepared)))
+    calls = calls_of(_used(one, _summaries(prepared, [one])))
     return drawn_space(one.function, calls, ordinal, dimensions, settings.max_operations)
 
 
@@ -140,7 +140,7 @@ def _subject(
         return None
     # An edit needs the verdicts alone: who asked for it must not wait for isl's scheduler.
     wanted = Wanted(False, settings.max_operations, _resident(items, prepared))
-    task = _richest(_task(one, _used(one, _summaries(prepared)), wanted))
+    task = _richest(_task(one, _used(one, _summaries(prepared, [one])), wanted))
     return _placed_in(text, prepared, starts, task, decided(task))
 
 
@@ -151,7 +151,10 @@ def _placed_in(
     from polylsp.codegen.subject import Companion, Subject
 
     one, calls = task.prepared, calls_of(task.summaries)
-    nests = nests_of(one.function, calls, task.wanted.operations)
+    nests = models(task.key)
+    if nests is None:
+        nests = nests_of(one.function, calls, task.wanted.operations)
+        keep_models(task.key, nests)
     beside = ((at, other) for at, other in prepared if one.calls and other.ends and other is not one)
     others = tuple(Companion(other.function, at, at + other.ends[-1]) for at, other in beside)
     return Subject(text, start, one.starts, one.ends, one.function, found, nests, calls, others)
@@ -246,7 +249,8 @@ def summarised(prepared: Prepared, summaries: tuple[str, ...], known: Known) -> 
 @query()
 def decided(task: _Task) -> FunctionFacts:
     """The facts of a function."""
-    found = facts(task.prepared.function, calls_of(task.summaries), task.wanted)
+    found, nests = facts(task.prepared.function, calls_of(task.summaries), task.wanted)
+    keep_models(task.key, nests)
     return replace(found, seconds=(*task.prepared.seconds, *found.seconds))
 
 
@@ -256,8 +260,10 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     return Calls(known, {s.name: s.reason for s in summaries if isinstance(s, NoSummary)})
 
 
-def _summaries(prepared: list[tuple[int, Prepared]]) -> dict[str, Summary | NoSummary]:
-    """Summaries of the functions that others of the file call, callees first; none of functions that
+def _summaries(
+    prepared: list[tuple[int, Prepared]], callers: Iterable[Prepared]
+) -> dict[str, Summary | NoSummary]:
+    """Summaries of the functions that some of the file call, callees first; none of functions that
     call themselves, directly or not."""
     by_name = {one.function.name: one for _, one in prepared}
     result: dict[str, Summary | NoSummary] = {}
@@ -272,7 +278,7 @@ def _summaries(prepared: list[tuple[int, Prepared]]) -> dict[str, Summary | NoSu
         used = _used(one, result)
         result[name] = summarised(one, tuple(s.key for s in used), Known(used))
 
-    for _, one in prepared:
+    for one in callers:
         for callee in one.calls:
             if callee in by_name and callee not in visited:
                 visit(callee)

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 
 from polylsp.analysis.facts import Wanted
+from polylsp.analysis.regions import Nest
 from polylsp.analysis.summaries import NoSummary, Summary
 from polylsp.frontends.c.environment import Environment
 from polylsp.frontends.c.outline import Item, Outline, outline
@@ -13,6 +14,8 @@ from polylsp.model.report import FunctionAnswer
 from polylsp.prepared import Prepared
 
 _FILES = 64
+_MODELS = 32
+"""How many functions' models are kept: for edits of one function, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,7 @@ class State:
 
 
 _states: OrderedDict[str, State] = OrderedDict()
+_models: OrderedDict[str, tuple[Nest, ...]] = OrderedDict()
 _outlines: OrderedDict[str, tuple[str, Outline]] = OrderedDict()
 
 
@@ -80,3 +84,16 @@ def outlined(path: str, text: str) -> Outline:
     if len(_outlines) > _FILES:
         _outlines.popitem(last=False)
     return found
+
+
+def keep_models(key: str, nests: tuple[Nest, ...]) -> None:
+    """Keep the models of a function's nests, of which there are facts under that key."""
+    _models[key] = nests
+    _models.move_to_end(key)
+    if len(_models) > _MODELS:
+        _models.popitem(last=False)
+
+
+def models(key: str) -> tuple[Nest, ...] | None:
+    """The models behind the facts under a key, if they are at hand."""
+    return _models.get(key)
