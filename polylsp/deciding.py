@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from polylsp.analysis.facts import Wanted, facts, given_up
@@ -12,6 +12,7 @@ from polylsp.model.facts import FunctionFacts
 from polylsp.model.report import FunctionAnswer
 from polylsp.prepared import Prepared, digest
 from polylsp.query import query
+from polylsp.remembered import keep_models
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,8 @@ def summarised(prepared: Prepared, summaries: tuple[str, ...], known: Known) -> 
 @query()
 def decided(task: Task) -> FunctionFacts:
     """The facts of a function."""
-    found = facts(task.prepared.function, calls_of(task.summaries), task.wanted)
+    found, nests = facts(task.prepared.function, calls_of(task.summaries), task.wanted)
+    keep_models(task.key, nests)
     return replace(found, seconds=(*task.prepared.seconds, *found.seconds))
 
 
@@ -55,8 +57,10 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     return Calls(known, {s.name: s.reason for s in summaries if isinstance(s, NoSummary)})
 
 
-def summaries(prepared: list[tuple[int, Prepared]]) -> dict[str, Summary | NoSummary]:
-    """Summaries of the functions that others of the file call, callees first; none of functions that
+def summaries(
+    prepared: list[tuple[int, Prepared]], callers: Iterable[Prepared]
+) -> dict[str, Summary | NoSummary]:
+    """Summaries of the functions that some of the file call, callees first; none of functions that
     call themselves, directly or not."""
     by_name = {one.function.name: one for _, one in prepared}
     result: dict[str, Summary | NoSummary] = {}
@@ -71,7 +75,7 @@ def summaries(prepared: list[tuple[int, Prepared]]) -> dict[str, Summary | NoSum
         called = used(one, result)
         result[name] = summarised(one, tuple(s.key for s in called), Known(called))
 
-    for _, one in prepared:
+    for one in callers:
         for callee in one.calls:
             if callee in by_name and callee not in visited:
                 visit(callee)

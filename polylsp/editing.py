@@ -13,6 +13,7 @@ from polylsp.model.facts import FunctionFacts
 from polylsp.model.feasibility import Feasibility
 from polylsp.model.report import FunctionAnswer
 from polylsp.prepared import Prepared
+from polylsp.remembered import keep_models, models
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def subject_of(
         return None
     # An edit needs the verdicts alone: who asked for it must not wait for isl's scheduler.
     wanted = Wanted(False, settings.max_operations, functions.resident)
-    task = richest(task_of(one, used(one, summaries(prepared)), wanted))
+    task = richest(task_of(one, used(one, summaries(prepared, [one])), wanted))
     return placed_in(text, prepared, starts, task, decided(task))
 
 
@@ -46,7 +47,10 @@ def placed_in(
     from polylsp.codegen.subject import Companion, Subject
 
     one, calls = task.prepared, calls_of(task.summaries)
-    nests = nests_of(one.function, calls, task.wanted.operations)
+    nests = models(task.key)
+    if nests is None:
+        nests = nests_of(one.function, calls, task.wanted.operations)
+        keep_models(task.key, nests)
     beside = ((at, other) for at, other in prepared if one.calls and other.ends and other is not one)
     others = tuple(Companion(other.function, at, at + other.ends[-1]) for at, other in beside)
     return Subject(text, start, one.starts, one.ends, one.function, found, nests, calls, others)

@@ -44,7 +44,7 @@ def analyse(
     tried in their turn when the file is analysed again; `observe` is called again between two of them."""
     functions = read(path, text, settings, stopped=given_up, observe=observe)
     prepared, state = functions.prepared, state_of(path)
-    known = summaries(prepared)
+    known = summaries(prepared, [one for _, one in prepared])
     wanted = Wanted(schedules, settings.max_operations, functions.resident)
     placed: list[PlacedFunction] = []
     until = perf_counter() + settings.max_seconds / 2
@@ -81,7 +81,7 @@ def iteration_space(
 
     prepared = read(path, text, settings).prepared
     one = next(each for _, each in prepared if each.function.name == function)
-    calls = calls_of(used(one, summaries(prepared)))
+    calls = calls_of(used(one, summaries(prepared, [one])))
     return drawn_space(one.function, calls, ordinal, dimensions, settings.max_operations)
 
 

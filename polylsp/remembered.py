@@ -7,11 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polylsp.analysis.facts import Wanted
+from polylsp.analysis.regions import Nest
 from polylsp.analysis.summaries import NoSummary, Summary
 from polylsp.model.report import FunctionAnswer
 from polylsp.prepared import Prepared
 
 _FILES = 64
+_MODELS = 32
+"""How many functions' models are kept: for edits of one function, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class State:
 
 
 _states: OrderedDict[str, State] = OrderedDict()
+_models: OrderedDict[str, tuple[Nest, ...]] = OrderedDict()
 
 
 def state_of(path: str) -> State:
@@ -71,3 +75,16 @@ def forget(path: str, state: State, prepared: list[tuple[int, Prepared]]) -> Non
     _states.move_to_end(path)
     if len(_states) > _FILES:
         _states.popitem(last=False)
+
+
+def keep_models(key: str, nests: tuple[Nest, ...]) -> None:
+    """Keep the models of a function's nests, of which there are facts under that key."""
+    _models[key] = nests
+    _models.move_to_end(key)
+    if len(_models) > _MODELS:
+        _models.popitem(last=False)
+
+
+def models(key: str) -> tuple[Nest, ...] | None:
+    """The models behind the facts under a key, if they are at hand."""
+    return _models.get(key)

@@ -33,8 +33,8 @@ class Wanted:
     resident: bool = False
 
 
-def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
-    """Verdicts of all loops of a function, and its nests."""
+def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFacts, tuple[Nest, ...]]:
+    """Verdicts of all loops of a function, and its nests; and the models behind these, in the same order."""
     started = perf_counter()
     loops = loops_in(function.body)
     after = live_after_loops(function, calls.summaries)
@@ -56,7 +56,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
     began = perf_counter()
     directives = _directives(function, every, after, calls, live, wanted)
     seconds["dependences"] += perf_counter() - began
-    return FunctionFacts(
+    made = FunctionFacts(
         function.name,
         function.name_site,
         _all_facts(function, known),
@@ -65,6 +65,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> FunctionFacts:
         tuple(seconds.items()),
         directives,
     )
+    return made, found.nests
 
 
 def nests_of(function: Function, calls: Calls, operations: int) -> tuple[Nest, ...]:

@@ -55,6 +55,10 @@ class Notation:
         return self._formula(value, lambda text: f"{name} = {text}")
 
     def _compare(self, operator: str, value: Poly) -> str:
+        both = _least_of(value) if operator == ">=" else None
+        if both is not None:
+            # Two constraints, where isl would cut what `min` is in into two sets.
+            return f"({' and '.join(self._compare(operator, each) for each in both)})"
         sign = "=" if operator == "==" else operator
         return self._formula(value, lambda text: f"{text} {sign} 0")
 
@@ -104,3 +108,15 @@ class Notation:
         yes, no = self.condition(condition), self.condition(negate(condition))
         aside.append(f"(({yes} and {self.equals(name, then)}) or ({no} and {self.equals(name, otherwise)}))")
         return name
+
+
+def _least_of(value: Poly) -> tuple[Poly, Poly] | None:
+    """Two values of which this is the smaller one: `n - i` and `m - i` of `min(n, m) - i`."""
+    for monomial, coefficient in value.terms:
+        match monomial:
+            case (Extremum(kind, left, right),) if (kind == "min") == (coefficient > 0):
+                rest = value - Poly.of({monomial: coefficient})
+                return rest + left * coefficient, rest + right * coefficient
+            case _:
+                pass
+    return None

@@ -247,11 +247,17 @@ def extremum(kind: Literal["min", "max"], left: Poly, right: Poly) -> Poly:
 
 
 def choice(condition: Condition, then: Poly, otherwise: Poly) -> Poly:
-    """One of two values by a condition."""
+    """One of two values by a condition; `a < b ? a : b` is the smaller one."""
     if then == otherwise or condition == TRUE:
         return then
     if condition == FALSE:
         return otherwise
+    if isinstance(condition, Compare) and condition.operator == ">=":
+        more = otherwise - then
+        if condition.value in (more, more - 1):
+            return extremum("min", then, otherwise)
+        if condition.value in (-more, -more - 1):
+            return extremum("max", then, otherwise)
     return Poly.atom(Choice(condition, then, otherwise))
 
 

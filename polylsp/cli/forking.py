@@ -9,7 +9,13 @@ from __future__ import annotations
 import multiprocessing
 from typing import Any
 
-_PRELOADED = ("polylsp.pipeline", "polylsp.ide.check_json", "polylsp.ide.diagnostics", "polylsp.ide.terminal")
+_PRELOADED = (
+    "polylsp.pipeline",
+    "polylsp.languages.c",
+    "polylsp.ide.check_json",
+    "polylsp.ide.diagnostics",
+    "polylsp.ide.terminal",
+)
 """What most work needs."""
 
 

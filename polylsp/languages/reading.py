@@ -29,6 +29,11 @@ def read(
     return reader(path, text, settings, state_of(remembered or path), stopped, observe)
 
 
+def load(language: Language) -> None:
+    """Load what reads a language before its first file comes."""
+    _reader(language)
+
+
 def _reader(language: Language) -> Reader:
     # Loaded when a file needs it: who reads C has no use for the others.
     return import_module(f"polylsp.languages.{language.name}").read

@@ -76,7 +76,11 @@ def main(analyse: Analysis | None = None, edit: Editing | None = None) -> None:
     replies = take_standard_output()
     if analyse is None or edit is None:
         # Imported here, not above: a test's worker brings another analysis and needs no isl.
+        from polylsp.language import C
+        from polylsp.languages.reading import load
         from polylsp.pipeline import analyse, edit
+
+        load(C)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
     _serve(analyse, edit, _Inbox(sys.stdin.buffer), replies)

@@ -11,6 +11,7 @@ from polylsp.codegen import openmp
 from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import block, distribute, jam, simd
 from polylsp.codegen.transform.chain import Chain, chain_inside
+from polylsp.codegen.transform.together import joined, together
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
 from polylsp.model.roots import is_governed, parallel_roots
@@ -65,12 +66,12 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
 
 
 def _until_done(state: _State, steps: Callable[[_State], Iterator[Answer]]) -> bool:
-    """Make the edits that a step offers, the first that there is each time; whether there was any."""
+    """Make the edits that a step offers, as many at a time as are apart; whether there was any."""
     made = False
     tried: set[str] = set()
     while state.subject.text not in tried:
         tried.add(state.subject.text)
-        made |= any(state.make(answer) for answer in steps(state))
+        made |= any(state.make(edit) for edit in together(steps(state)))
     return made
 
 
@@ -190,8 +191,4 @@ def _last(state: _State) -> Edited:
         if isinstance(answer, Declined):
             answer = simd.edit(state.subject, loop.ordinal, state.settings)
         made += [answer] if isinstance(answer, Edited) else []
-    return Edited(
-        tuple(sorted((r for one in made for r in one.replacements), key=lambda r: r.span)),
-        tuple(a for one in made for a in one.assumptions),
-        tuple(r for one in made for r in one.remarks),
-    )
+    return joined(made)
