@@ -46,7 +46,7 @@ def atomic(
     assigns = {s.target.site: s for s in inside if isinstance(s, Assign)}
     effects = [s.site for s in inside if isinstance(s, (Assign, Evaluate))]
     found: list[Assign] = []
-    for access in (a for a in accesses if a.update is not None and a.kind == "write"):
+    for access in (a for a in accesses if a.update == reduction.operator and a.kind == "write"):
         assign = assigns.get(access.site)
         more = assign is None or sum(within(site, assign.site) for site in effects) > 1
         if assign is None or more or not _has_form(assign) or not _is_statement(subject, assign):

@@ -11,7 +11,6 @@ from polylsp.codegen.host import headers, runs
 from polylsp.codegen.merged import merged
 from polylsp.codegen.moving import Data, Question, Transfer, Update
 from polylsp.codegen.naming import unnamed_pointer
-from polylsp.codegen.nesting import collapsible
 from polylsp.codegen.routines import is_compiled, routines
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.stretch import Stretch, stretch_of
@@ -70,24 +69,29 @@ class Region:
         return tuple(dict.fromkeys((*self.proven, *self.apart)))
 
 
-Refuses = Callable[[Subject, Kernel], str]
-"""Why the directives of one target cannot run a kernel; empty if they can."""
+@dataclass(frozen=True)
+class Abilities:
+    """What the directives of one target can do: `together` gives the loops, the first one first, that share
+    a directive, `refuses` says why they cannot run a kernel (empty if they can)."""
+
+    together: Callable[[Subject, LoopFacts], tuple[LoopFacts, ...]]
+    refuses: Callable[[Subject, Kernel], str]
 
 
-def region(subject: Subject, ordinal: int, refuses: Refuses) -> Region | Declined:
+def region(subject: Subject, ordinal: int, target: Abilities) -> Region | Declined:
     """What runs on the device when a person asks it of loop `ordinal`."""
     roots = parallel_roots(subject.facts, ordinal)
     chosen = subject.known(ordinal)
     if not roots:
         return Declined("No loop here is known to be parallel.")
     if roots[0].depth > chosen.depth:
-        return shared(subject, stretch_of(subject, chosen), (subject.loop(ordinal),), roots, refuses)
-    return alone(subject, roots[0], refuses)
+        return shared(subject, stretch_of(subject, chosen), (subject.loop(ordinal),), roots, target)
+    return alone(subject, roots[0], target)
 
 
-def alone(subject: Subject, root: LoopFacts, refuses: Refuses) -> Region | Declined:
+def alone(subject: Subject, root: LoopFacts, target: Abilities) -> Region | Declined:
     """One kernel, with the arrays that it uses."""
-    kernel = kernel_of(subject, root, refuses)
+    kernel = kernel_of(subject, root, target)
     if isinstance(kernel, Declined):
         return kernel
     place = stretch_of(subject, root)
@@ -102,13 +106,13 @@ def shared(
     place: Stretch,
     statements: tuple[Statement, ...],
     roots: tuple[LoopFacts, ...],
-    refuses: Refuses,
+    target: Abilities,
 ) -> Region | Declined:
     """Kernels inside statements that follow one another at `place`; arrays stay on the device for all of
     these."""
     kernels: list[Kernel] = []
     for root in roots:
-        kernel = kernel_of(subject, root, refuses)
+        kernel = kernel_of(subject, root, target)
         if isinstance(kernel, Declined):
             return kernel
         kernels.append(kernel)
@@ -120,12 +124,12 @@ def shared(
     return Region(tuple(kernels), Shared(place, together, data.transfers, data.updates), data.assumptions)
 
 
-def kernel_of(subject: Subject, root: LoopFacts, refuses: Refuses) -> Kernel | Declined:
+def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | Declined:
     """A loop as a kernel, without the arrays that move for it."""
     reason = _obstacle(subject, root)
     if reason:
         return Declined(reason)
-    loops = collapsible(subject, root)
+    loops = target.together(subject, root)
     data = sharing(subject, loops, "atomic")
     if isinstance(data, Declined):
         return data
@@ -139,7 +143,7 @@ def kernel_of(subject: Subject, root: LoopFacts, refuses: Refuses) -> Kernel | D
     if isinstance(called, Declined):
         return called
     kernel = Kernel(loops, data, work_of(subject, root), routines=called)
-    reason = refuses(subject, kernel)
+    reason = target.refuses(subject, kernel)
     return Declined(reason) if reason else kernel
 
 

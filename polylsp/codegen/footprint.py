@@ -77,15 +77,21 @@ def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
 def entered(subject: Subject, scop: Scop, region: Stretch) -> isl.Set:
     """The values of parameters at which a run of `region` may begin, the iterators of the loops around it
     among them; what a parameter's declaration has as the size of an array is at least one (C11 6.7.6.2p5)."""
-    depth = region.depth(scop)
-    domain = scop.loops[region.around[-1]].domain if depth else scop.context
-    for outer in region.around[len(region.around) - depth :]:
-        at = domain.dim(_PARAM)
-        domain = domain.move_dims(_PARAM, at, isl.dim_type.set, 0, 1)
-        domain = domain.set_dim_name(_PARAM, at, _around(scop, outer))
+    domain = iterations(scop, region.around[-1], region) if region.depth(scop) else scop.context
     sizes = declared_sizes(subject)
     names = [n for n, text in names_at(subject, scop, region.site).parameters.items() if text in sizes]
     return domain.params().intersect(at_least(1, names))
+
+
+def iterations(scop: Scop, ordinal: int, region: Stretch) -> isl.Set:
+    """The iterations of a loop in one run of `region`, or around it: the iterators of the loops around the
+    region are parameters."""
+    domain = scop.loops[ordinal].domain
+    for outer in region.around[len(region.around) - region.depth(scop) :]:
+        at = domain.dim(_PARAM)
+        domain = domain.move_dims(_PARAM, at, isl.dim_type.set, 0, 1)
+        domain = domain.set_dim_name(_PARAM, at, _around(scop, outer))
+    return domain.reset_tuple_id() if domain.has_tuple_id() else domain
 
 
 def _around(scop: Scop, ordinal: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from polylsp.codegen.atomic import remark
-from polylsp.codegen.device import Kernel, Refuses, Region, Shared, region
+from polylsp.codegen.device import Abilities, Kernel, Region, Shared, region
 from polylsp.codegen.directive import Directive
 from polylsp.codegen.moving import Transfer, Update
 from polylsp.codegen.placing import before, before_updates, behind, is_whole, start_of, stop_of, together
@@ -21,11 +21,11 @@ from polylsp.settings import Settings
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a target says it. `loops` gives the directives of a kernel, each with its loop; `data` stands
-    before a region; `update` moves sections (`to`: `host` or `device`) in the middle of one; `routine` stand
-    before and, if there are two, behind a function that a kernel calls."""
+    """How a target says what it is able to. `loops` gives the directives of a kernel, each with its loop;
+    `data` stands before a region; `update` moves sections (`to`: `host` or `device`) in the middle of one;
+    `routine` stand before and, if there are two, behind a function that a kernel calls."""
 
-    refuses: Refuses
+    target: Abilities
     loops: Callable[[Subject, Kernel, Shared | None, Settings], Iterator[tuple[LoopFacts, Directive]]]
     data: Callable[[tuple[Transfer, ...]], Directive]
     update: Callable[[str, tuple[str, ...]], Directive]
@@ -36,9 +36,9 @@ def offloaded(subject: Subject, ordinal: int, settings: Settings, dialect: Diale
     """The parallel loops on the device, their arrays moved as little as can be: those that an action on
     a loop is about, or (`ordinal` 0) all of the function."""
     if ordinal:
-        found = region(subject, ordinal, dialect.refuses)
+        found = region(subject, ordinal, dialect.target)
         return found if isinstance(found, Declined) else _edited(subject, [found], (), settings, dialect)
-    every = regions(subject, dialect.refuses)
+    every = regions(subject, dialect.target)
     if isinstance(every, Declined):
         return every
     return _edited(subject, list(every.regions), every.remarks, settings, dialect)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.codegen.device import Kernel, Shared
+from polylsp.codegen.device import Abilities, Kernel, Shared
 from polylsp.codegen.directive import Clause, Directive, clauses, listed
 from polylsp.codegen.levels import inside, vectors
 from polylsp.codegen.moving import Transfer
 from polylsp.codegen.offload import Dialect, offloaded
 from polylsp.codegen.subject import Subject
+from polylsp.codegen.trip_counts import multiplied
 from polylsp.model.action import Answer
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Binary
@@ -107,4 +108,5 @@ def _present(kernel: Kernel, shared: Shared) -> tuple[Clause, ...]:
     return (Clause("present", used),) if used else ()
 
 
-_DIALECT = Dialect(_refused, _loops, _data, _update, (Directive("acc", "routine", (Clause("seq"),)),))
+_ROUTINE = Directive("acc", "routine", (Clause("seq"),))
+_DIALECT = Dialect(Abilities(multiplied, _refused), _loops, _data, _update, (_ROUTINE,))

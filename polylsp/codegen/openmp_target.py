@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polylsp.codegen.device import Kernel, Shared
+from polylsp.codegen.device import Abilities, Kernel, Shared
 from polylsp.codegen.directive import Clause, Directive, clauses, listed
 from polylsp.codegen.moving import Transfer
+from polylsp.codegen.nesting import collapsible
 from polylsp.codegen.offload import Dialect, offloaded
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Answer
@@ -74,4 +75,5 @@ def _update(to: str, sections: tuple[str, ...]) -> Directive:
 
 
 _AROUND = (Directive("omp", "declare target"), Directive("omp", "end declare target"))
-_DIALECT = Dialect(lambda _subject, _kernel: "", _loops, _data, _update, _AROUND)
+_ABLE = Abilities(collapsible, lambda _subject, _kernel: "")
+_DIALECT = Dialect(_ABLE, _loops, _data, _update, _AROUND)

@@ -116,7 +116,7 @@ def _section(
         return Declined(
             f"`{name}` is no variable of its own, which a reduction needs: add up in a local one first."
         )
-    if any(a.update is None for a in accesses):
+    if any(a.update != reduction.operator for a in accesses):
         return Declined(
             f"`{name}` is also used in other ways in the loop `{root.iterator}`: "
             "add up in a local variable first."

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.regions import obstacle
-from polylsp.codegen.device import Refuses, Region, alone, kernel_of, shared
+from polylsp.codegen.device import Abilities, Region, alone, kernel_of, shared
 from polylsp.codegen.placing import is_whole
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
@@ -31,14 +31,14 @@ class Regions:
     remarks: tuple[str, ...]
 
 
-def regions(subject: Subject, refuses: Refuses) -> Regions | Declined:
+def regions(subject: Subject, target: Abilities) -> Regions | Declined:
     """All parallel loops of a function on the device: those that follow one another share a region."""
-    chosen, remarks = _chosen(subject, refuses)
+    chosen, remarks = _chosen(subject, target)
     found: list[Region] = []
     for block, around in _blocks(subject, subject.function.body, (), frozenset(chosen)):
         for run in _unbroken(subject, block, frozenset(chosen)):
             for first, last in _spans(subject, block, run):
-                made, said = _region(subject, block[first : last + 1], chosen, around, refuses)
+                made, said = _region(subject, block[first : last + 1], chosen, around, target)
                 found += made
                 remarks += said
     remarks = list(dict.fromkeys(remarks))
@@ -47,7 +47,7 @@ def regions(subject: Subject, refuses: Refuses) -> Regions | Declined:
     return Declined(remarks[0] if remarks else "No loop here is known to be parallel.")
 
 
-def _chosen(subject: Subject, refuses: Refuses) -> tuple[dict[int, LoopFacts], list[str]]:
+def _chosen(subject: Subject, target: Abilities) -> tuple[dict[int, LoopFacts], list[str]]:
     """The loops that can run on the device, by ordinal, and why others cannot."""
     found: dict[int, LoopFacts] = {}
     remarks: list[str] = []
@@ -57,7 +57,7 @@ def _chosen(subject: Subject, refuses: Refuses) -> tuple[dict[int, LoopFacts], l
         for root in parallel_roots(subject.facts, outer.ordinal):
             if is_governed(subject.facts, root.ordinal):
                 continue
-            kernel = kernel_of(subject, root, refuses)
+            kernel = kernel_of(subject, root, target)
             if isinstance(kernel, Declined):
                 remarks.append(kernel.reason)
             else:
@@ -196,16 +196,16 @@ def _region(
     statements: Statements,
     chosen: dict[int, LoopFacts],
     around: tuple[int, ...],
-    refuses: Refuses,
+    target: Abilities,
 ) -> tuple[list[Region], list[str]]:
     """One region of statements; one for each of their loops, and why, if that cannot be."""
     loops = [s for s in statements if isinstance(s, Loop)]
     roots = [chosen[r] for loop in loops for r in _roots_in(loop, frozenset(chosen))]
     place = Stretch(_site(statements), around)
     made = (
-        alone(subject, roots[0], refuses)
+        alone(subject, roots[0], target)
         if [loop.ordinal for loop in loops] == [roots[0].ordinal]
-        else shared(subject, place, statements, tuple(roots), refuses)
+        else shared(subject, place, statements, tuple(roots), target)
     )
     if isinstance(made, Region):
         return [made], []
@@ -214,7 +214,7 @@ def _region(
     found, remarks = list[Region](), [f"The loops do not share a region: {made.reason}"]
     for loop in loops:
         if _roots_in(loop, frozenset(chosen)):
-            one, said = _region(subject, (loop,), chosen, around, refuses)
+            one, said = _region(subject, (loop,), chosen, around, target)
             found += one
             remarks += said
     return found, remarks
