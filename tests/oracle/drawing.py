@@ -41,19 +41,20 @@ def _as_drawn(program: Program) -> Program | None:
     return program
 
 
-def affine_programs(form: Form = _as_drawn) -> st.SearchStrategy[Program]:
+def affine_programs() -> st.SearchStrategy[Program]:
     """Programs of which every loop can be decided: affine bounds, conditions and subscripts."""
-    return _programs(False, form)
+    return drawn(False, Programs, _as_drawn)
 
 
-def programs(form: Form = _as_drawn) -> st.SearchStrategy[Program]:
+def programs() -> st.SearchStrategy[Program]:
     """Programs with anything in them."""
-    return _programs(True, form)
+    return drawn(True, Programs, _as_drawn)
 
 
 @st.composite
-def _programs(draw: Any, wild: bool, form: Form) -> Program:
-    drawer = _Programs(draw, wild)
+def drawn(draw: Any, wild: bool, drawer_type: type[Programs], form: Form) -> Program:
+    """Programs in a form, with inputs for which they are defined."""
+    drawer = drawer_type(draw, wild)
     program = form(drawer.program())
     assume(program is not None)
     assert program is not None
@@ -74,7 +75,7 @@ def _kept(parameters: list[Parameter], body: list[Statement]) -> list[Parameter]
     return [p for p in parameters if p.extents is None or p.name in used]
 
 
-class _Programs(Loops):
+class Programs(Loops):
     """Whole programs."""
 
     def program(self) -> Program:

@@ -25,6 +25,7 @@ from .nests import (
     Parameter,
     Program,
     Section,
+    Slice,
     numbered,
     rebuild,
     walk,
@@ -94,8 +95,15 @@ def _fitted_names(program: Program) -> set[str]:
 def _moved(node: Node, offsets: dict[str, tuple[int, ...]]) -> Node:
     if isinstance(node, Element) and node.array in offsets:
         pairs = zip(node.subscripts, offsets[node.array], strict=True)
-        return replace(node, subscripts=tuple(plus(s, offset) for s, offset in pairs))
+        return replace(node, subscripts=tuple(_shifted(s, offset) for s, offset in pairs))
     return node
+
+
+def _shifted(subscript: Expr | Slice, offset: int) -> Expr | Slice:
+    if isinstance(subscript, Slice):
+        start, stop = plus(subscript.start, offset), plus(subscript.stop, offset)
+        return replace(subscript, start=start, stop=stop)
+    return plus(subscript, offset)
 
 
 def plus(e: Expr, constant: int) -> Expr:

@@ -23,7 +23,9 @@ from ..nests import (
     Parameter,
     Program,
     Section,
+    Slice,
     Statement,
+    Sum,
     Type,
     Unary,
     While,
@@ -34,9 +36,9 @@ from .rewriting import ranged
 
 _LEVEL = {
     "||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7,
-    "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
+    "+": 9, "-": 9, "*": 10, "//": 10, "mod": 10,
 }  # fmt: skip
-_WORD = {"||": "or", "&&": "and", "/": "//"}
+_WORD = {"||": "or", "&&": "and", "mod": "%"}
 _FUNCTION = {"fabs": "abs", "fmax": "max", "fmin": "min", "sqrt": "math.sqrt", "exp": "math.exp"}
 _ANNOTATION = {"double": "float", "int": "int", "void": "None"}
 _DTYPE = {"double": "np.float64", "int": "np.int64"}
@@ -192,6 +194,8 @@ class _Printer:
                 self.call(operator, (left, right))
             case Binary():
                 self.binary(e, level)
+            case Sum(value=value):
+                self.call("np.sum", (value,))
             case Choice(condition=condition, then=then, otherwise=otherwise):
                 self.put("(")
                 self.expression(then, 1)
@@ -211,12 +215,22 @@ class _Printer:
         self.expression(operand, level)
         self.put(")" if parentheses else "")
 
-    def subscripted(self, array: str, subscripts: tuple[Expr, ...]) -> None:
+    def subscripted(self, array: str, subscripts: tuple[Expr | Slice, ...]) -> None:
         self.put(f"{array}[")
         for index, subscript in enumerate(subscripts):
             self.put(", " if index else "")
-            self.expression(subscript)
+            if isinstance(subscript, Slice):
+                self.slice(subscript)
+            else:
+                self.expression(subscript)
         self.put("]")
+
+    def slice(self, s: Slice) -> None:
+        if s.start != Number(0):
+            self.expression(s.start)
+        self.put(":")
+        self.expression(s.stop)
+        self.put(f":{s.step}" if s.step != 1 else "")
 
     def section(self, array: str, subscripts: tuple[Expr, ...], offset: Expr | None) -> None:
         if subscripts:

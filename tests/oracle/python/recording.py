@@ -46,6 +46,7 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
 
     def __init__(self, name: str, log: Log, data: npt.NDArray[Any], whole: Key, places: npt.NDArray[Any]):
         self.name, self.log, self.data, self.whole, self.places = name, log, data, whole, places
+        self.changed = False
 
     @property
     def shape(self) -> Key:
@@ -91,7 +92,7 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
         return self.data[key].item()
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if isinstance(value, Recorded) and value.log is self.log and _same(self, key, value):
+        if isinstance(value, Recorded) and value.changed and _same(self, key, value):
             return  # what `a[s] += b` stores at last is the view that it has changed already
         value, key = plain(value), plain(key)
         self.touch(self.places[key], True)
@@ -106,7 +107,9 @@ class Recorded(np.lib.mixins.NDArrayOperatorsMixin):
             return result
         (target,) = out
         target[...] = result
-        return target
+        changed = target.view(target.data, target.places)
+        changed.changed = True
+        return changed
 
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         return function(*plain(args), **plain(kwargs))

@@ -31,6 +31,7 @@ from ..nests import (
     walk,
 )
 
+_FLOORS = {"/": "//", "%": "mod"}
 _MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
 
 
@@ -93,6 +94,8 @@ def _array(parameter: Parameter) -> Parameter:
 def _with_plain_integers(node: Node) -> Node:
     if isinstance(node, Number | Declare | Parameter | Function) and node.type in ("unsigned", "long"):
         return replace(node, type="int")
+    if isinstance(node, Binary) and node.operator in _FLOORS:
+        return replace(node, operator=_FLOORS[node.operator])
     return node
 
 
