@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from typing import Any
 
 from polylsp.analysis.facts import Wanted
 from polylsp.analysis.summaries import NoSummary, Summary
-from polylsp.frontends.c.environment import Environment
-from polylsp.frontends.c.outline import Item, Outline, outline
 from polylsp.model.report import FunctionAnswer
 from polylsp.prepared import Prepared
 
@@ -46,15 +45,17 @@ class Answers:
 
 @dataclass(slots=True)
 class State:
-    """What is kept of the last version of a file: functions and answers that an edit left alone."""
+    """What is kept of the last version of a file: functions and answers that an edit left alone. A
+    language's reader keeps its own there: the text with its `outline`, what functions see of the file
+    (`known`), and what was `prepared` of each item."""
 
-    known: Environment | None = None
-    prepared: dict[Item, Prepared] = field(default_factory=dict["Item", "Prepared"])
+    outline: tuple[str, object] | None = None
+    known: object = None
+    prepared: dict[Any, Prepared] = field(default_factory=dict[Any, "Prepared"])
     answers: dict[Prepared, Answers] = field(default_factory=dict["Prepared", "Answers"])
 
 
 _states: OrderedDict[str, State] = OrderedDict()
-_outlines: OrderedDict[str, tuple[str, Outline]] = OrderedDict()
 
 
 def state_of(path: str) -> State:
@@ -70,13 +71,3 @@ def forget(path: str, state: State, prepared: list[tuple[int, Prepared]]) -> Non
     _states.move_to_end(path)
     if len(_states) > _FILES:
         _states.popitem(last=False)
-
-
-def outlined(path: str, text: str) -> Outline:
-    """The items of a file; only what changed since the last text of that path is scanned."""
-    found = outline(text, _outlines.get(path))
-    _outlines[path] = (text, found)
-    _outlines.move_to_end(path)
-    if len(_outlines) > _FILES:
-        _outlines.popitem(last=False)
-    return found

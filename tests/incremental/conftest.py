@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from asking import Edited
 
-from polylsp import pipeline, prepared
+from polylsp import deciding
 from polylsp.frontends.c.expand import expand
+from polylsp.languages import c_functions
 
 Edit = Callable[[str], Edited]
 
@@ -16,7 +17,7 @@ Edit = Callable[[str], Edited]
 @pytest.fixture
 def edit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Edit:
     """Opens a text with a memory that knows of no other text."""
-    for query in (expand, prepared.lowered, pipeline.summarised, pipeline.decided):
+    for query in (expand, c_functions.lowered, deciding.summarised, deciding.decided):
         monkeypatch.setattr(query, "_answers", OrderedDict())
 
     def open_text(text: str) -> Edited:

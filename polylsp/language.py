@@ -1,0 +1,30 @@
+"""The languages that are analysed, and how to tell them by a file's name or an editor's word."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePath
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """A language. `name` is LSP's word for it; `suffixes` are those of its files, `searched` those
+    that a folder is searched for; `title` is what people call it."""
+
+    name: str
+    title: str
+    suffixes: tuple[str, ...]
+    searched: tuple[str, ...]
+
+
+C = Language("c", "C", (".c", ".h"), (".c",))
+PYTHON = Language("python", "Python", (".py",), (".py",))
+LANGUAGES = (C, PYTHON)
+
+
+def language_of(path: str, word: str = "") -> Language | None:
+    """The language of a file, by the word that an editor has for it, else by its name; `None` if it is
+    none of ours."""
+    named = next((one for one in LANGUAGES if one.name == word), None)
+    suffix = PurePath(path).suffix.lower()
+    return named or next((one for one in LANGUAGES if suffix in one.suffixes), None)
