@@ -11,6 +11,7 @@ from polylsp.frontends.python.lower.function import lower, rejected
 from polylsp.frontends.python.names import Declaration
 from polylsp.frontends.python.outline import Item, Outline, loop_lines, outline
 from polylsp.frontends.python.tokens import Line
+from polylsp.language import PYTHON
 from polylsp.languages.functions import Functions, Observer
 from polylsp.model.program import Function, Site
 from polylsp.model.rejection import Rejection
@@ -107,4 +108,4 @@ def _placed(
 ) -> Prepared:
     places = digest(item.starts, item.ends)
     starts, ends = item.starts or (0,), item.ends or (0,)
-    return Prepared(key, function, calls, places, starts, ends, (), spent)
+    return Prepared(key, function, calls, places, starts, ends, (), spent, PYTHON.name)

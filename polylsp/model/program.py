@@ -335,11 +335,13 @@ class Jump:
 @dataclass(frozen=True, slots=True)
 class Unsupported:
     """A statement that is not modelled, and why. `loops` are the loops inside it, if any, so
-    that they can still be reported (and tried alone)."""
+    that they can still be reported (and tried alone). `reads` are the variables that it may read by
+    their names; `None` where that is not known."""
 
     rejection: Rejection
     site: Site
     loops: tuple[Loop, ...] = ()
+    reads: frozenset[Variable] | None = None
 
 
 @dataclass(frozen=True, slots=True)

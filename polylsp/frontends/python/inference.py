@@ -123,8 +123,8 @@ def iterated(node: ast.expr, kinds: Kinds) -> Kind | None:
         if path in ("range", "prange", "numba.prange"):
             return WHOLE
         if library.numpy_name(path) == "ndindex":
-            count = len(node.args)
-            return Items((WHOLE,) * count) if count > 1 else UNKNOWN
+            count = _ndindex_rank(node, kinds)
+            return Items((WHOLE,) * count)
         if path == "enumerate" and node.args:
             inner = iterated(node.args[0], kinds)
             return Items((WHOLE, inner)) if inner is not None else None
@@ -143,6 +143,14 @@ def iterated(node: ast.expr, kinds: Kinds) -> Kind | None:
             return Array(element, rank - 1)
         case _:
             return UNKNOWN
+
+
+def _ndindex_rank(node: ast.Call, kinds: Kinds) -> int:
+    """The number of dimensions that `np.ndindex` runs over."""
+    only = node.args[0] if len(node.args) == 1 else None
+    only = only.value if isinstance(only, ast.Starred) else only
+    told = kinds.of(only) if only is not None else None
+    return len(told.items) if isinstance(told, Items) else len(node.args)
 
 
 def _kind(node: ast.expr, kinds: Kinds) -> Kind | None:

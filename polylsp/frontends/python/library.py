@@ -6,8 +6,8 @@ _REAL = (
     "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh cbrt erf erfc "
     "gamma lgamma "
     "asin acos atan asinh acosh atanh arcsin arccos arctan arcsinh arccosh arctanh degrees radians "
-    "deg2rad rad2deg fabs pow power atan2 arctan2 hypot copysign fmod nextafter reciprocal float_power logaddexp dist "
-    "heaviside sinc"
+    "deg2rad rad2deg fabs pow power atan2 arctan2 hypot copysign fmod nextafter reciprocal float_power "
+    "logaddexp dist heaviside sinc"
 )
 _SAME = (
     "abs absolute square negative positive maximum minimum fmax fmin clip sign conj conjugate mod remainder "

@@ -13,7 +13,7 @@ from polylsp.frontends.python.lower.expressions import condition
 from polylsp.frontends.python.lower.iterables import Counted, Given, counted_by
 from polylsp.frontends.python.lower.natural import is_natural
 from polylsp.frontends.python.lower.reading import places_in
-from polylsp.frontends.python.lower.statements import block, loops_in, renewed
+from polylsp.frontends.python.lower.statements import block, loops_in, named_in, renewed
 from polylsp.frontends.python.lower.temporaries import held
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.model.program import (
@@ -56,7 +56,8 @@ def while_loop(context: Context, node: ast.While) -> list[Statement]:
     context.depth -= 1
     prologue = Block(tuple(fx.statements))
     if fx.rejections:
-        prologue, test = Block((Unsupported(fx.rejections[0], header(context, node)),)), None
+        blocked = Unsupported(fx.rejections[0], header(context, node), (), named_in(context, node.test))
+        prologue, test = Block((blocked,)), None
     name = _counter_name(test, prologue, body)
     ordinal = context.ordinals[id(node)]
     site = context.site(node)
@@ -73,7 +74,8 @@ def _otherwise(context: Context, node: ast.For | ast.While) -> list[Statement]:
     site = context.site(node.orelse[0])
     text = "the `else` of a loop with a `break` is not analysed"
     inner = tuple(loops_in((block(context, node.orelse),)))
-    return [Unsupported(Rejection("unsupported-statement", site, text), site, inner)]
+    reads = named_in(context, *node.orelse)
+    return [Unsupported(Rejection("unsupported-statement", site, text), site, inner, reads)]
 
 
 def _counter_name(test: Expr | None, prologue: Block, body: Block) -> str | None:
@@ -128,7 +130,8 @@ def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Stat
     body = block(context, node.body)
     context.depth -= 1
     name = node.target.id if isinstance(node.target, ast.Name) else None
-    prologue = Block((Unsupported(rejection, header(context, node)),))
+    reads = named_in(context, node.iter)
+    prologue = Block((Unsupported(rejection, header(context, node), (), reads),))
     place = (header(context, node), context.site(node))
     whole_body = Block((*renewed(context, node.target), *body.statements))
     ordinal = context.ordinals[id(node)]

@@ -9,7 +9,7 @@ from polylsp.frontends.python.kinds import Array, Number
 from polylsp.frontends.python.lower.assignments import assign, assign_in_place, bound_names, evaluate
 from polylsp.frontends.python.lower.context import Context, Effects
 from polylsp.frontends.python.lower.expressions import condition, value
-from polylsp.frontends.python.lower.storage import scalar
+from polylsp.frontends.python.lower.storage import scalar, stored
 from polylsp.model.program import (
     Assign,
     Block,
@@ -23,6 +23,7 @@ from polylsp.model.program import (
     Site,
     Statement,
     Unsupported,
+    Variable,
 )
 from polylsp.model.rejection import Rejection
 
@@ -91,7 +92,8 @@ def _why(context: Context, node: ast.stmt) -> Rejection:
 
 def refused(context: Context, node: ast.stmt, rejection: Rejection) -> list[Statement]:
     """A statement that is not modelled: its loops are kept, and what it binds has an unknown value."""
-    return [Unsupported(rejection, context.site(node), tuple(_inner(context, node))), *renewed(context, node)]
+    site, loops = context.site(node), tuple(_inner(context, node))
+    return [Unsupported(rejection, site, loops, named_in(context, node)), *renewed(context, node)]
 
 
 def _inner(context: Context, node: ast.stmt) -> Iterator[Loop]:
@@ -118,6 +120,19 @@ def loops_in(statements: Sequence[Statement]) -> Iterator[Loop]:
                 yield from loops
             case _:
                 pass
+
+
+def named_in(context: Context, *nodes: ast.AST) -> frozenset[Variable]:
+    """The variables that are named in code."""
+    names = {n.id for node in nodes for n in ast.walk(node) if isinstance(n, ast.Name)}
+    found: set[Variable] = set()
+    for name in names:
+        kind = context.kinds.of_name(name)
+        array = stored(context, name) if isinstance(kind, Array) else None
+        variable = scalar(context, name) if isinstance(kind, Number) else None
+        found |= {array.variable} if array is not None else set()
+        found |= {variable} if variable is not None else set()
+    return frozenset(found)
 
 
 def renewed(context: Context, node: ast.AST) -> Iterator[Statement]:
@@ -148,7 +163,8 @@ def _if(context: Context, node: ast.If) -> list[Statement]:
     then, otherwise = block(context, node.body), block(context, node.orelse)
     if fx.rejections:
         loops = tuple(loops_in((then, otherwise)))
-        return [Unsupported(fx.rejections[0], site, loops), *renewed(context, node)]
+        reads = named_in(context, node)
+        return [Unsupported(fx.rejections[0], site, loops, reads), *renewed(context, node)]
     if isinstance(test, Constant) and not any(loops_in((otherwise if test.value else then,))):
         return [*fx.statements, then if test.value else otherwise]
     return [*fx.statements, If(test, then, otherwise, site)]
