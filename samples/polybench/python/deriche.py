@@ -36,14 +36,14 @@ def kernel_deriche(
     b1 = 2.0 * e1
     b2 = -e2
     for i in range(w):
-        p1 = p2 = x1 = 0.0
+        x1 = p2 = p1 = 0.0
         for j in range(h):
             y1[i, j] = a1 * image[i, j] + a2 * x1 + b1 * p1 + b2 * p2
             x1 = image[i, j]
             p2 = p1
             p1 = y1[i, j]
     for i in range(w):
-        p1 = p2 = x1 = x2 = 0.0
+        x2 = x1 = p2 = p1 = 0.0
         for j in range(h - 1, -1, -1):
             y2[i, j] = a3 * x1 + a4 * x2 + b1 * p1 + b2 * p2
             x2 = x1
@@ -54,14 +54,14 @@ def kernel_deriche(
         for j in range(h):
             out[i, j] = y1[i, j] + y2[i, j]
     for j in range(h):
-        p1 = p2 = x1 = 0.0
+        x1 = p2 = p1 = 0.0
         for i in range(w):
             y1[i, j] = a1 * out[i, j] + a2 * x1 + b1 * p1 + b2 * p2
             x1 = out[i, j]
             p2 = p1
             p1 = y1[i, j]
     for j in range(h):
-        p1 = p2 = x1 = x2 = 0.0
+        x2 = x1 = p2 = p1 = 0.0
         for i in range(w - 1, -1, -1):
             y2[i, j] = a3 * x1 + a4 * x2 + b1 * p1 + b2 * p2
             x2 = x1

@@ -59,7 +59,8 @@ def init(A: npt.NDArray[np.float64], B: npt.NDArray[np.float64]) -> None:
     for i in range(N):
         for j in range(N):
             for k in range(N):
-                A[i, j, k] = B[i, j, k] = (i + j + (N - k)) * 10.0 / N + i * j * k % 5
+                B[i, j, k] = (i + j + (N - k)) * 10.0 / N + i * j * k % 5
+                A[i, j, k] = B[i, j, k]
 
 
 def checksum(A: npt.NDArray) -> float:
