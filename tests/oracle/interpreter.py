@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .extents import extents
 from .looping import Code, LoopCode, inductive, run_in_order, run_reordered
 from .machine import Machine, View
 from .nests import (
@@ -105,6 +106,9 @@ class _Compiler:
         global_variables = self.program.globals
 
         def start(m: Machine) -> None:
+            if self.program.wraps:
+                m.shapes = extents(self.program, m.inputs)
+                m.shapes |= {name: m.shapes[of] for name, of, _ in m.inputs.aliases}
             for variable in global_variables:
                 slot = m.slot(variable.name, variable.type, filled=True)
                 m.observable.append(slot)
@@ -292,10 +296,10 @@ class _Compiler:
                 return lambda m: (m.env[index], ()), symbol.type
             case Element(array=array, subscripts=subscripts):
                 symbol = self.find(array)
-                return self.element(symbol.index, subscripts), symbol.type
+                return self.element(symbol.index, subscripts, array), symbol.type
             case Linear(array=array, row=row, width=width, column=column):
                 symbol = self.find(array)
-                linear = self.element(symbol.index, (Binary("+", Binary("*", row, width), column),))
+                linear = self.element(symbol.index, (Binary("+", Binary("*", row, width), column),), array)
                 column_code, width_code = self.expression(column)[0], self.expression(width)[0]
 
                 def checked(m: Machine) -> Any:
@@ -305,12 +309,16 @@ class _Compiler:
 
                 return checked, symbol.type
 
-    def element(self, index: int, subscripts: tuple[Expr | Slice, ...]) -> Callable[[Machine], Any]:
+    def element(
+        self, index: int, subscripts: tuple[Expr | Slice, ...], name: str
+    ) -> Callable[[Machine], Any]:
         codes = self.subscripts(subscripts)
 
         def locate(m: Machine) -> Any:
             slot, prefix, offset = m.env[index]
             key = tuple(code(m) for code in codes)
+            if name in m.shapes:
+                key = tuple(k + n if k < 0 else k for k, n in zip(key, m.shapes[name], strict=True))
             if offset:
                 key = (key[0] + offset, *key[1:])
             return slot, prefix + key

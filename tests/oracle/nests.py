@@ -231,12 +231,14 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Functions in source order, the last one is run. `features` name what was drawn."""
+    """Functions in source order, the last one is run. `features` name what was drawn. `wraps`: a
+    negative subscript counts from the end (Python)."""
 
     functions: tuple[Function, ...]
     globals: tuple[Declare, ...] = ()
     inputs: tuple[Inputs, ...] = ()
     features: frozenset[str] = frozenset()
+    wraps: bool = False
 
     @property
     def kernel(self) -> Function:

@@ -19,6 +19,7 @@ INEXACT = (
     frozenset({"nested induction"}),
     frozenset({"induction", "continue"}),
     frozenset({"array statement"}),
+    frozenset({"negative subscripts"}),
 )
 """What an affine program may hold, or hold together, and still not be decided: a condition on data, or
 a counter that is no linear function of the iterators, because some iterations do not change it or an inner

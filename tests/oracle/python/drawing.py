@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
@@ -38,7 +38,13 @@ class Window:
 
 
 class Programs(drawing.Programs):
-    """Programs with array statements among the others."""
+    """Programs with array statements among the others, and subscripts that count from the end."""
+
+    def program(self) -> Program:
+        program = super().program()
+        if "alias" in self.features or not self.chance(30):
+            return program
+        return replace(program, wraps=True, features=program.features | {"negative subscripts"})
 
     def statement(self) -> list[Statement]:
         kinds: list[Callable[[], list[Statement]]] = [super().statement, self.whole, self.sum]

@@ -55,7 +55,7 @@ def _argument(program: Program, p: Parameter, start: Machine, log: Log, made: di
     for name, base, offset in start.inputs.aliases:
         if name == p.name:
             return made[base][offset:]
-    shape = extents(program, start)[p.name]
+    shape = extents(program, start.inputs)[p.name]
     data = np.zeros(shape, np.float64 if p.type == "double" else np.int64)
     background = _slot(start, p.name).background
     for key in np.ndindex(*shape):
