@@ -111,4 +111,5 @@ def answer_of(task: Task, stopped: frozenset[str]) -> FunctionAnswer:
         task = richest(task)
         found, key = decided(task), task.key
     answer_key = f"{key}-{prepared.places}"
-    return FunctionAnswer(answer_key, found, prepared.starts, prepared.ends, prepared.pragmas)
+    places = (prepared.starts, prepared.ends, prepared.pragmas)
+    return FunctionAnswer(answer_key, found, *places, language=prepared.language)

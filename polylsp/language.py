@@ -9,22 +9,30 @@ from pathlib import PurePath
 @dataclass(frozen=True, slots=True)
 class Language:
     """A language. `name` is LSP's word for it; `suffixes` are those of its files, `searched` those
-    that a folder is searched for; `title` is what people call it."""
+    that a folder is searched for; `title` is what people call it; `comment` begins a comment that goes on
+    to the end of its line. `edited`: there are actions that rewrite its loops."""
 
     name: str
     title: str
     suffixes: tuple[str, ...]
     searched: tuple[str, ...]
+    comment: str
+    edited: bool
 
 
-C = Language("c", "C", (".c", ".h"), (".c",))
-PYTHON = Language("python", "Python", (".py",), (".py",))
+C = Language("c", "C", (".c", ".h"), (".c",), "//", True)
+PYTHON = Language("python", "Python", (".py",), (".py",), "#", False)
 LANGUAGES = (C, PYTHON)
+
+
+def named(word: str) -> Language:
+    """The language of that name; C if there is none."""
+    return next((one for one in LANGUAGES if one.name == word), C)
 
 
 def language_of(path: str, word: str = "") -> Language | None:
     """The language of a file, by the word that an editor has for it, else by its name; `None` if it is
     none of ours."""
-    named = next((one for one in LANGUAGES if one.name == word), None)
+    told = next((one for one in LANGUAGES if one.name == word), None)
     suffix = PurePath(path).suffix.lower()
-    return named or next((one for one in LANGUAGES if suffix in one.suffixes), None)
+    return told or next((one for one in LANGUAGES if suffix in one.suffixes), None)

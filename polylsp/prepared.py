@@ -21,6 +21,7 @@ class Prepared:
     ends: tuple[int, ...] = field(default=(), compare=False, repr=False)
     pragmas: tuple[Span, ...] = field(default=(), compare=False, repr=False)
     seconds: tuple[tuple[str, float], ...] = field(default=(), compare=False)
+    language: str = field(default="c", compare=False)
 
 
 def digest(*values: object) -> str:

@@ -34,7 +34,7 @@ from polylsp.model.program import (
     Unary,
 )
 from polylsp.model.rejection import Rejection
-from polylsp.model.verdict import ReductionOperator
+from polylsp.model.verdict import Assumption, ReductionOperator
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +125,9 @@ class Accesses:
             return
         if kind == "write" and place.steps:
             self._taint(path, place)
+        if place.steps and place.variable.assumed:
+            subjects = (place.variable.source_name,)
+            self.scope.assume(Assumption("other", subjects, place.variable.assumed))
         made = RawAccess(
             path, kind, place.site, place.type, place.variable, spell_place(place), update=update
         )

@@ -104,11 +104,11 @@ def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, 
                 kind
             ]
             return target_live | (_used(value) if value is not None else frozenset())
-        case Unsupported(_, _, loops):
-            # Anything may be read there: whatever is mentioned elsewhere stays alive.
+        case Unsupported(_, _, loops, reads):
             for loop in loops:
                 after = after | _loop(loop, after, exits, result)
-            return after | {"*"}
+            # Where anything may be read, whatever is mentioned elsewhere stays alive.
+            return after | ({"*"} if reads is None else {variable.name for variable in reads})
         case Loop():
             return _loop(statement, after, exits, result)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from polylsp.analysis.scope import Scope, element_of, may_touch
 from polylsp.analysis.state import ANYWHERE, At, Base, Member, Opaque, PointerValue, Value
-from polylsp.analysis.value import ZERO, Poly
+from polylsp.analysis.value import ZERO, Compare, Poly, choice
 from polylsp.model.program import (
     AddressOf,
     Array,
@@ -16,6 +16,7 @@ from polylsp.model.program import (
     Expr,
     Field,
     Floating,
+    Index,
     Integer,
     OtherType,
     Place,
@@ -76,7 +77,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
             steps.append(Member(step.name))
             of_type = step.type
             continue
-        index = value_of(step.subscript, scope)
+        index = _element(step, scope, value_of)
         if isinstance(index, PointerValue):
             return _reinterpreted(place.site, place.variable, scope)
         if number == 0 and pointer is not None:
@@ -92,6 +93,19 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
     if is_scalar_storage(base) and steps and steps[0] == At(ZERO):
         del steps[0]
     return Path(base, tuple(steps), frozenset(followed), loose)
+
+
+def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
+    """Which element a subscript names; a negative one counts from the end where the language says so."""
+    index = value_of(step.subscript, scope)
+    if step.wraps is None or not isinstance(index, Poly) or scope.never_negative(index):
+        return index
+    extent = value_of(step.wraps, scope)
+    if not isinstance(extent, Poly):
+        return extent
+    inside = Compare(">=", index)
+    constant = index.as_constant
+    return index + extent if constant is not None else choice(inside, index, index + extent)
 
 
 def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:

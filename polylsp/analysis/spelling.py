@@ -48,7 +48,8 @@ def spell(expression: Expr, around: int = 0) -> str:
             return f"{operator}({spell(left)}, {spell(right)})"
         case Binary(operator, left, right):
             own = _PRECEDENCE[operator]
-            text = f"{spell(left, own)} {operator} {spell(right, own + 1)}"
+            shown = "//" if operator == "/" and expression.floors else operator
+            text = f"{spell(left, own)} {shown} {spell(right, own + 1)}"
             return f"({text})" if own < around else text
 
 
@@ -64,6 +65,8 @@ def spell_place(place: Place) -> str:
             text = f"{text}->"
         elif position == 0 and isinstance(of_type, Pointer) and _is_zero(step) and len(steps) == 1:
             text = f"*{text}"
+        elif step.joined:
+            text = f"{text[:-1]}, {spell(step.subscript)}]"
         else:
             text = f"{text}[{spell(step.subscript)}]"
         of_type = place.type

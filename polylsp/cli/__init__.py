@@ -80,7 +80,9 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _check(command: argparse.ArgumentParser) -> None:
-    command.add_argument("paths", nargs="+", metavar="PATH", help="a C file, or a folder searched for *.c")
+    command.add_argument(
+        "paths", nargs="+", metavar="PATH", help="a C or Python file, or a folder searched for them"
+    )
     command.add_argument("--format", choices=("text", "json", "sarif"), default="text")
     command.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (0: one per core)")
     _sources(command)

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
     """Checks the files and prints what was found, in the order of the files."""
     files = files_of(options.paths)
     if not files:
-        complain(f"no C files in {', '.join(options.paths)}")
+        complain(f"no C or Python files in {', '.join(options.paths)}")
     settings = settings_of(options)
     tasks = [Task(file, settings, options.format, terminal_width()) for file in files]
     with showing(len(files), options.format) as shown:

@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from polylsp.encoding import decode
+from polylsp.language import LANGUAGES, language_of
 from polylsp.settings import Settings
 
-_SUFFIXES = (".c", ".h")
+_SEARCHED = frozenset(suffix for one in LANGUAGES for suffix in one.searched)
 
 
 class Unreadable(Exception):
@@ -27,8 +28,8 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
-    """The files that paths mean, each once: a file as it is named, a folder by all its `*.c`
-    in alphabetical order (hidden folders are left out)."""
+    """The files that paths mean, each once: a file as it is named, a folder by all its `*.c` and
+    `*.py` in alphabetical order (hidden folders are left out)."""
     found: dict[str, str] = {}
     for path in paths:
         for file in _sources(path) if Path(path).is_dir() else [path]:
@@ -37,14 +38,14 @@ def files_of(paths: Sequence[str]) -> list[str]:
 
 
 def read(path: str) -> str:
-    """The text of a C file, whatever its encoding; raises `Unreadable`."""
+    """The text of a source file, whatever its encoding; raises `Unreadable`."""
     return decode(read_bytes(path))
 
 
 def read_bytes(path: str) -> bytes:
-    """What a C file holds; raises `Unreadable`."""
-    if Path(path).suffix not in _SUFFIXES:
-        raise Unreadable(f"{path}: not a C file (its name does not end in .c or .h)")
+    """What a source file holds; raises `Unreadable`."""
+    if language_of(path) is None:
+        raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h or .py)")
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -55,5 +56,5 @@ def _sources(folder: str) -> Iterator[str]:
     for root, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
-            if name.endswith(".c"):
+            if Path(name).suffix in _SEARCHED:
                 yield str(Path(root) / name)

@@ -9,6 +9,7 @@ from typing import Literal
 from polylsp.ide import wording
 from polylsp.ide.lookup import loop_at_header, loop_on_line, loops
 from polylsp.ide.transform_offers import told
+from polylsp.language import named
 from polylsp.model.action import TARGETS, ActionName, Ask, Target
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import Feasibility, lines_moved
@@ -40,7 +41,7 @@ class Offer:
 
 def offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
     """What can be done to the loop under a cursor or around a selection."""
-    found = _loop(source, report, span)
+    found = _loop(source, report, span) if named(report.language).edited else None
     listed = _offers(source, settings, *found) if found else ()
     return tuple(sorted(listed, key=lambda each: each.kind != "quickfix"))
 

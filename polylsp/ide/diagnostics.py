@@ -115,7 +115,7 @@ class Diagnostic:
 
 def diagnostics(source: Source, report: FileReport, settings: Settings) -> tuple[Diagnostic, ...]:
     """All findings of a file that no comment suppresses, in source order."""
-    hidden = suppressed(source)
+    hidden = suppressed(source, report.language)
     found = [_file_problem(p) for p in report.problems if p.code not in settings.disabled_diagnostics]
     for placed in report.functions:
         found.extend(function_diagnostics(source, placed, settings))
@@ -172,7 +172,7 @@ def _finding(source: Source, placed: PlacedFunction, loop: LoopFacts) -> tuple[L
         case Parallel() as verdict:
             if band := parallel_band(placed, loop):
                 return "parallel-band", wording.band_sentence(band), "parallel-band"
-            code = _parallel_code(verdict)
+            code = _parallel_code(placed, verdict)
             return code, sentence, code
         case Sequential():
             transform = exposing_transform(placed, loop)
@@ -188,9 +188,9 @@ def _finding(source: Source, placed: PlacedFunction, loop: LoopFacts) -> tuple[L
             assert_never(loop.verdict)
 
 
-def _parallel_code(verdict: Parallel) -> LoopCode:
+def _parallel_code(placed: PlacedFunction, verdict: Parallel) -> LoopCode:
     if verdict.assumptions:
-        promised = all(wording.restrict_promises(assumption) for assumption in verdict.assumptions)
+        promised = all(wording.restrict_promises(placed, assumption) for assumption in verdict.assumptions)
         return "needs-restrict" if promised else "needs-assumption"
     if verdict.reductions:
         return "reduction-loop"

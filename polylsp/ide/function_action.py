@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from polylsp.ide.actions import TARGET_NAMES, Offer
 from polylsp.ide.lookup import function_on_line, loop_at_header
 from polylsp.ide.wording import assumption_words
+from polylsp.language import named
 from polylsp.model.action import WHOLE_FUNCTION, Ask
 from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.report import FileReport, PlacedFunction
@@ -18,7 +19,7 @@ from polylsp.text import Source, Span
 def function_offers(source: Source, report: FileReport, span: Span) -> tuple[Offer, ...]:
     """One offer for each target, on the header of a function and on those of its outermost loops: where
     there are several parallel loops."""
-    placed = _function(source, report, span)
+    placed = _function(source, report, span) if named(report.language).edited else None
     return tuple(_offers(placed)) if placed is not None else ()
 
 

@@ -21,7 +21,7 @@ def suppress_offers(
     found = diagnostics(source, _near(source, report, first, last), settings)
     here = [each for each in found if first <= source.line_of(each.span.start) <= last]
     once = {(source.line_of(each.span.start), each.code): each for each in reversed(here)}
-    return tuple(_offer(source, each) for each in reversed(once.values()))
+    return tuple(_offer(source, report.language, each) for each in reversed(once.values()))
 
 
 def _near(source: Source, report: FileReport, first: int, last: int) -> FileReport:
@@ -33,7 +33,8 @@ def _near(source: Source, report: FileReport, first: int, last: int) -> FileRepo
     return replace(report, functions=tuple(each for each in report.functions if touches(function_span(each))))
 
 
-def _offer(source: Source, found: Diagnostic) -> ReadyOffer:
+def _offer(source: Source, language: str, found: Diagnostic) -> ReadyOffer:
     line = source.line_of(found.span.start) + 1
     title = f"Ignore `{found.code}` on line {line}"
-    return ReadyOffer(found.code, found.span, title, suppressing(source, found.span.start, found.code))
+    edit = suppressing(source, found.span.start, found.code, language)
+    return ReadyOffer(found.code, found.span, title, edit)

@@ -1,4 +1,4 @@
-"""Verdicts, dependences, assumptions and transforms as sentences that a C programmer reads.
+"""Verdicts, dependences, assumptions and transforms as sentences that a programmer reads.
 
 One place for all wording: the diagnostics, the hover and the terminal say the same words.
 Lines in sentences are 1-based; accesses are spelled as in the source.
@@ -12,6 +12,7 @@ from itertools import combinations
 from typing_extensions import assert_never
 
 from polylsp.ide.excerpt import access_excerpt, element, line_number
+from polylsp.language import C
 from polylsp.model.facts import LoopFacts, Transform
 from polylsp.model.program import Site
 from polylsp.model.report import PlacedFunction
@@ -39,7 +40,7 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
     """The verdict of one loop in one sentence."""
     match loop.verdict:
         case Parallel() as verdict:
-            return capital(f"{subject(loop)} can run in parallel{_terms(verdict)}.")
+            return capital(f"{subject(loop)} can run in parallel{_terms(placed, verdict)}.")
         case Sequential(witness=witness):
             obstacle = dependence_clause(source, placed, witness.dependence)
             return capital(f"{subject(loop)} cannot run in parallel: {obstacle}{_example(witness)}.")
@@ -153,14 +154,16 @@ def private_words(verdict: Parallel) -> str:
     return f"{own} (the last {needed.format(last)} needed after the loop)"
 
 
-def restrict_promises(assumption: Assumption) -> bool:
-    """Whether `restrict` can make the promise: it is about what named pointers point at."""
+def restrict_promises(placed: PlacedFunction, assumption: Assumption) -> bool:
+    """Whether `restrict` can make the promise: it is about what named pointers of C point at."""
+    if placed.answer.language != C.name:
+        return False
     return assumption.kind == "no-overlap" and all(name.isidentifier() for name in assumption.subjects)
 
 
-def promise_words(assumptions: Sequence[Assumption]) -> str:
+def promise_words(placed: PlacedFunction, assumptions: Sequence[Assumption]) -> str:
     """How the user can promise the assumptions, or nothing."""
-    if not assumptions or not all(restrict_promises(assumption) for assumption in assumptions):
+    if not assumptions or not all(restrict_promises(placed, assumption) for assumption in assumptions):
         return ""
     names = sorted({name for a in assumptions for name in a.subjects})
     return f"declare {'them' if len(names) > 1 else 'it'} `restrict` to promise it"
@@ -184,14 +187,14 @@ def capital(sentence: str) -> str:
     return sentence[:1].upper() + sentence[1:]
 
 
-def _terms(verdict: Parallel) -> str:
+def _terms(placed: PlacedFunction, verdict: Parallel) -> str:
     """On what terms a loop is parallel: reductions, private copies, assumptions."""
     words = f" as {reduction_words(verdict.reductions)}" if verdict.reductions else ""
     if private := private_words(verdict):
         words += f"{',' if verdict.reductions else ''} once {private}"
     if verdict.assumptions:
         words += f"{',' if words else ''} if {assumption_words(verdict.assumptions)}"
-    if promise := promise_words(verdict.assumptions):
+    if promise := promise_words(placed, verdict.assumptions):
         words += f"; {promise}"
     return words
 

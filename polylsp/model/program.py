@@ -94,7 +94,8 @@ class Variable:
     `name` is unique in the function (`i`, then `i@2` for a second `i` of another scope);
     `source_name` is what the user wrote. `escapes` says that its address is taken in a way
     that lets an unknown pointer reach it. `const`: it is written before the program begins, and
-    no correct program writes it again (C11 6.7.3p6).
+    no correct program writes it again (C11 6.7.3p6). `assumed` says what its type rests on where the
+    source does not tell it ("`a` holds float64"), or is empty.
     """
 
     name: str
@@ -103,6 +104,7 @@ class Variable:
     storage: Literal["parameter", "local", "static", "global"]
     escapes: bool = False
     const: bool = False
+    assumed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +112,13 @@ class Index:
     """One step of a place: element `subscript` of an array, or of what a pointer points at.
 
     `p[e]`, `*(p + e)` and `*p` (with 0) are all this step; `p->f` is `Index(0)` then `Field`.
+    `wraps`: a negative subscript counts from the end (Python), and this is what is added to it.
+    `joined`: it stands in the same brackets as the step before, as in `a[i, j]`.
     """
 
     subscript: Expr
+    wraps: Expr | None = None
+    joined: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,11 +335,13 @@ class Jump:
 @dataclass(frozen=True, slots=True)
 class Unsupported:
     """A statement that is not modelled, and why. `loops` are the loops inside it, if any, so
-    that they can still be reported (and tried alone)."""
+    that they can still be reported (and tried alone). `reads` are the variables that it may read by
+    their names; `None` where that is not known."""
 
     rejection: Rejection
     site: Site
     loops: tuple[Loop, ...] = ()
+    reads: frozenset[Variable] | None = None
 
 
 @dataclass(frozen=True, slots=True)

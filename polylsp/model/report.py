@@ -30,6 +30,7 @@ class FunctionAnswer:
     ends: tuple[int, ...]
     pragmas: tuple[Span, ...] = ()
     feasibility: Feasibility | None = None
+    language: str = "c"
 
     def span(self, site: Site) -> Span:
         """Where `site` stands, relative to the start of the function."""

@@ -6,16 +6,14 @@ import asyncio
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from pathlib import PurePath
 from typing import Literal
 
 from polylsp.ide.lookup import function_span
+from polylsp.language import language_of
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.text import Encoding, Position, Source
 
 logger = logging.getLogger(__name__)
-
-_SUFFIXES = (".c", ".h")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +50,7 @@ class Document:
     @property
     def is_ours(self) -> bool:
         """Whether the document is in a language that is analysed."""
-        return self.language == "c" or PurePath(self.path).suffix.lower() in _SUFFIXES
+        return language_of(self.path, self.language) is not None
 
     @property
     def is_reported(self) -> bool:

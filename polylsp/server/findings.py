@@ -53,7 +53,7 @@ class Findings:
         self.rewritten = 0
         old, self._written = self._written, {}
         parts = [self._problems(source, report)]
-        hidden = suppressed(source)
+        hidden = suppressed(source, report.language)
         for placed in report.functions:
             key = placed.answer.key
             written = self._written[key] = self._function(source, placed, hidden, old.get(key))

@@ -60,11 +60,11 @@ def test_options_become_settings(polylsp, tmp_path: Path, known) -> None:
 @pytest.mark.usefixtures("known")
 def test_what_cannot_be_read_is_reported_and_the_rest_goes_on(polylsp, tmp_path: Path) -> None:
     write(tmp_path, a=facts.RECURRENCE, broken="boom")
-    (tmp_path / "x.py").write_text("")
-    ran = polylsp("check", "lost.c", "a.c", "x.py", "broken.c")
+    (tmp_path / "x.rs").write_text("")
+    ran = polylsp("check", "lost.c", "a.c", "x.rs", "broken.c")
     assert ran.status == 3
     assert "polylsp: lost.c: No such file or directory\n" in ran.err
-    assert "polylsp: x.py: not a C file" in ran.err
+    assert "polylsp: x.rs: not a C or Python file" in ran.err
     assert "broken.c: internal error" in ran.err and "RuntimeError: a bug" in ran.err
     assert "a.c:4:5: sequential-loop" in ran.out
     assert ran.out.endswith("1 file: 1 loop: 1 sequential\n")
@@ -102,7 +102,7 @@ def test_latin_1_is_ordinary_input(polylsp, tmp_path: Path, known) -> None:
 def test_an_empty_folder_is_mentioned(polylsp, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     ran = polylsp("check", "empty")
-    assert (ran.status, ran.out, ran.err) == (0, "", "polylsp: no C files in empty\n")
+    assert (ran.status, ran.out, ran.err) == (0, "", "polylsp: no C or Python files in empty\n")
 
 
 class Terminal(io.StringIO):

@@ -1,4 +1,4 @@
-"""What the program under test claims of a C text, as plain values of the oracle's own."""
+"""What the program under test claims of a text, as plain values of the oracle's own."""
 
 from __future__ import annotations
 
@@ -67,6 +67,7 @@ class ModelClaim:
 
     function: str
     loops: tuple[int, ...]
+    domain: str
     reads: str
     may_writes: str
     must_writes: str
@@ -79,10 +80,10 @@ def claims(text: str) -> list[Claim]:
 
 
 def claims_and_models(
-    text: str, schedules: bool = False, patience: int = 1
+    text: str, schedules: bool = False, patience: int = 1, path: str = "drawn.c"
 ) -> tuple[list[Claim], list[ModelClaim]]:
-    """The verdicts on all loops of a C text, and the models of its nests, in `patience` times the
-    operations that isl may take by default."""
+    """The verdicts on all loops of a text, and the models of its nests, in `patience` times the
+    operations that isl may take by default. The path says which language it is."""
     from polylsp.model.facts import LoopFacts
     from polylsp.model.report import PlacedFunction
     from polylsp.model.verdict import Assumption, Dependence, Parallel, Sequential, Unknown
@@ -91,7 +92,7 @@ def claims_and_models(
 
     settings = Settings()
     settings = replace(settings, max_operations=patience * settings.max_operations)
-    report = analyse("drawn.c", text, settings, schedules=schedules)
+    report = analyse(path, text, settings, schedules=schedules)
 
     def dependence(placed: PlacedFunction, d: Dependence) -> DependenceClaim:
         ends: list[AccessClaim] = []
@@ -136,6 +137,6 @@ def claims_and_models(
         for nest in placed.answer.facts.nests:
             if nest.model is not None:
                 m = nest.model
-                texts = (m.reads, m.may_writes, m.must_writes, m.flow)
+                texts = (m.domain, m.reads, m.may_writes, m.must_writes, m.flow)
                 models.append(ModelClaim(placed.answer.facts.name, nest.loops, *texts))
     return all_claims, models

@@ -3,6 +3,7 @@ hold everything else as well (data-dependent control, indirect accesses, calls, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 from hypothesis import assume
@@ -30,23 +31,33 @@ from .nests import (
 )
 
 T = TypeVar("T")
+Form = Callable[[Program], Program | None]
+"""What another language makes of a program that was drawn for C; `None` if it cannot say it."""
+
 SIZES = ((4, 3), (2, 5), (6, 6), (1, 1), (3, 4), (5, 2), (0, 3))
+
+
+def _as_drawn(program: Program) -> Program | None:
+    return program
 
 
 def affine_programs() -> st.SearchStrategy[Program]:
     """Programs of which every loop can be decided: affine bounds, conditions and subscripts."""
-    return _programs(False)
+    return drawn(False, Programs, _as_drawn)
 
 
 def programs() -> st.SearchStrategy[Program]:
     """Programs with anything in them."""
-    return _programs(True)
+    return drawn(True, Programs, _as_drawn)
 
 
 @st.composite
-def _programs(draw: Any, wild: bool) -> Program:
-    drawer = _Programs(draw, wild)
-    program = drawer.program()
+def drawn(draw: Any, wild: bool, drawer_type: type[Programs], form: Form) -> Program:
+    """Programs in a form, with inputs for which they are defined."""
+    drawer = drawer_type(draw, wild)
+    program = form(drawer.program())
+    assume(program is not None)
+    assert program is not None
     kept = {p.name for p in program.kernel.parameters}
     aliases = tuple(a for a in drawer.aliases if {a[0], a[1]} <= kept)
     inputs = tuple(
@@ -64,7 +75,7 @@ def _kept(parameters: list[Parameter], body: list[Statement]) -> list[Parameter]
     return [p for p in parameters if p.extents is None or p.name in used]
 
 
-class _Programs(Loops):
+class Programs(Loops):
     """Whole programs."""
 
     def program(self) -> Program:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from .dependences import Pair, carried_flows, conflicts, kind
@@ -31,12 +33,15 @@ class Refutation:
 
 @dataclass(slots=True)
 class Evidence:
-    """A program, its text, and its runs in source order (those that C defines)."""
+    """A program, its text, and its runs in source order (those that the language defines).
+    `overlapping` are runs in which two arrays are one: what is said without an assumption about
+    that must be true of them as well."""
 
     program: Program
     layout: Layout
     runner: Runner
     runs: list[Machine]
+    overlapping: list[Machine] = field(default_factory=list)
     _conflicts: dict[int, dict[LoopKey, list[Pair]]] = field(default_factory=dict)
     _flows: dict[int, dict[LoopKey, list[Pair]]] = field(default_factory=dict)
 
@@ -53,18 +58,19 @@ class Evidence:
         return self._flows[id(run)]
 
 
-def evidence(program: Program) -> Evidence:
+def evidence(program: Program, printed: Callable[[Program], Layout] = layout) -> Evidence:
     """Print a program (numbered) and run it on all of its inputs."""
     ready = runner(program)
-    runs: list[Machine] = []
-    for inputs in program.inputs:
-        try:
-            run = ready.run(inputs)
-        except Undefined:
-            continue
-        if inside_extents(program, run):
-            runs.append(run)
-    return Evidence(program, layout(program), ready, runs)
+    return Evidence(program, printed(program), ready, list(defined_runs(program, ready, program.inputs)))
+
+
+def defined_runs(program: Program, ready: Runner, inputs: Iterable[Inputs]) -> Iterator[Machine]:
+    """Run a program on inputs; what the language does not define is left out."""
+    for one in inputs:
+        with suppress(Undefined):
+            run = ready.run(one)
+            if inside_extents(program, run):
+                yield run
 
 
 def described(out: Layout, run: Machine, pair: Pair) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from .machine import Event, Machine
-from .nests import Binary, Choice, Declare, Expr, Name, Number, Program, Unary, walk
+from .nests import Binary, Choice, Declare, Expr, Inputs, Name, Number, Program, Unary, walk
 from .values import COMPARE, integer
 
 Extents = dict[str, tuple[int, ...]]
 
 
-def extents(program: Program, run: Machine) -> Extents:
-    """The extents of every array that has any, in a run."""
+def extents(program: Program, inputs: Inputs) -> Extents:
+    """The extents of every array that has any, in a run on these inputs."""
     found: Extents = {n.name: n.extents for n in walk(program) if isinstance(n, Declare) and n.extents}
     for p in program.kernel.parameters:
         if p.extents:
-            found[p.name] = tuple(evaluated(e, dict(run.inputs.parameters)) for e in p.extents)
+            found[p.name] = tuple(evaluated(e, dict(inputs.parameters)) for e in p.extents)
     return found
 
 
@@ -26,7 +26,7 @@ def inside(bounds: Extents, run: Machine, event: Event) -> bool:
 
 def inside_extents(program: Program, run: Machine) -> bool:
     """Whether all of a run's accesses do, and every extent is positive."""
-    bounds = extents(program, run)
+    bounds = extents(program, run.inputs)
     return all(n > 0 for declared in bounds.values() for n in declared) and all(
         inside(bounds, run, event) for event in run.trace if event.key
     )

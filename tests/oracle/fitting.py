@@ -25,6 +25,7 @@ from .nests import (
     Parameter,
     Program,
     Section,
+    Slice,
     numbered,
     rebuild,
     walk,
@@ -38,9 +39,10 @@ Ranges = dict[str, list[tuple[int, int]]]
 def fitted(program: Program, inputs: tuple[Inputs, ...]) -> Program | None:
     """The program with extents, offsets and the inputs on which it is defined; `None` if there
     are none. `Parameter.extents` and `Declare.extents` of what is fitted tell only the rank and,
-    for a parameter, the scalar parameter that each extent is to be made of."""
+    for a parameter, the scalar parameter that each extent is to be made of. Where negative
+    subscripts wrap, there are no offsets, but arrays are long enough for them."""
     program = numbered(program)
-    ready = runner(program)
+    ready = runner(replace(program, wraps=False))
     kept: list[Inputs] = []
     machines: list[Machine] = []
     for one in inputs:
@@ -53,7 +55,7 @@ def fitted(program: Program, inputs: tuple[Inputs, ...]) -> Program | None:
             machines.append(machine)
     if not kept:
         return None
-    offsets = _offsets(machines)
+    offsets = {} if program.wraps else _offsets(machines)
     passed = {node.array for node in walk(program) if isinstance(node, Section)}
     arrays = _fitted_names(program)
     offsets = {name: offset for name, offset in offsets.items() if name in arrays and any(offset)}
@@ -94,8 +96,15 @@ def _fitted_names(program: Program) -> set[str]:
 def _moved(node: Node, offsets: dict[str, tuple[int, ...]]) -> Node:
     if isinstance(node, Element) and node.array in offsets:
         pairs = zip(node.subscripts, offsets[node.array], strict=True)
-        return replace(node, subscripts=tuple(plus(s, offset) for s, offset in pairs))
+        return replace(node, subscripts=tuple(_shifted(s, offset) for s, offset in pairs))
     return node
+
+
+def _shifted(subscript: Expr | Slice, offset: int) -> Expr | Slice:
+    if isinstance(subscript, Slice):
+        start, stop = plus(subscript.start, offset), plus(subscript.stop, offset)
+        return replace(subscript, start=start, stop=stop)
+    return plus(subscript, offset)
 
 
 def plus(e: Expr, constant: int) -> Expr:
@@ -118,8 +127,11 @@ def _extended(program: Program, machines: list[Machine], offsets: dict[str, tupl
     def constants(name: str, rank: int) -> tuple[int, ...]:
         extents = [1] * rank
         for machine in machines:
-            for d, (_, high) in enumerate(_ranges(machine).get(name, ())):
-                extents[d] = max(extents[d], high + 1 + offsets.get(name, (0,) * rank)[d])
+            for d, (low, high) in enumerate(_ranges(machine).get(name, ())):
+                needed = (
+                    max(high + 1, -low) if program.wraps else high + 1 + offsets.get(name, (0,) * rank)[d]
+                )
+                extents[d] = max(extents[d], needed)
         return tuple(extents)
 
     def parameter(p: Parameter) -> Parameter:
@@ -142,6 +154,7 @@ def _extended(program: Program, machines: list[Machine], offsets: dict[str, tupl
             if ranges:
                 offset = offsets.get(name, (0,) * len(ranges))[d]
                 over = max(over, ranges[d][1] + 1 + offset - n)
+                over = max(over, -ranges[d][0] - n) if program.wraps else over
         return over
 
     def declaration(node: Node) -> Node:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from .extents import extents
 from .looping import Code, LoopCode, inductive, run_in_order, run_reordered
 from .machine import Machine, View
 from .nests import (
@@ -29,18 +30,24 @@ from .nests import (
     Linear,
     Loop,
     Name,
+    Node,
     Number,
     Program,
     Section,
+    Slice,
     Statement,
     Step,
+    Sum,
     Target,
     Type,
     Unary,
     While,
+    children,
     counter,
+    walk,
 )
 from .values import COMPARE, Value, common, integer, wrapped
+from .whole import Extent, added_up, points, store_all
 
 Typed = tuple[Code, Type]
 
@@ -99,6 +106,9 @@ class _Compiler:
         global_variables = self.program.globals
 
         def start(m: Machine) -> None:
+            if self.program.wraps:
+                m.shapes = extents(self.program, m.inputs)
+                m.shapes |= {name: m.shapes[of] for name, of, _ in m.inputs.aliases}
             for variable in global_variables:
                 slot = m.slot(variable.name, variable.type, filled=True)
                 m.observable.append(slot)
@@ -188,6 +198,9 @@ class _Compiler:
         return run
 
     def assignment(self, target: Target, operator: str, value: Expr) -> Code:
+        slices = self.slices(target)
+        if slices:
+            return self.array_assignment(target, operator, value, slices)
         place, type = self.place(target)
         uid = target.uid
         if not operator:
@@ -211,6 +224,31 @@ class _Compiler:
             m.store(slot, key, m.convert(result, shared, type), uid)
 
         return update
+
+    def array_assignment(self, target: Target, operator: str, value: Expr, shape: tuple[Extent, ...]) -> Code:
+        """All of the right-hand side is computed before anything is stored."""
+        place, type = self.place(target)
+        new = self.converted(Binary(operator, target, value) if operator else value, type)
+        others = self.shapes(value)
+        return store_all(place, new, target.uid, shape, others, self.reads_once(value))
+
+    def reads_once(self, e: Node) -> bool:
+        """Whether there are elements without slices in an expression."""
+        return any(isinstance(inner, Element | Linear) and not self.slices(inner) for inner in walk(e))
+
+    def slices(self, e: Node) -> tuple[Extent, ...]:
+        """The extents of what an element with slices names."""
+        if not isinstance(e, Element):
+            return ()
+        found = [s for s in e.subscripts if isinstance(s, Slice)]
+        return tuple((self.expression(s.start)[0], self.expression(s.stop)[0], s.step) for s in found)
+
+    def shapes(self, e: Node) -> list[tuple[Extent, ...]]:
+        """The extents of everything in an expression that has any, but for what is added up."""
+        if isinstance(e, Sum):
+            return []
+        inside = [shape for child in children(e) for shape in self.shapes(child)]
+        return [*filter(None, [self.slices(e)]), *inside]
 
     # --- Loops
 
@@ -258,10 +296,10 @@ class _Compiler:
                 return lambda m: (m.env[index], ()), symbol.type
             case Element(array=array, subscripts=subscripts):
                 symbol = self.find(array)
-                return self.element(symbol.index, subscripts), symbol.type
+                return self.element(symbol.index, subscripts, array), symbol.type
             case Linear(array=array, row=row, width=width, column=column):
                 symbol = self.find(array)
-                linear = self.element(symbol.index, (Binary("+", Binary("*", row, width), column),))
+                linear = self.element(symbol.index, (Binary("+", Binary("*", row, width), column),), array)
                 column_code, width_code = self.expression(column)[0], self.expression(width)[0]
 
                 def checked(m: Machine) -> Any:
@@ -271,17 +309,34 @@ class _Compiler:
 
                 return checked, symbol.type
 
-    def element(self, index: int, subscripts: tuple[Expr, ...]) -> Callable[[Machine], Any]:
-        codes = [self.expression(subscript)[0] for subscript in subscripts]
+    def element(
+        self, index: int, subscripts: tuple[Expr | Slice, ...], name: str
+    ) -> Callable[[Machine], Any]:
+        codes = self.subscripts(subscripts)
 
         def locate(m: Machine) -> Any:
             slot, prefix, offset = m.env[index]
             key = tuple(code(m) for code in codes)
+            if name in m.shapes:
+                key = tuple(k + n if k < 0 else k for k, n in zip(key, m.shapes[name], strict=True))
             if offset:
                 key = (key[0] + offset, *key[1:])
             return slot, prefix + key
 
         return locate
+
+    def subscripts(self, subscripts: tuple[Expr | Slice, ...]) -> list[Code]:
+        """Each subscript; a slice is where the point of the array statement at hand lies in it."""
+        codes: list[Code] = []
+        dimension = -sum(isinstance(s, Slice) for s in subscripts)
+        for subscript in subscripts:
+            if isinstance(subscript, Slice):
+                start = self.expression(subscript.start)[0]
+                codes.append(points(start, subscript.step, dimension))
+                dimension += 1
+            else:
+                codes.append(self.expression(subscript)[0])
+        return codes
 
     def expression(self, e: Expr) -> Typed:
         match e:
@@ -310,6 +365,11 @@ class _Compiler:
                 return self.binary(e)
             case Choice(condition=condition, then=then, otherwise=otherwise):
                 return self.choice(condition, then, otherwise)
+            case Sum(value=value):
+                code, type = self.expression(value)
+                return added_up(
+                    code, type, self.operation("+", type), self.shapes(value), self.reads_once(value)
+                ), type
             case Call():
                 return self.call(e)
             case _:

@@ -51,7 +51,9 @@ def _unclaimed(found: Evidence, claims: list[Claim]) -> Iterator[Refutation]:
 
 def _parallel(found: Evidence, claim: Claim) -> Iterator[Refutation]:
     key = (claim.function, claim.ordinal)
-    runs = [run for run in found.runs if all(holds(a, run, key) for a in claim.assumptions)]
+    runs = [
+        run for run in (*found.runs, *found.overlapping) if all(holds(a, run, key) for a in claim.assumptions)
+    ]
     counters = counters_of(found, claim, runs)
     yield from _wrong_steps(runs, claim)
     listed = {*claim.private, *claim.lastprivate, *(name for name, _ in claim.reductions), *counters}

@@ -111,6 +111,8 @@ class Machine:
     env: list[Any] = field(default_factory=list)
     stack: Stack = ()
     calls: tuple[int, ...] = ()
+    point: tuple[int, ...] = ()
+    shapes: dict[str, Key] = field(default_factory=dict)
     trace: list[Event] = field(default_factory=list)
     slots: list[Slot] = field(default_factory=list)
     records: defaultdict[LoopKey, list[Occurrence]] = field(default_factory=lambda: defaultdict(list))

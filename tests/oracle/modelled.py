@@ -1,4 +1,5 @@
-"""Compares a nest's model with a run: the value-based flow dependences between statements.
+"""Compares a nest's model with a run: the iterations of statements, and the value-based flow
+dependences between them.
 
 The model is isl text; here, and only here, islpy is used, to put numbers for its parameters.
 """
@@ -6,6 +7,7 @@ The model is isl text; here, and only here, islpy is used, to put numbers for it
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from .claims import ModelClaim
 from .dependences import flows
@@ -32,12 +34,14 @@ from .nests import (
 Instance = tuple[int, tuple[int, ...]]
 """A statement (its number in source order) and its iteration: the counters' values, outermost first."""
 
+Domain = set[Instance]
 Flow = set[tuple[Instance, Instance]]
 
 
 def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutation] | None:
-    """Where the flow of the kernel's model is not that of a run; `None` if they cannot be compared:
-    the kernel is not one nest, or something in it is only known when the program runs."""
+    """Where the iterations or the flow of the kernel's model are not those of a run; `None` if they
+    cannot be compared: the kernel is not one nest, or something in it is only known when the program
+    runs."""
     kernel = found.program.kernel
     own = [model for model in models if model.function == kernel.name]
     if len(own) != 1 or len(own[0].loops) != len(loops(kernel)) or written_perhaps(own[0]):
@@ -50,15 +54,19 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
         return None
     numbers = statement_numbers(found.program, memories)
     for run in found.runs:
-        claimed = instantiated(own[0].flow, dict(run.inputs.parameters))
-        if claimed is None:
+        values = dict(run.inputs.parameters)
+        domain, flow = instances(own[0].domain, values), instantiated(own[0].flow, values)
+        if domain is None or flow is None:
             return None
-        true = enumerated(run, numbers)
         # What is returned after the nest may be a statement of the model or not.
-        claimed = {(a, b) for a, b in claimed if b[0] <= max(numbers.values())}
-        if claimed != true:
-            text = f"{_listed('missing', true - claimed)}{_listed('not there', claimed - true)}"
-            return [Refutation(kernel.name, 0, "model", f"flow: {text}with {shown(run.inputs)}")]
+        last = max(numbers.values())
+        domain = {instance for instance in domain if instance[0] <= last}
+        flow = {(a, b) for a, b in flow if b[0] <= last}
+        text = _other("domain", executed(run, numbers), domain) or _other(
+            "flow", enumerated(run, numbers), flow
+        )
+        if text:
+            return [Refutation(kernel.name, 0, "model", f"{text}with {shown(run.inputs)}")]
     return []
 
 
@@ -89,24 +97,35 @@ def data_names(program: Program) -> set[str]:
     }
 
 
-def _listed(word: str, flow: Flow) -> str:
-    if not flow:
+def _other(what: str, true: Domain | Flow, claimed: Domain | Flow) -> str | None:
+    """How two sets differ."""
+    if true == claimed:
+        return None
+    return f"{what}: {_listed('missing', true - claimed)}{_listed('not there', claimed - true)}"
+
+
+def _listed(word: str, elements: Domain | Flow) -> str:
+    if not elements:
         return ""
-    (a, i), (b, j) = min(flow)
-    return f"{word} S{a}{list(i)} -> S{b}{list(j)} ({len(flow)} of them), "
+    return f"{word} {min(elements)} ({len(elements)} of them), "
+
+
+def executed(run: Machine, numbers: dict[int, int]) -> Domain:
+    """The iterations of a run in which statements handled data."""
+    return {_instance(event, numbers) for event in run.trace if event.uid in numbers}
 
 
 def enumerated(run: Machine, numbers: dict[int, int]) -> Flow:
     """The flow dependences of a run between statements that handle data."""
-
-    def instance(event: Event) -> Instance:
-        return numbers[event.uid], tuple(round_.value for round_ in event.stack)
-
     return {
-        (instance(source), instance(sink))
+        (_instance(source, numbers), _instance(sink, numbers))
         for source, sink in flows(run)
         if source.uid in numbers and sink.uid in numbers
     }
+
+
+def _instance(event: Event, numbers: dict[int, int]) -> Instance:
+    return numbers[event.uid], tuple(round_.value for round_ in event.stack)
 
 
 def statement_numbers(program: Program, memories: set[str]) -> dict[int, int]:
@@ -153,17 +172,54 @@ def _statements(function: Function) -> Iterator[Node]:
     yield from visit(function.body)
 
 
+def instances(text: str, parameters: dict[str, int]) -> Domain | None:
+    """The elements of a union set at given parameters; `None` if it has others."""
+    import islpy as isl
+
+    context = _context(isl.UnionSet(text).get_space(), parameters)
+    if context is None:
+        return None
+    found: Domain = set()
+
+    def collect(part: isl.Set) -> None:
+        number = int(part.get_tuple_name()[1:])
+
+        def add(point: isl.Point) -> None:
+            found.add((number, _coordinates(point)))
+
+        part.project_out(isl.dim_type.param, 0, part.dim(isl.dim_type.param)).foreach_point(add)
+
+    isl.UnionSet(text).intersect_params(context).foreach_set(collect)
+    return found
+
+
+def _context(space: Any, parameters: dict[str, int]) -> Any:
+    """The set in which a space's parameters have given values; `None` if it has others."""
+    import islpy as isl
+
+    names = [space.get_dim_name(isl.dim_type.param, k) for k in range(space.dim(isl.dim_type.param))]
+    if not set(names) <= parameters.keys():
+        return None
+    equations = " and ".join(f"{name} = {parameters[name]}" for name in names) or "1 = 1"
+    return isl.Set(f"[{', '.join(names)}] -> {{ : {equations} }}")
+
+
+def _coordinates(point: Any) -> tuple[int, ...]:
+    import islpy as isl
+
+    count = point.get_space().dim(isl.dim_type.set)
+    return tuple(point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(count))
+
+
 def instantiated(text: str, parameters: dict[str, int]) -> Flow | None:
     """The pairs of a union map at given parameters; `None` if it has others."""
     import islpy as isl
 
     union = isl.UnionMap(text)
-    space = union.get_space()
-    names = [space.get_dim_name(isl.dim_type.param, k) for k in range(space.dim(isl.dim_type.param))]
-    if not set(names) <= parameters.keys():
+    context = _context(union.get_space(), parameters)
+    if context is None:
         return None
-    equations = " and ".join(f"{name} = {parameters[name]}" for name in names) or "1 = 1"
-    union = union.intersect_params(isl.Set(f"[{', '.join(names)}] -> {{ : {equations} }}"))
+    union = union.intersect_params(context)
     found: Flow = set()
 
     def collect(pairs: isl.Map) -> None:
@@ -171,9 +227,8 @@ def instantiated(text: str, parameters: dict[str, int]) -> Flow | None:
         split = pairs.dim(isl.dim_type.in_)
 
         def add(point: isl.Point) -> None:
-            count = point.get_space().dim(isl.dim_type.set)
-            values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(count)]
-            found.add(((ends[0], tuple(values[:split])), (ends[1], tuple(values[split:]))))
+            values = _coordinates(point)
+            found.add(((ends[0], values[:split]), (ends[1], values[split:])))
 
         pairs.wrap().project_out(isl.dim_type.param, 0, pairs.dim(isl.dim_type.param)).foreach_point(add)
 

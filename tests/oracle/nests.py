@@ -1,4 +1,4 @@
-"""A small abstract syntax of C loop nests: just what the oracle draws, prints and runs.
+"""A small abstract syntax of loop nests: just what the oracle draws, prints and runs.
 
 Every access has a `uid`, unique in its program (`numbered` gives them out), so that a place in
 the printed text and an access of a run can be told to be the same. Loops have the ordinals of
@@ -33,11 +33,20 @@ class Name:
 
 
 @dataclass(frozen=True, slots=True)
+class Slice:
+    """`start:stop:step` as a subscript (Python): no element is named twice, none is outside."""
+
+    start: Expr
+    stop: Expr
+    step: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class Element:
-    """An element of an array, or of what a pointer points at."""
+    """An element of an array, or of what a pointer points at; with slices it is many (Python)."""
 
     array: str
-    subscripts: tuple[Expr, ...]
+    subscripts: tuple[Expr | Slice, ...]
     uid: int = -1
 
 
@@ -84,6 +93,13 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class Sum:
+    """The sum of an expression in which there are slices, over all of their elements (Python)."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """An array passed to a function: `a`, a row of it `a[i]`, or from an element on: `a + i`."""
 
@@ -101,7 +117,7 @@ class Call:
     uid: int = -1
 
 
-Expr = Union[Number, Name, Element, Linear, Unary, Step, Binary, Choice, Call]
+Expr = Union[Number, Name, Element, Linear, Unary, Step, Binary, Choice, Sum, Call]
 Target = Union[Name, Element, Linear]
 
 
@@ -215,12 +231,14 @@ class Inputs:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """Functions in source order, the last one is run. `features` name what was drawn."""
+    """Functions in source order, the last one is run. `features` name what was drawn. `wraps`: a
+    negative subscript counts from the end (Python)."""
 
     functions: tuple[Function, ...]
     globals: tuple[Declare, ...] = ()
     inputs: tuple[Inputs, ...] = ()
     features: frozenset[str] = frozenset()
+    wraps: bool = False
 
     @property
     def kernel(self) -> Function:

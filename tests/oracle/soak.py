@@ -1,6 +1,7 @@
 """Draws as many programs as wanted and judges what is claimed of them.
 
     python -m tests.oracle.soak --examples 20000 --seed 1 --jobs 2
+    python -m tests.oracle.soak --language python
     python -m tests.oracle.soak --replay file.c...
 
 Prints each kind of failure once, minimised, and a summary. Exit status 1 if there was any.
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
-from .drawing import affine_programs, programs
+from .languages import LANGUAGES, LanguageName
 from .nests import Program
 from .reading import program
 from .reducing import reduced
@@ -61,9 +62,10 @@ class Harvest:
             self.failures[sort] = found
 
 
-def chunk(start: int, examples: int, affine: bool) -> Harvest:
+def chunk(start: int, examples: int, affine: bool, language: LanguageName) -> Harvest:
     """Draw and judge one batch from one seed."""
     harvest = Harvest()
+    spoken = LANGUAGES[language]
 
     @seed(start)
     @settings(
@@ -74,9 +76,9 @@ def chunk(start: int, examples: int, affine: bool) -> Harvest:
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),
     )
-    @given(drawn=affine_programs() if affine else programs())
+    @given(drawn=spoken.affine() if affine else spoken.any())
     def gather(drawn: Program) -> None:
-        done = trial(drawn, affine)
+        done = trial(drawn, affine, language)
         harvest.examples += 1
         harvest.runs += done.inputs
         harvest.models += done.compared
@@ -96,12 +98,14 @@ def minimised(sort: str, found: Trial) -> Trial:
     """A failure with everything left out that is not needed for it."""
 
     def fails(smaller: Program) -> bool:
-        return any(r.sort == sort for r in trial(smaller, found.exact).refutations)
+        return any(r.sort == sort for r in trial(smaller, found.exact, found.language).refutations)
 
-    return trial(reduced(found.program, fails), found.exact)
+    return trial(reduced(found.program, fails), found.exact, found.language)
 
 
-def soak(examples: int, start: int, jobs: int, keep: Path | None = None) -> Harvest:
+def soak(
+    examples: int, start: int, jobs: int, keep: Path | None = None, language: LanguageName = "c"
+) -> Harvest:
     """Draw programs of both kinds in equal parts, in parallel batches; every one that fails is written
     to the folder `keep`."""
     total, begun = Harvest(), time.monotonic()
@@ -111,11 +115,11 @@ def soak(examples: int, start: int, jobs: int, keep: Path | None = None) -> Harv
     ]
     seen: set[str] = set()
     with ProcessPoolExecutor(jobs) as pool:
-        pending = {pool.submit(chunk, s, n, affine): s for s, n, affine in batches}
+        pending = {pool.submit(chunk, s, n, affine, language): s for s, n, affine in batches}
         for future in as_completed(pending):
             harvest = future.result()
             if keep is not None:
-                _write(keep, pending[future], harvest.texts)
+                _write(keep, f"{pending[future]}", LANGUAGES[language].suffix, harvest.texts)
             for fresh in total.add(harvest):
                 if fresh.text not in seen:
                     seen.add(fresh.text)
@@ -128,10 +132,10 @@ def soak(examples: int, start: int, jobs: int, keep: Path | None = None) -> Harv
     return total
 
 
-def _write(folder: Path, batch: int, texts: list[str]) -> None:
+def _write(folder: Path, batch: str, suffix: str, texts: list[str]) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for number, text in enumerate(texts):
-        (folder / f"{batch}-{number}.c").write_text(text)
+        (folder / f"{batch}-{number}{suffix}").write_text(text)
 
 
 def replay(paths: list[str]) -> Harvest:
@@ -172,11 +176,12 @@ def main() -> int:
     parser.add_argument("--no-shrink", action="store_true", help="report failures as drawn")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="write every failure there")
     parser.add_argument("--replay", nargs="+", metavar="FILE", help="judge C files instead of drawing")
+    parser.add_argument("--language", choices=[*LANGUAGES], default="c")
     given_ = parser.parse_args()
     total = (
         replay(given_.replay)
         if given_.replay
-        else soak(given_.examples, given_.seed, given_.jobs, given_.keep)
+        else soak(given_.examples, given_.seed, given_.jobs, given_.keep, given_.language)
     )
     print(summary(total))
     for sort, found in total.failures.items():

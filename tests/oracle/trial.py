@@ -7,8 +7,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from .claims import Claim, claims_and_models
-from .evidence import Refutation, evidence
+from .evidence import Refutation
 from .judge import judge
+from .languages import LANGUAGES, LanguageName
 from .modelled import model_refutations
 from .nests import Program
 
@@ -17,6 +18,8 @@ INEXACT = (
     frozenset({"guarded induction"}),
     frozenset({"nested induction"}),
     frozenset({"induction", "continue"}),
+    frozenset({"array statement"}),
+    frozenset({"negative subscripts"}),
 )
 """What an affine program may hold, or hold together, and still not be decided: a condition on data, or
 a counter that is no linear function of the iterators, because some iterations do not change it or an inner
@@ -35,6 +38,7 @@ class Trial:
 
     program: Program
     exact: bool
+    language: LanguageName
     text: str
     claims: list[Claim]
     refutations: list[Refutation]
@@ -45,29 +49,33 @@ class Trial:
 
     def report(self) -> str:
         """The program and what was found, for a person."""
-        return "\n".join([self.text, *map(shown, self.refutations), *map(claim_shown, self.claims)])
+        lines = [*map(shown, self.refutations), *map(claim_shown, self.claims)]
+        comment = LANGUAGES[self.language].comment
+        return "\n".join([self.text, *(f"{comment} {line}" for line in lines)])
 
 
-def trial(program: Program, exact: bool) -> Trial:
+def trial(program: Program, exact: bool, language: LanguageName = "c") -> Trial:
     """Analyse a program and judge the claims; `exact`: it was drawn from the affine ones."""
-    found = evidence(program)
-    text = found.layout.text
+    spoken = LANGUAGES[language]
+    found = spoken.evidence(program)
+    text, path = found.layout.text, f"drawn{spoken.suffix}"
     try:
-        claims, models = claims_and_models(text, schedules=exact)
+        claims, models = claims_and_models(text, schedules=exact, path=path)
         slow = exact and any(claim.rejection[0] == "budget" for claim in claims)
         if slow:
-            claims, models = claims_and_models(text, schedules=exact, patience=PATIENCE)
+            claims, models = claims_and_models(text, schedules=exact, patience=PATIENCE, path=path)
     except Exception:
         last = traceback.format_exc().strip().splitlines()
         crash = Refutation("", 0, "crash", " | ".join(line.strip() for line in last[-3:]))
-        return Trial(program, exact, text, [], [crash], len(found.runs))
+        return Trial(program, exact, language, text, [], [crash], len(found.runs))
     decidable = exact and not any(together <= program.features for together in INEXACT)
-    refutations = judge(found, claims, decidable)
+    refutations = [*spoken.disagreements(found), *judge(found, claims, decidable)]
     compared = model_refutations(found, models) if decidable else None
     refutations += compared or []
     verdicts = Counter(map(_reason, claims))
+    runs = len(found.runs)
     return Trial(
-        program, exact, text, claims, refutations, len(found.runs), verdicts, compared is not None, slow
+        program, exact, language, text, claims, refutations, runs, verdicts, compared is not None, slow
     )
 
 
@@ -77,12 +85,12 @@ def _reason(claim: Claim) -> str:
 
 def shown(refutation: Refutation) -> str:
     """A refutation in a line."""
-    return f"// REFUTED {refutation.function} loop {refutation.ordinal} [{refutation.rule}] {refutation.text}"
+    return f"REFUTED {refutation.function} loop {refutation.ordinal} [{refutation.rule}] {refutation.text}"
 
 
 def claim_shown(claim: Claim) -> str:
     """A claim in a line."""
-    parts = [f"// {claim.function} loop {claim.ordinal}: {claim.verdict}"]
+    parts = [f"{claim.function} loop {claim.ordinal}: {claim.verdict}"]
     for name in ("private", "lastprivate", "reductions", "inductions"):
         if getattr(claim, name):
             parts.append(f"{name} {getattr(claim, name)}")

@@ -55,7 +55,7 @@ def truncated_division(a: int, b: int) -> int:
 
 
 def integer(operator: str, a: int, b: int) -> int:
-    """An integer operator before its result is fitted to a type."""
+    """An integer operator before its result is fitted to a type; `//` and `mod` are Python's."""
     match operator:
         case "+":
             return a + b
@@ -68,6 +68,10 @@ def integer(operator: str, a: int, b: int) -> int:
                 raise Undefined("division by zero")
             quotient = truncated_division(a, b)
             return quotient if operator == "/" else a - b * quotient
+        case "//" | "mod":
+            if b == 0:
+                raise Undefined("division by zero")
+            return a // b if operator == "//" else a % b
         case "&":
             return a & b
         case "|":

@@ -192,7 +192,7 @@ def _refuted(program: Program, out: Layout, run: Machine, key: LoopKey, w: Witne
         last = {id(sink): source for source, sink in flows(run)}
         if not any(last.get(id(b)) is a for a, b in joined):
             return OVERWRITTEN
-    bounds = extents(program, run)
+    bounds = extents(program, run.inputs)
     if not any(inside(bounds, run, a) for a, _ in joined):
         return "the element is outside the array"
     return None

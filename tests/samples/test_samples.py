@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
-import shutil
 import subprocess
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 import pytest
+from building import SANITIZERS, WARNINGS
+from polybench_sizes import ODD_SIZES, default_sizes
 
 try:
     import polybench_reference
@@ -25,56 +26,6 @@ REFERENCES = polybench_reference.KERNELS if polybench_reference else {}
 SAMPLES = Path(__file__).parents[2] / "samples"
 POLYBENCH = sorted(path.stem for path in (SAMPLES / "polybench" / "c").glob("*.c"))
 PROGRAMS = sorted(path.stem for path in (SAMPLES / "programs").glob("*.c") if path.stem != "broken")
-WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
-SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")
-FILLED = {"ASAN_OPTIONS": "malloc_fill_byte=255:max_malloc_fill_size=1000000"}
-"""Fresh memory is all ones, a NaN in floating point: reading it unwritten spoils the checksum."""
-
-ODD_SIZES = {
-    "2mm": {"NI": 5, "NJ": 7, "NK": 9, "NL": 11},
-    "3mm": {"NI": 5, "NJ": 7, "NK": 9, "NL": 11, "NM": 6},
-    "adi": {"TSTEPS": 3, "N": 9},
-    "correlation": {"M": 9, "N": 13},
-    "covariance": {"M": 9, "N": 13},
-    "deriche": {"W": 11, "H": 9},
-    "doitgen": {"NR": 5, "NQ": 4, "NP": 7},
-    "fdtd-2d": {"TMAX": 5, "NX": 9, "NY": 11},
-    "gemm": {"NI": 5, "NJ": 9, "NK": 11},
-    "gramschmidt": {"M": 11, "N": 8},
-    "heat-3d": {"TSTEPS": 3, "N": 7},
-    "jacobi-1d": {"TSTEPS": 5, "N": 11},
-    "jacobi-2d": {"TSTEPS": 4, "N": 9},
-    "seidel-2d": {"TSTEPS": 4, "N": 9},
-} | {name: {"M": 9, "N": 11} for name in ("atax", "bicg", "symm", "syrk", "syr2k", "trmm")}
-"""A second set of sizes, all different, so that two swapped extents show; the others take N = 13."""
-
-
-@pytest.fixture(scope="session")
-def gcc() -> str:
-    path = shutil.which("gcc")
-    if path is not None:
-        return path
-    reason = "gcc is not installed: the samples are neither built nor run"
-    return pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
-
-
-@pytest.fixture(scope="session")
-def printed(gcc: str, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
-    """Return a function that builds a sample at the sizes given, runs it and returns what it prints."""
-    folder = tmp_path_factory.mktemp("samples")
-
-    def run(source: Path, sizes: Mapping[str, int] = {}, options: tuple[str, ...] = ("-O2",)) -> str:
-        program = folder / source.stem
-        defines = [f"-D{name}={value}" for name, value in sizes.items()]
-        build = [gcc, *WARNINGS, *options, *defines, str(source), "-o", str(program), "-lm"]
-        built = subprocess.run(build, capture_output=True, text=True)
-        assert built.returncode == 0, built.stderr
-        environment = {**os.environ, **FILLED}
-        ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, env=environment)
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout
-
-    return run
 
 
 def test_there_are_thirty_kernels_and_ten_programs() -> None:
@@ -334,11 +285,6 @@ def polybench(name: str) -> Path:
 
 def program(name: str) -> Path:
     return SAMPLES / "programs" / f"{name}.c"
-
-
-def default_sizes(source: Path) -> dict[str, int]:
-    found = re.findall(r"^#ifndef (\w+)\n#define \1 (\d+)\n#endif$", source.read_text(), re.MULTILINE)
-    return {name: int(value) for name, value in found}
 
 
 def values(output: str) -> dict[str, str]:

@@ -1,0 +1,1 @@
+"""Python and NumPy source to the program model."""

@@ -1,0 +1,176 @@
+"""What a file's functions see of it: imports, constants, functions and classes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from polylsp.frontends.python.annotations import annotated
+from polylsp.frontends.python.inference import inferred
+from polylsp.frontends.python.kinds import UNKNOWN, Kind, Nothing, joined
+from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Imported, Parameter, Value
+from polylsp.frontends.python.outline import Class, Outline
+from polylsp.frontends.python.parameters import Definition, parameter_kinds, result_annotated
+from polylsp.frontends.python.parse import parse
+from polylsp.frontends.python.tokens import Line
+from polylsp.frontends.python.usage import own_nodes
+from polylsp.model.rejection import Rejection
+from polylsp.query import query
+
+
+@dataclass(frozen=True)
+class Environment:
+    """The declarations of a file, by name."""
+
+    names: dict[str, Declaration]
+
+    def needed(self, texts: Iterable[str]) -> dict[str, Declaration]:
+        """The declarations that tokens name, in order of their names."""
+        return {name: self.names[name] for name in sorted(frozenset(texts) & self.names.keys())}
+
+
+def environment(items: Outline) -> Environment:
+    """The environment of a file, given its outline."""
+    names = dict(_module(items.module.texts, items.module.lines))
+    for each in items.classes:
+        names[each.name] = _class(each)
+    for item in items.functions:
+        if "." not in item.name:
+            names[item.name] = _function(item.name, item.texts, item.lines, _Known.of(names))
+    return Environment(names)
+
+
+@dataclass(frozen=True)
+class _Known:
+    """Declarations as an argument of a query."""
+
+    names: tuple[tuple[str, Declaration], ...]
+
+    @staticmethod
+    def of(names: dict[str, Declaration]) -> _Known:
+        """Those that say something of types: imports, values and classes."""
+        return _Known(tuple((n, d) for n, d in names.items() if not isinstance(d, Callable)))
+
+
+@query(size=64)
+def _module(texts: tuple[str, ...], lines: tuple[Line, ...]) -> tuple[tuple[str, Declaration], ...]:
+    """What the code outside of functions declares."""
+    body = _body(texts, lines)
+    found: dict[str, Declaration] = {}
+    nodes = list(own_nodes(body))
+    for node in nodes:
+        found.update(_imported(node))
+    kinds = inferred(body, {}, found)
+    stores = _stores(nodes)
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            kind = kinds.own.get(node.id, UNKNOWN)
+            found[node.id] = Value(kind)
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Constant(value=int() | float() as number)):
+                if stores[name] == 1:
+                    found[name] = Value(kinds.own.get(name, UNKNOWN), number)
+            case _:
+                pass
+    return tuple(found.items())
+
+
+def _stores(nodes: list[ast.AST]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = found.get(node.id, 0) + 1
+    return found
+
+
+def _body(texts: tuple[str, ...], lines: tuple[Line, ...]) -> list[ast.stmt]:
+    """The statements of some lines; those before and after what cannot be read, if it cannot."""
+    parsed = parse(texts, lines)
+    if not isinstance(parsed, Rejection):
+        return parsed.tree.body
+    found: list[ast.stmt] = []
+    for line in lines:
+        one = parse(texts[line.first : line.last], (Line(0, line.last - line.first, 0),))
+        if line.indent == 0 and not isinstance(one, Rejection):
+            found += one.tree.body
+    return found
+
+
+def _imported(node: ast.AST) -> Iterator[tuple[str, Declaration]]:
+    match node:
+        case ast.Import(names=aliases):
+            for alias in aliases:
+                name = alias.asname or alias.name.split(".")[0]
+                yield name, Imported(alias.name if alias.asname else name)
+        case ast.ImportFrom(module=module, names=aliases):
+            for alias in aliases:
+                yield alias.asname or alias.name, Imported(f"{module or ''}.{alias.name}")
+        case _:
+            pass
+
+
+@query(size=1024)
+def _function(name: str, texts: tuple[str, ...], lines: tuple[Line, ...], known: _Known) -> Callable:
+    """What callers see of a function."""
+    parsed = parse(texts, lines)
+    if isinstance(parsed, Rejection):
+        return Callable(name, (), UNKNOWN, "it does not parse")
+    node = next((n for n in parsed.tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
+    if node is None:
+        return Callable(name, (), UNKNOWN, "it does not parse")
+    declarations = dict(known.names)
+    kinds = parameter_kinds(node, declarations)
+    optional = _optional(node)
+    parameters = tuple(Parameter(one, kind, one in optional) for one, kind in kinds.items())
+    result = result_annotated(node, declarations) or _returned(node, kinds, declarations)
+    return Callable(name, parameters, result, _problem(node))
+
+
+def _optional(node: Definition) -> set[str]:
+    positional = [*node.args.posonlyargs, *node.args.args]
+    defaults = len(node.args.defaults)
+    found = {one.arg for one in positional[len(positional) - defaults :]} if defaults else set[str]()
+    return found | {
+        one.arg for one, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if default
+    }
+
+
+def _problem(node: Definition) -> str:
+    if node.args.vararg is not None or node.args.kwarg is not None:
+        return "it takes any number of arguments"
+    if isinstance(node, ast.AsyncFunctionDef):
+        return "it is asynchronous"
+    if any(isinstance(one, (ast.Yield, ast.YieldFrom)) for one in own_nodes(node.body)):
+        return "it is a generator"
+    known = ("njit", "jit", "vectorize", "guvectorize", "staticmethod", "gpu", "type", "inline")
+    for decorator in node.decorator_list:
+        target = decorator.func if isinstance(decorator, ast.Call) else decorator
+        name = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", "")
+        if name not in known:
+            return f"the decorator `{name}` may change what it does"
+        if name in ("vectorize", "guvectorize"):
+            return "it is called for each element of arrays"
+    return ""
+
+
+def _returned(node: Definition, given: dict[str, Kind], declarations: dict[str, Declaration]) -> Kind:
+    """What a function returns, by its `return`s."""
+    kinds = inferred(node.body, given, declarations)
+    result: Kind | None = None
+    for one in own_nodes(node.body):
+        if isinstance(one, ast.Return):
+            found = kinds.of(one.value) if one.value is not None else Nothing()
+            result = joined(result, found or UNKNOWN)
+    return result if result is not None else Nothing()
+
+
+@query(size=256)
+def _class(found: Class) -> ClassOf:
+    """What the attributes of a class's objects are, as far as its body annotates them."""
+    fields: dict[str, Kind] = {}
+    for node in _body(found.texts, found.lines):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            fields[node.target.id] = annotated(node.annotation, {}) or UNKNOWN
+    return ClassOf(found.name, tuple(fields.items()))

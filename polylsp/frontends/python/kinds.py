@@ -1,0 +1,138 @@
+"""What a Python value is, as far as it can be told without running the program."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Union
+
+from polylsp.model.program import Floating, Integer
+
+INT = Integer(64, True)
+"""A Python `int`: it never overflows, which is how signed integers count in the model."""
+NATURAL = Integer(63, False)
+"""A length: an `int` that is never negative. It converts to `INT` without a change of value."""
+BOOL = Integer(8, False)
+DOUBLE = Floating(64)
+COMPLEX = Floating(128)
+
+NumberType = Union[Integer, Floating]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number, Python's or NumPy's; truth values count as whole numbers."""
+
+    type: NumberType
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """An `ndarray` with `rank` dimensions. `assumed`: its rank and the type of its elements were
+    inferred from how it is used."""
+
+    element: NumberType
+    rank: int
+    assumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """A tuple of known length."""
+
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """An object of a class of the file."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nothing:
+    """`None`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Anything else; `what` says what in a noun phrase ("a list")."""
+
+    what: str
+
+
+Kind = Union[Number, Array, Items, Instance, Nothing, Other]
+
+WHOLE = Number(INT)
+REAL = Number(DOUBLE)
+UNKNOWN = Other("of a type that is not known")
+
+
+def wider(left: NumberType, right: NumberType) -> NumberType:
+    """The type of a result of arithmetic."""
+    if isinstance(left, Floating) or isinstance(right, Floating):
+        return Floating(max(one.bits for one in (left, right) if isinstance(one, Floating)))
+    if left.signed and right.signed:
+        return left if left.bits >= right.bits else right
+    # NumPy keeps its own type beside a plain `int`, so that unsigned elements wrap around.
+    narrow = [one for one in (left, right) if one != INT]
+    return max(narrow, key=lambda one: one.bits) if narrow and BOOL not in narrow else INT
+
+
+def joined(left: Kind | None, right: Kind | None) -> Kind | None:
+    """What a name is that is one thing or another; `None` is nothing known yet."""
+    if left is None or right is None or left == right:
+        return left if right is None else right
+    match left, right:
+        case Number(a), Number(b):
+            return Number(wider(a, b))
+        case Array(a, rank, one), Array(b, other, two) if rank == other:
+            return Array(wider(a, b), rank, one or two) if a != b else Array(a, rank, one and two)
+        case Items(a), Items(b) if len(a) == len(b):
+            parts = tuple(joined(x, y) or UNKNOWN for x, y in zip(a, b, strict=True))
+            return Items(parts)
+        case _:
+            return Other("different things at different times")
+
+
+def combined(left: Kind | None, right: Kind | None) -> Kind | None:
+    """The result of elementwise arithmetic on two values."""
+    match left, right:
+        case (None, _) | (_, None):
+            return None
+        case Number(a), Number(b):
+            return Number(wider(a, b))
+        case Array(a, rank), Array(b, other):
+            return Array(wider(a, b), max(rank, other))
+        case (Array(a, rank), Number(b)) | (Number(b), Array(a, rank)):
+            # A Python number does not widen an array of its kind.
+            return Array(a if isinstance(a, Floating) and b in (INT, DOUBLE) else wider(a, b), rank)
+        case _:
+            return UNKNOWN
+
+
+DTYPES: dict[str, NumberType] = {
+    "float": DOUBLE, "float64": DOUBLE, "double": DOUBLE, "f8": DOUBLE, "d": DOUBLE, "float_": DOUBLE,
+    "float32": Floating(32), "single": Floating(32), "f4": Floating(32), "f": Floating(32),
+    "float16": Floating(16), "half": Floating(16), "f2": Floating(16), "longdouble": Floating(80),
+    "complex": COMPLEX, "complex128": COMPLEX, "c16": COMPLEX, "complex64": COMPLEX, "c8": COMPLEX,
+    "int": INT, "int64": INT, "i8": INT, "int_": INT, "intp": INT, "long": INT, "longlong": INT,
+    "int32": Integer(32, True), "i4": Integer(32, True), "intc": Integer(32, True),
+    "int16": Integer(16, True), "i2": Integer(16, True), "int8": Integer(8, True), "i1": Integer(8, True),
+    "uint64": Integer(64, False), "u8": Integer(64, False), "uint": Integer(64, False),
+    "uint32": Integer(32, False), "u4": Integer(32, False), "uint16": Integer(16, False),
+    "u2": Integer(16, False), "uint8": Integer(8, False), "u1": Integer(8, False),
+    "uintp": Integer(64, False), "bool": BOOL, "bool_": BOOL, "b1": BOOL, "boolean": BOOL,
+}  # fmt: skip
+"""Element types by the names that NumPy, Numba and Python have for them."""
+
+
+def dtype_name(of_type: NumberType) -> str:
+    """A type's name in NumPy."""
+    if of_type == COMPLEX:
+        return "complex128"
+    if of_type == BOOL:
+        return "bool"
+    if isinstance(of_type, Floating):
+        return f"float{of_type.bits}"
+    return f"{'int' if of_type.signed else 'uint'}{of_type.bits}"

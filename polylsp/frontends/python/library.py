@@ -1,0 +1,68 @@
+"""Functions of Python, `math` and NumPy whose results depend on their arguments alone."""
+
+from __future__ import annotations
+
+_REAL = (
+    "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh cbrt erf erfc "
+    "gamma lgamma "
+    "asin acos atan asinh acosh atanh arcsin arccos arctan arcsinh arccosh arctanh degrees radians "
+    "deg2rad rad2deg fabs pow power atan2 arctan2 hypot copysign fmod nextafter reciprocal float_power "
+    "logaddexp dist heaviside sinc"
+)
+_SAME = (
+    "abs absolute square negative positive maximum minimum fmax fmin clip sign conj conjugate mod remainder "
+    "floor_divide rint trunc add subtract multiply where"
+)
+_ROUNDING = "floor ceil trunc"
+_TRUTH = (
+    "isnan isinf isfinite isclose signbit less less_equal greater greater_equal equal not_equal logical_and "
+    "logical_or logical_not logical_xor"
+)
+_WHOLE = "gcd lcm comb factorial isqrt bitwise_and bitwise_or bitwise_xor left_shift right_shift"
+_NUMPY = ("numpy.", "jax.numpy.", "cupy.")
+_SCALAR = ("math.", "cmath.", "scipy.special.", "numba.cuda.libdevice.")
+
+REAL = frozenset(_REAL.split())
+"""Their result is a floating-point number."""
+SAME = frozenset(_SAME.split())
+"""Their result has the type of their arguments."""
+TRUTH = frozenset(_TRUTH.split())
+WHOLE = frozenset(_WHOLE.split())
+ROUNDING = frozenset(_ROUNDING.split())
+"""In `math` they give whole numbers, in NumPy floating-point ones."""
+
+CONSTANTS = {
+    "pi": 3.141592653589793, "e": 2.718281828459045, "tau": 6.283185307179586, "inf": float("inf"),
+    "nan": float("nan"), "euler_gamma": 0.5772156649015329,
+}  # fmt: skip
+"""Numbers of `math` and NumPy."""
+
+MAKERS = frozenset(("zeros", "ones", "empty", "full"))
+"""NumPy's functions that make an array of a given shape."""
+LIKE_MAKERS = frozenset(("zeros_like", "ones_like", "empty_like", "full_like", "copy"))
+"""NumPy's functions that make an array of the shape of another."""
+REDUCTIONS = frozenset(("sum", "prod", "min", "max", "amin", "amax", "mean", "all", "any"))
+
+
+def numpy_name(path: str) -> str:
+    """The name of a function of NumPy, or of a library that is like it; empty for others."""
+    return next((path.removeprefix(root) for root in _NUMPY if path.startswith(root)), "")
+
+
+def math_name(path: str) -> str:
+    """The name of a function of `math` or of NumPy; empty for others."""
+    return numpy_name(path) or next(
+        (path.removeprefix(root) for root in _SCALAR if path.startswith(root)), ""
+    )
+
+
+def is_pure(path: str) -> bool:
+    """Whether a function is known to compute its result from the numbers that it is given."""
+    name = math_name(path)
+    return name in REAL or name in SAME or name in TRUTH or name in WHOLE or name in ROUNDING
+
+
+def constant(path: str) -> float | None:
+    """The number that a dotted name stands for."""
+    name = math_name(path)
+    return CONSTANTS.get(name.lower()) if name.lower() in CONSTANTS else None

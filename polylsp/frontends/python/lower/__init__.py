@@ -1,0 +1,1 @@
+"""A Python function's syntax tree to the program of the model."""

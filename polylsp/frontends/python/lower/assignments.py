@@ -1,0 +1,165 @@
+"""Assignments: the right-hand side is evaluated wholly before anything is stored."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from polylsp.frontends.python.kinds import Array, Items
+from polylsp.frontends.python.lower.context import Context, Effects, refuse
+from polylsp.frontends.python.lower.expressions import convert_to, operation, value
+from polylsp.frontends.python.lower.places import base_of, not_a_number, place_of
+from polylsp.frontends.python.lower.rebinding import bind
+from polylsp.frontends.python.lower.temporaries import held
+from polylsp.model.program import (
+    Assign,
+    BinaryOperator,
+    Call,
+    Constant,
+    Evaluate,
+    Expr,
+    Floating,
+    Invariant,
+    Read,
+    Statement,
+)
+
+_IN_PLACE: dict[type[ast.operator], BinaryOperator] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+    ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+
+Lowered = tuple[list[Statement], Effects]
+
+
+def assign(context: Context, targets: list[ast.expr], given: ast.expr, node: ast.stmt) -> Lowered:
+    """`targets = given`."""
+    fx = Effects()
+    if len(targets) == 1 and isinstance(targets[0], (ast.Tuple, ast.List)):
+        _unpack(context, targets[0].elts, given, node, fx)
+        return fx.statements, fx
+    if isinstance(context.kind(given), (Array, Items)) or _is_array_store(context, targets):
+        _arrays(context, targets, given, node, fx)
+        return fx.statements, fx
+    found = value(context, given, fx)
+    if len(targets) > 1 and not isinstance(found, (Constant, Invariant)):
+        found = held(context, found, given, fx.statements)
+    for target in targets:
+        _store(context, target, found, node, fx)
+    return fx.statements, fx
+
+
+def _is_array_store(context: Context, targets: list[ast.expr]) -> bool:
+    return any(isinstance(context.kind(target), Array) for target in targets)
+
+
+def _arrays(context: Context, targets: list[ast.expr], given: ast.expr, node: ast.stmt, fx: Effects) -> None:
+    """An assignment of whole arrays, or of parts of them."""
+    for target in targets:
+        if isinstance(target, ast.Name) and isinstance(context.kind(target), (Array, Items)):
+            bind(context, target, given, node, fx)
+        else:
+            text = f"`{context.text(target)}` is a part of an array, or holds one, and is assigned as a whole"
+            refuse(context, fx, "unsupported-statement", node, text, "write loops over its elements")
+
+
+def _store(context: Context, target: ast.expr, found: Expr, node: ast.stmt, fx: Effects) -> None:
+    place = place_of(context, target, fx)
+    if place is not None:
+        fx.statements.append(Assign(place, None, convert_to(found, place), context.site(node)))
+
+
+def _unpack(context: Context, targets: list[ast.expr], given: ast.expr, node: ast.stmt, fx: Effects) -> None:
+    """`a, b = x, y` and `n, m = a.shape`."""
+    if isinstance(given, ast.Attribute) and given.attr == "shape":
+        array = base_of(context, given.value)
+        if array is not None and len(array.extents) == len(targets):
+            for target, extent in zip(targets, array.extents, strict=True):
+                _store(context, target, extent, node, fx)
+            return
+    if not isinstance(given, (ast.Tuple, ast.List)) or len(given.elts) != len(targets):
+        refuse(context, fx, "unsupported-statement", node, not_a_number(context, given))
+        return
+    if any(isinstance(context.kind(one), Array) for one in given.elts):
+        from polylsp.frontends.python.lower.rebinding import exchange
+
+        exchange(context, targets, given.elts, node, fx)
+        return
+    values = [value(context, one, fx) for one in given.elts]
+    if any(_reads(one, targets) for one in given.elts[1:]):
+        values = [v if isinstance(v, Constant) else held(context, v, given, fx.statements) for v in values]
+    for target, found in zip(targets, values, strict=True):
+        _store(context, target, found, node, fx)
+
+
+def _reads(node: ast.expr, targets: list[ast.expr]) -> bool:
+    """Whether an expression reads what is stored to some targets, as far as names tell; the subscripts
+    of later targets count."""
+    names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    names |= {n.id for t in targets[1:] for n in ast.walk(t) if isinstance(n, ast.Name)} - _bases(targets)
+    return not names.isdisjoint(_bases(targets))
+
+
+def _bases(targets: list[ast.expr]) -> set[str]:
+    found: set[str] = set()
+    for target in targets:
+        while isinstance(target, (ast.Subscript, ast.Attribute)):
+            target = target.value
+        found.update({target.id} if isinstance(target, ast.Name) else ())
+    return found
+
+
+def assign_in_place(context: Context, node: ast.AugAssign) -> Lowered:
+    """`target op= value`."""
+    fx = Effects()
+    if isinstance(context.kind(node.target), Array) or isinstance(context.kind(node.value), Array):
+        text = f"`{context.text(node)}` changes a whole array, or a part of it"
+        refuse(context, fx, "unsupported-statement", node, text, "write loops over its elements")
+        return fx.statements, fx
+    found = value(context, node.value, fx)
+    place = place_of(context, node.target, fx)
+    if place is None:
+        return fx.statements, fx
+    site = context.site(node)
+    operator = _IN_PLACE.get(type(node.op))
+    if operator is not None:
+        common = found
+        if isinstance(place.type, Floating):
+            common = convert_to(found, place)
+        fx.statements.append(Assign(place, operator, common, site))
+        return fx.statements, fx
+    result = operation(context, node.target, node.op, Read(place), found, fx)
+    fx.statements.append(Assign(place, None, convert_to(result, place), site))
+    return fx.statements, fx
+
+
+def evaluate(context: Context, node: ast.expr) -> Lowered:
+    """An expression that stands alone."""
+    fx = Effects()
+    if isinstance(node, ast.Constant):
+        return [], fx
+    if isinstance(node, ast.Tuple):
+        for part in node.elts:
+            statements, inner = evaluate(context, part) if not _is_name(part) else ([], Effects())
+            fx.statements += statements
+            fx.rejections += inner.rejections
+        return fx.statements, fx
+    if isinstance(context.kind(node), Array):
+        text = f"`{context.text(node)}` computes a whole array"
+        refuse(context, fx, "unsupported-statement", node, text)
+        return [], fx
+    found = value(context, node, fx)
+    if isinstance(found, Call) or not isinstance(found, (Constant, Invariant)):
+        fx.statements.append(Evaluate(found, context.site(node)))
+    return fx.statements, fx
+
+
+def _is_name(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name)
+
+
+def bound_names(node: ast.AST) -> Iterator[str]:
+    """The names that a statement binds, at any depth."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+            yield inner.id

@@ -1,0 +1,164 @@
+"""Calls: numbers computed from numbers, functions of the file, and what is refused by its name."""
+
+from __future__ import annotations
+
+import ast
+from functools import reduce
+
+from polylsp.frontends.python import library
+from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, DTYPES, INT, Array, Nothing, Number, wider
+from polylsp.frontends.python.lower.arithmetic import binary, convert, number_type
+from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
+from polylsp.frontends.python.lower.places import base_of
+from polylsp.frontends.python.names import Callable
+from polylsp.model.program import (
+    AddressOf,
+    Call,
+    Constant,
+    Expr,
+    Index,
+    Integer,
+    OtherType,
+    Place,
+    Pointer,
+    Read,
+)
+from polylsp.model.program import Array as ArrayType
+
+
+def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
+    """The value of a call that gives a number."""
+    path = context.path(node.func)
+    if path:
+        found = _known(context, node, path, fx)
+        if found is not None:
+            return found
+    if isinstance(node.func, ast.Name) and node.func.id not in context.kinds.local:
+        declared = context.kinds.declarations.get(node.func.id)
+        if isinstance(declared, Callable):
+            return called(context, node, declared, fx)
+    name = context.text(node.func)
+    advice = f"define `{name}` in this file" if isinstance(node.func, ast.Name) else ""
+    return refuse(
+        context, fx, "unknown-call", node, f"it is not known what `{name}` reads and writes", advice
+    )
+
+
+def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | None:
+    if path == "len" and len(node.args) == 1:
+        array = base_of(context, node.args[0])
+        return convert(array.extents[0], INT) if array is not None else None
+    if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
+        return None
+    if any(isinstance(context.kind(one), Array) for one in node.args):
+        return None
+    if path in ("int", "float", "bool", "abs", "min", "max", "round", "pow"):
+        return _builtin(context, node, path, fx)
+    name = library.math_name(path)
+    if name in DTYPES and len(node.args) == 1:
+        return convert(_argument(context, node.args[0], fx), DTYPES[name])
+    if library.is_pure(path):
+        return _pure(context, node, name, fx)
+    return None
+
+
+def _argument(context: Context, node: ast.expr, fx: Effects) -> Expr:
+    from polylsp.frontends.python.lower.expressions import value
+
+    return value(context, node, fx)
+
+
+def _builtin(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | None:
+    arguments = [_argument(context, one, fx) for one in node.args]
+    site = context.site(node)
+    if path in ("min", "max"):
+        if len(arguments) < 2:
+            return None
+        return reduce(lambda a, b: binary("min" if path == "min" else "max", a, b, site), arguments)
+    if not arguments:
+        return None
+    first = arguments[0]
+    of_type = number_type(first)
+    match path:
+        case "int" | "round" if len(arguments) == 1:
+            whole = convert(first, INT) if isinstance(of_type, Integer) else None
+            return whole or Call("trunc" if path == "int" else "round", (first,), True, INT, site)
+        case "float" if len(arguments) == 1:
+            return convert(first, DOUBLE)
+        case "bool" if len(arguments) == 1:
+            return convert(first, INT)
+        case "abs" if isinstance(of_type, Integer):
+            return Call("abs", (first,), True, INT, site)
+        case "abs":
+            return Call("fabs", (first,), True, DOUBLE if of_type == COMPLEX else of_type, site)
+        case _:
+            result = wider(of_type, number_type(arguments[-1]))
+            return Call(path, tuple(arguments), True, result, site)
+
+
+def _pure(context: Context, node: ast.Call, name: str, fx: Effects) -> Expr:
+    arguments = tuple(_argument(context, one, fx) for one in node.args)
+    kind = context.kind(node)
+    result = kind.type if isinstance(kind, Number) else DOUBLE
+    site = context.site(node)
+    if name in ("minimum", "maximum", "fmin", "fmax") and len(arguments) == 2:
+        return binary("min" if "min" in name else "max", arguments[0], arguments[1], site)
+    if name in ("abs", "absolute") and arguments and isinstance(arguments[0].type, Integer):
+        return Call("abs", arguments, True, INT, site)
+    return Call(name, arguments, True, INT if result == BOOL else result, site)
+
+
+def called(context: Context, node: ast.Call, declared: Callable, fx: Effects) -> Expr:
+    """A call of a function of the file."""
+    arguments = _matched(context, node, declared, fx)
+    if declared.problem:
+        refuse(context, fx, "unknown-call", node, f"`{declared.name}` is not followed: {declared.problem}")
+    passed: list[Expr] = []
+    for parameter, given in zip(declared.parameters, arguments, strict=False):
+        passed.append(_passed(context, given, parameter.kind, fx))
+    result = declared.result
+    of_type = result.type if isinstance(result, Number) else OtherType("None")
+    if not isinstance(result, (Number, Nothing)):
+        text = f"what `{declared.name}` returns is not a number"
+        refuse(context, fx, "unsupported-type", node, text, "let it write into an array that it is given")
+    return Call(declared.name, tuple(passed), False, of_type, context.site(node))
+
+
+def _matched(context: Context, node: ast.Call, declared: Callable, fx: Effects) -> list[ast.expr]:
+    """The arguments in the order of the parameters."""
+    named = {k.arg: k.value for k in node.keywords if k.arg is not None}
+    names = [one.name for one in declared.parameters]
+    found = list(node.args) + [named[name] for name in names[len(node.args) :] if name in named]
+    starred = len(named) < len(node.keywords) or any(isinstance(one, ast.Starred) for one in node.args)
+    if starred or len(found) != len(names) or not named.keys() <= set(names):
+        text = f"this call of `{declared.name}` does not give each of its {len(names)} parameters a value"
+        refuse(context, fx, "unknown-call", node, text, "write all arguments")
+    return found
+
+
+def _passed(context: Context, node: ast.expr, wanted: object, fx: Effects) -> Expr:
+    array = base_of(context, node)
+    if array is not None:
+        if not isinstance(wanted, Array) or wanted.rank != array.kind.rank:
+            text = f"`{context.text(node)}` is passed for a parameter that is used as something else"
+            return refuse(context, fx, "unsupported-type", node, text)
+        return address(context, node, array)
+    given = _argument(context, node, fx)
+    if not isinstance(wanted, Number):
+        text = f"`{context.text(node)}` is passed for a parameter that is not a number"
+        return refuse(context, fx, "unsupported-type", node, text)
+    if isinstance(wanted.type, Integer) and not isinstance(given.type, Integer):
+        text = f"`{context.text(node)}` is passed as a whole number, which it is not known to be"
+        return refuse(context, fx, "unsupported-type", node, text)
+    return convert(given, wanted.type)
+
+
+def address(context: Context, node: ast.expr, array: Stored) -> Expr:
+    """An array as an argument, or as a value that a name is bound to."""
+    site, variable = context.site(node), array.variable
+    if isinstance(variable.type, Pointer) and not array.steps:
+        return Read(Place(variable, (), variable.type, site))
+    assert isinstance(variable.type, ArrayType)
+    first = Index(Constant(0, INT, site))
+    element = variable.type.element
+    return AddressOf(Place(variable, (first,), element, site), Pointer(element), site)

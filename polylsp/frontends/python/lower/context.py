@@ -1,0 +1,121 @@
+"""What lowering knows at a point of the function: names, kinds, tokens; and effects under way."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from polylsp.frontends.python.inference import Kinds
+from polylsp.frontends.python.kinds import Array, Kind
+from polylsp.frontends.python.names import path_of
+from polylsp.frontends.python.parse import Parsed
+from polylsp.model.program import Expr, Field, Index, Invariant, Site, Statement, Variable
+from polylsp.model.rejection import Rejection, RejectionCode
+
+if TYPE_CHECKING:
+    from polylsp.frontends.python.lower.shapes import Shapes
+
+
+def _no_shapes() -> Shapes:
+    from polylsp.frontends.python.lower.shapes import Shapes
+
+    return Shapes()
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where the elements of an array are: steps from a variable, the array's kind and its lengths."""
+
+    variable: Variable
+    steps: tuple[Index | Field, ...]
+    kind: Array
+    extents: tuple[Expr, ...]
+
+
+@dataclass(slots=True)
+class Effects:
+    """What evaluating an expression does besides, in order; and why it is not modelled, if it is not.
+    `certain`: it is evaluated whenever its statement runs."""
+
+    statements: list[Statement] = field(default_factory=list[Statement])
+    rejections: list[Rejection] = field(default_factory=list[Rejection])
+    certain: bool = True
+
+    def branch(self) -> Effects:
+        """For an operand that is evaluated only sometimes."""
+        return Effects(self.statements, self.rejections, False)
+
+
+@dataclass(slots=True)
+class Context:
+    """The state of lowering one function.
+
+    `private` are names of loop variables that no code outside of their loops reads; `iterators` are the
+    variables of those of the loops around, and `counted` (unique names) those that never get below zero.
+    `owned` are arrays that nothing else leads to, each with the block (its first statement's identity) in
+    which it comes into being; `blocks` what is to be declared there. `unfollowed` are names whose array
+    is not known, and why; `settled` names that are bound once at most.
+    """
+
+    parsed: Parsed
+    kinds: Kinds
+    ordinals: dict[int, int]
+    private: frozenset[str] = frozenset()
+    variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    arrays: dict[str, Stored] = field(default_factory=dict[str, Stored])
+    iterators: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    counted: set[str] = field(default_factory=set[str])
+    declared: list[Variable] = field(default_factory=list[Variable])
+    blocks: dict[int, list[Variable]] = field(default_factory=dict[int, list[Variable]])
+    parameters: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    owned: dict[str, int] = field(default_factory=dict[str, int])
+    unfollowed: dict[str, str] = field(default_factory=dict[str, str])
+    settled: frozenset[str] = frozenset()
+    shapes: Shapes = field(default_factory=_no_shapes)
+    depth: int = 0
+    _used: dict[str, int] = field(default_factory=dict[str, int])
+
+    def site(self, node: ast.AST) -> Site:
+        """The tokens of a node of the tree."""
+        return self.parsed.site(node)
+
+    def text(self, node: ast.AST) -> str:
+        """The spelling of a node for a message."""
+        return self.parsed.text(node)
+
+    def kind(self, node: ast.expr) -> Kind | None:
+        """What an expression is."""
+        return self.kinds.of(node)
+
+    def path(self, node: ast.expr) -> str:
+        """The full dotted name of a module's function or number; empty for anything else."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in self.kinds.local:
+            return ""
+        return path_of(node, self.kinds.declarations)
+
+    def unique(self, name: str) -> str:
+        """`name`, or `name@2` and so on if the function used it before."""
+        count = self._used.get(name, 0) + 1
+        self._used[name] = count
+        return name if count == 1 else f"{name}@{count}"
+
+    def unused(self, stem: str) -> str:
+        """`stem@@1` and so on: a name for a temporary, which no variable of the user has."""
+        count = self._used.get(stem + "@@", 0) + 1
+        self._used[stem + "@@"] = count
+        return f"{stem}@@{count}"
+
+
+def refuse(
+    context: Context, fx: Effects, code: RejectionCode, node: ast.AST, message: str, advice: str = ""
+) -> Expr:
+    """Note that what is being lowered is not modelled; a value that stands for it."""
+    site = context.site(node)
+    fx.rejections.append(Rejection(code, site, message, advice))
+    from polylsp.frontends.python.kinds import DOUBLE
+
+    return Invariant(context.text(node), DOUBLE, site)

@@ -1,0 +1,111 @@
+"""A function's tokens to the program of the model."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from polylsp.frontends.python.inference import Kinds, inferred
+from polylsp.frontends.python.kinds import Array, Kind
+from polylsp.frontends.python.lower.context import Context
+from polylsp.frontends.python.lower.iterables import dimensions, own_iterators
+from polylsp.frontends.python.lower.outlines import loop_outlines
+from polylsp.frontends.python.lower.owning import find_owned
+from polylsp.frontends.python.lower.shapes import shapes
+from polylsp.frontends.python.lower.sharing import shared_names
+from polylsp.frontends.python.lower.statements import block
+from polylsp.frontends.python.lower.storage import parameter
+from polylsp.frontends.python.names import Declarations
+from polylsp.frontends.python.parameters import parameter_kinds
+from polylsp.frontends.python.parse import Parsed, parse
+from polylsp.frontends.python.tokens import Line
+from polylsp.frontends.python.usage import own_nodes
+from polylsp.model.program import Block, Declare, Function, Site, Unsupported
+from polylsp.model.rejection import Rejection
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def lower(name: str, texts: tuple[str, ...], lines: tuple[Line, ...], declarations: Declarations) -> Function:
+    """The program of one function, or of the code outside of functions. One that does not parse has a
+    problem and its loops' headers."""
+    parsed = parse(texts, lines)
+    if isinstance(parsed, Rejection):
+        return rejected(name, texts, lines, parsed)
+    try:
+        return _lower(name, parsed, declarations)
+    except RecursionError:
+        whole = Site(0, max(0, len(texts) - 1))
+        deep = Rejection("budget", whole, "this function is nested too deeply to be analysed")
+        return rejected(name, texts, lines, deep)
+
+
+def rejected(name: str, texts: tuple[str, ...], lines: tuple[Line, ...], rejection: Rejection) -> Function:
+    """A function of which nothing is known but its name and where its loops are."""
+    whole = Site(0, max(0, len(texts) - 1))
+    body = Unsupported(rejection, whole, loop_outlines(texts, lines))
+    return Function(name, (), Block((body,)), _name_site(texts), (rejection,))
+
+
+def definition(parsed: Parsed) -> Definition | None:
+    """The `def` of a function; `None` for the code outside of functions."""
+    body = parsed.tree.body
+    only = body[0] if len(body) == 1 else None
+    return only if isinstance(only, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
+
+
+def _lower(name: str, parsed: Parsed, declarations: Declarations) -> Function:
+    found = definition(parsed)
+    body = found.body if found is not None else parsed.tree.body
+    given = parameter_kinds(found, declarations) if found is not None else {}
+    kinds = inferred(body, given, declarations)
+    context = Context(parsed, kinds, _ordinals(body), private=own_iterators(body))
+    shared = shared_names(body, kinds, context.path)
+    arguments = tuple(
+        parameter(context, one, kind, one in shared) for one, kind in _now(given, kinds).items()
+    )
+    context.settled = _settled(body, frozenset(given))
+    context.shapes = shapes(context, body, frozenset(context.parameters))
+    find_owned(context, body, shared)
+    lowered = block(context, body)
+    declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
+    whole = Block((*declared, *lowered.statements))
+    return Function(name, arguments, whole, _name_site(parsed.texts))
+
+
+def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:
+    """What parameters are, with what is assigned to them."""
+    return {
+        name: kind if isinstance(kind, Array) else kinds.own.get(name, kind) for name, kind in given.items()
+    }
+
+
+def _settled(body: Sequence[ast.stmt], given: frozenset[str]) -> frozenset[str]:
+    """Names that are bound once at most: parameters never, others in no loop."""
+    in_loops: set[str] = set()
+    found: dict[str, int] = {}
+    for node in own_nodes(list(body)):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found[node.id] = found.get(node.id, 0) + 1
+        if isinstance(node, (ast.For, ast.While)):
+            in_loops |= {
+                n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+            }
+    once = {name for name, count in found.items() if count == 1 and name not in in_loops | given}
+    return frozenset(once | (given - found.keys()))
+
+
+def _ordinals(body: Sequence[ast.stmt]) -> dict[int, int]:
+    """The number of the first loop that each loop of the source is, in source order."""
+    found: dict[int, int] = {}
+    number = 1
+    for node in own_nodes(list(body)):
+        if isinstance(node, (ast.For, ast.While, ast.AsyncFor)):
+            found[id(node)] = number
+            number += dimensions(node) if isinstance(node, ast.For) else 1
+    return found
+
+
+def _name_site(texts: tuple[str, ...]) -> Site:
+    at = texts.index("def") + 1 if "def" in texts[:-1] else 0
+    return Site(at, at)

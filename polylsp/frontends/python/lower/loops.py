@@ -1,0 +1,208 @@
+"""Loops: `for` over what can be counted, and `while`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from polylsp.frontends.python.kinds import INT
+from polylsp.frontends.python.lower.arithmetic import compared, convert, whole
+from polylsp.frontends.python.lower.assignments import bound_names
+from polylsp.frontends.python.lower.context import Context, Effects
+from polylsp.frontends.python.lower.expressions import condition
+from polylsp.frontends.python.lower.iterables import Counted, Given, counted_by
+from polylsp.frontends.python.lower.natural import is_natural
+from polylsp.frontends.python.lower.reading import places_in
+from polylsp.frontends.python.lower.statements import block, loops_in, named_in, renewed
+from polylsp.frontends.python.lower.temporaries import held
+from polylsp.frontends.python.usage import own_nodes
+from polylsp.model.program import (
+    Assign,
+    Binary,
+    Block,
+    Constant,
+    Declare,
+    Expr,
+    If,
+    Loop,
+    Place,
+    Read,
+    Site,
+    Statement,
+    Unsupported,
+    Variable,
+)
+from polylsp.model.rejection import Rejection
+
+
+def header(context: Context, node: ast.For | ast.While) -> Site:
+    """`for … in …` or `while …`, without the colon."""
+    site = context.site(node)
+    last = context.site(node.iter if isinstance(node, ast.For) else node.test).last
+    texts = context.parsed.texts
+    while last + 1 < len(texts) and texts[last + 1] == ")":
+        last += 1
+    return Site(site.first, last)
+
+
+def while_loop(context: Context, node: ast.While) -> list[Statement]:
+    """A `while` loop; what its test assigns is done before each test."""
+    fx = Effects()
+    test: Expr | None = condition(context, node.test, fx)
+    if isinstance(test, Constant) and test.value and not fx.statements:
+        test = None
+    context.depth += 1
+    body = block(context, node.body)
+    context.depth -= 1
+    prologue = Block(tuple(fx.statements))
+    if fx.rejections:
+        blocked = Unsupported(fx.rejections[0], header(context, node), (), named_in(context, node.test))
+        prologue, test = Block((blocked,)), None
+    name = _counter_name(test, prologue, body)
+    ordinal = context.ordinals[id(node)]
+    site = context.site(node)
+    loop = Loop(ordinal, "while", name, prologue, test, body, Block(), False, header(context, node), site)
+    return [loop, *_otherwise(context, node)]
+
+
+def _otherwise(context: Context, node: ast.For | ast.While) -> list[Statement]:
+    """What the `else` of a loop does: it runs unless a `break` is taken."""
+    if not node.orelse:
+        return []
+    if not any(isinstance(one, ast.Break) for one in own_nodes(node.body)):
+        return [block(context, node.orelse)]
+    site = context.site(node.orelse[0])
+    text = "the `else` of a loop with a `break` is not analysed"
+    inner = tuple(loops_in((block(context, node.orelse),)))
+    reads = named_in(context, *node.orelse)
+    return [Unsupported(Rejection("unsupported-statement", site, text), site, inner, reads)]
+
+
+def _counter_name(test: Expr | None, prologue: Block, body: Block) -> str | None:
+    """The source name of the variable that a `while` loop counts with."""
+    for variable in (*_changed(prologue), *_changed(body)):
+        if test is not None and variable in set(_tested(test)):
+            return variable.source_name
+    return None
+
+
+def _tested(expression: Expr) -> Iterator[Variable]:
+    match expression:
+        case Read(place):
+            yield place.variable
+        case Binary(_, left, right):
+            yield from _tested(left)
+            yield from _tested(right)
+        case _:
+            pass
+
+
+def _changed(inner: Block) -> Iterator[Variable]:
+    """The variables that statements add something to."""
+    for one in inner.statements:
+        match one:
+            case Assign(target, "+" | "-", Constant()) if not target.steps:
+                yield target.variable
+            case Assign(target, None, Binary("+" | "-")) if not target.steps:
+                yield target.variable
+            case Block():
+                yield from _changed(one)
+            case If(_, then, otherwise, _):
+                yield from _changed(then)
+                yield from _changed(otherwise)
+            case _:
+                pass
+
+
+def for_loop(context: Context, node: ast.For) -> list[Statement]:
+    """A `for` loop, as loops that count; most are one, `np.ndindex` makes one for each dimension."""
+    fx = Effects()
+    counted = counted_by(context, node, fx)
+    if fx.rejections or not counted:
+        return _blocked(context, node, fx.rejections[0])
+    made = _nested(context, node, counted, 0)
+    return [Block((*fx.statements, *made)), *_otherwise(context, node)]
+
+
+def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Statement]:
+    """A loop of which nothing is known but its body."""
+    context.depth += 1
+    body = block(context, node.body)
+    context.depth -= 1
+    name = node.target.id if isinstance(node.target, ast.Name) else None
+    reads = named_in(context, node.iter)
+    prologue = Block((Unsupported(rejection, header(context, node), (), reads),))
+    place = (header(context, node), context.site(node))
+    whole_body = Block((*renewed(context, node.target), *body.statements))
+    ordinal = context.ordinals[id(node)]
+    return [Loop(ordinal, "for", name, prologue, None, whole_body, Block(), False, *place)]
+
+
+def _nested(context: Context, node: ast.For, counted: list[Counted], level: int) -> list[Statement]:
+    """The loop of one dimension, around those of the dimensions that follow."""
+    one = counted[level]
+    statements: list[Statement] = []
+    counter = _counter(context, one)
+    place = Place(counter, (), INT, one.site)
+    stop = one.stop
+    if not _is_fixed(context, stop, node):
+        stop = held(context, stop, one.node, statements)
+    if is_natural(one.start, context.counted) if one.step > 0 else _above(stop):
+        context.counted.add(counter.name)
+    before = dict(context.iterators)
+    if one.plain:
+        context.iterators[one.name] = counter
+    given: list[Statement] = [_given(context, each, place) for each in one.given]
+    if level + 1 < len(counted):
+        inner = Block(tuple(_nested(context, node, counted, level + 1)))
+    else:
+        context.depth += 1
+        inner = block(context, node.body)
+        context.depth -= 1
+    context.iterators = before
+    step = Assign(place, "+", whole(one.step, one.site), one.site)
+    test = compared("<" if one.step > 0 else ">", Read(place), stop, one.site)
+    loop = Loop(
+        context.ordinals[id(node)] + level,
+        "for",
+        one.name,
+        Block(),
+        test,
+        Block((*given, *inner.statements)),
+        Block((step,)),
+        False,
+        header(context, node),
+        context.site(node),
+    )
+    start = Assign(place, None, convert(one.start, INT), one.site)
+    return [Block((*statements, Declare(counter, one.site), start, loop))]
+
+
+def _counter(context: Context, one: Counted) -> Variable:
+    if one.plain:
+        return Variable(context.unique(one.name), one.name, INT, "local")
+    return Variable(context.unused(one.name), one.name, INT, "local")
+
+
+def _above(stop: Expr) -> bool:
+    """Whether a loop that counts down to `stop` never gets below zero."""
+    return (isinstance(stop, Constant) and stop.value >= -1) or is_natural(stop, frozenset())
+
+
+def _given(context: Context, given: Given, counter: Place) -> Statement:
+    """What a target gets in a round."""
+    return Assign(given.target, None, given.value(Read(counter)), given.target.site)
+
+
+def _is_fixed(context: Context, bound: Expr, node: ast.For) -> bool:
+    """Whether a bound, which Python evaluates once, has the same value whenever the loop tests it."""
+    changed = {name for statement in node.body for name in bound_names(statement)}
+    return all(variable.source_name not in changed for variable in _read_in(bound)) and not _loads(bound)
+
+
+def _read_in(expression: Expr) -> Iterator[Variable]:
+    return (place.variable for place in places_in(expression))
+
+
+def _loads(expression: Expr) -> bool:
+    return any(place.steps or place.variable.storage == "global" for place in places_in(expression))

@@ -1,0 +1,28 @@
+"""Which whole numbers can be told from their spelling to be no less than zero."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+
+from polylsp.model.program import Binary, Cast, Constant, Expr, Integer, Read, Select
+
+
+def is_natural(expression: Expr, counted: AbstractSet[str]) -> bool:
+    """Whether a value is surely not negative; `counted` are variables (unique names) that never are."""
+    match expression:
+        case Constant(value):
+            return value >= 0
+        case Read(place):
+            return not place.steps and place.variable.name in counted
+        case Cast(operand, Integer(_, True)):
+            return is_natural(operand, counted)
+        case Binary("+" | "*" | "max" | "min" | "/" as operator, left, right):
+            if operator == "max" and (is_natural(left, counted) or is_natural(right, counted)):
+                return True
+            return is_natural(left, counted) and is_natural(right, counted)
+        case Binary("%", _, Constant(value), floors=True):
+            return value > 0
+        case Select(_, then, otherwise):
+            return is_natural(then, counted) and is_natural(otherwise, counted)
+        case _:
+            return isinstance(expression.type, Integer) and not expression.type.signed

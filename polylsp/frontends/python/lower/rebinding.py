@@ -1,0 +1,83 @@
+"""Names of arrays: a new array, or another name for one that is there."""
+
+from __future__ import annotations
+
+import ast
+
+from polylsp.frontends.python import library
+from polylsp.frontends.python.inference import shape_of
+from polylsp.frontends.python.kinds import Array
+from polylsp.frontends.python.lower.calls import address
+from polylsp.frontends.python.lower.context import Context, Effects, refuse
+from polylsp.frontends.python.lower.places import base_of
+from polylsp.frontends.python.lower.storage import stored
+from polylsp.frontends.python.lower.temporaries import held
+from polylsp.model.program import Assign, Call, Expr, Place, Pointer
+
+
+def makes(context: Context, node: ast.expr) -> bool:
+    """Whether an expression makes a new array, which nothing else leads to."""
+    if not isinstance(node, ast.Call):
+        return False
+    name = library.numpy_name(context.path(node.func))
+    if name in library.MAKERS:
+        return shape_of(node) is not None
+    if name in library.LIKE_MAKERS:
+        return len(node.args) > 0
+    return isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args
+
+
+def bind(context: Context, target: ast.Name, given: ast.expr, node: ast.stmt, fx: Effects) -> None:
+    """`target = given` where `given` is an array."""
+    array = stored(context, target.id)
+    other = base_of(context, given)
+    if array is None:
+        text = f"what `{target.id}` is cannot be told"
+        refuse(context, fx, "unknown-shape", node, text, f"annotate `{target.id}`")
+        return
+    variable = array.variable
+    if makes(context, given):
+        if isinstance(variable.type, Pointer):
+            place = Place(variable, (), variable.type, context.site(target))
+            made = Call("malloc", (), False, variable.type, context.site(given))
+            fx.statements.append(Assign(place, None, made, context.site(node)))
+        return
+    if other is not None and isinstance(variable.type, Pointer) and other.kind.rank == array.kind.rank:
+        place = Place(variable, (), variable.type, context.site(target))
+        fx.statements.append(Assign(place, None, address(context, given, other), context.site(node)))
+        return
+    text = f"`{context.text(given)}` computes a whole array"
+    refuse(context, fx, "unsupported-statement", node, text, "write loops over its elements")
+
+
+def exchange(
+    context: Context, targets: list[ast.expr], values: list[ast.expr], node: ast.stmt, fx: Effects
+) -> None:
+    """`a, b = b, a` for names of arrays."""
+    taken: list[Expr] = []
+    for one in values:
+        other = base_of(context, one)
+        if other is None:
+            text = f"`{context.text(one)}` is not the name of an array"
+            refuse(context, fx, "unsupported-statement", node, text)
+            return
+        taken.append(held(context, address(context, one, other), one, fx.statements))
+    for target, found in zip(targets, taken, strict=True):
+        array = stored(context, target.id) if isinstance(target, ast.Name) else None
+        if array is None or not isinstance(array.variable.type, Pointer):
+            text = f"`{context.text(target)}` cannot be bound to an array here"
+            refuse(context, fx, "unsupported-statement", node, text)
+            return
+        place = Place(array.variable, (), array.variable.type, context.site(target))
+        fx.statements.append(Assign(place, None, found, context.site(node)))
+
+
+def is_followed(context: Context, value: ast.expr, target: ast.Name) -> bool:
+    """Whether it is known what array a name holds that is bound to `value`."""
+    if makes(context, value):
+        return True
+    if not isinstance(value, ast.Name):
+        return False
+    kinds = context.kinds
+    one, other = kinds.of_name(value.id), kinds.of_name(target.id)
+    return isinstance(one, Array) and isinstance(other, Array) and one.rank == other.rank

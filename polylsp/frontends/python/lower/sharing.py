@@ -1,0 +1,97 @@
+"""Which arrays of a function can be reached by another name too."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+
+from polylsp.frontends.python import library
+from polylsp.frontends.python.inference import Kinds
+from polylsp.frontends.python.kinds import Array, Number
+from polylsp.frontends.python.names import Callable as FunctionOf
+
+_HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
+_FRESH = frozenset(
+    ("copy", "item", "astype", "tolist", "fill", "argmax", "argmin", "any", "all", "std", "var")
+)
+_PathOf = Callable[[ast.expr], str]
+
+
+def shared_names(body: Sequence[ast.stmt], kinds: Kinds, path: _PathOf) -> frozenset[str]:
+    """The names of arrays that are bound more than once, or whose array, or a part of it, gets another
+    name or is given to code that may keep it."""
+    found = {name for name, count in _stores(body).items() if count > 1}
+    given = frozenset(kinds.own) - frozenset(_stores(body))
+    found |= {name for name in _stores(body) if name in given}
+    for node, parents in _names(body, ()):
+        if isinstance(kinds.of_name(node.id), Array) and _escapes(node, parents, kinds, path):
+            found.add(node.id)
+    return frozenset(found)
+
+
+def _stores(body: Sequence[ast.AST]) -> dict[str, int]:
+    """How often names are bound, those that a nested function reaches counted once more."""
+    found: dict[str, int] = {}
+    for root in body:
+        for node in ast.walk(root):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
+                found[node.id] = found.get(node.id, 0) + 1
+    return found
+
+
+def _names(
+    nodes: Sequence[ast.AST], parents: tuple[ast.AST, ...]
+) -> Iterator[tuple[ast.Name, tuple[ast.AST, ...]]]:
+    """Every name that is read, with the nodes around it, the nearest last."""
+    for node in nodes:
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            yield node, parents
+        yield from _names(list(ast.iter_child_nodes(node)), (*parents, node))
+
+
+def _escapes(node: ast.expr, parents: tuple[ast.AST, ...], kinds: Kinds, path: _PathOf) -> bool:
+    """Whether the array that an expression gives, or a view of it, may be kept by what is around it."""
+    if any(isinstance(one, (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)) for one in parents):
+        return True
+    for parent in reversed(parents):
+        match parent:
+            case ast.Subscript(value=value) if value is node:
+                if isinstance(kinds.of(parent), Number):
+                    return False
+            case ast.Attribute(attr=name):
+                if name in _HARMLESS:
+                    return False
+                if name in _FRESH or name in library.REDUCTIONS or name == "dot":
+                    return False
+            case ast.Call(func=function) if function is not node:
+                return not _takes(function, kinds, path)
+            case ast.keyword():
+                pass
+            case ast.Assign(targets=targets):
+                return not all(isinstance(one, ast.Subscript) for one in targets)
+            case ast.Tuple() | ast.List() | ast.IfExp() | ast.BoolOp() | ast.Starred():
+                pass
+            case ast.For() | ast.NamedExpr() | ast.AnnAssign() | ast.Call() | ast.Yield() | ast.withitem():
+                return True
+            case _:
+                # Arithmetic makes a new array; what is returned outlives the function, not its loops.
+                return False
+        assert isinstance(parent, (ast.expr, ast.keyword))
+        node = parent  # type: ignore[assignment]
+    return False
+
+
+def _takes(function: ast.expr, kinds: Kinds, path: _PathOf) -> bool:
+    """Whether a function only looks at the arrays that it is given while it runs."""
+    name = path(function)
+    if name in ("len", "abs", "min", "max", "sum", "float", "int", "print", "range", "zip", "enumerate"):
+        return True
+    if library.is_pure(name) or library.numpy_name(name) in _NUMPY:
+        return True
+    found = kinds.declarations.get(function.id) if isinstance(function, ast.Name) else None
+    return isinstance(found, FunctionOf)
+
+
+_NUMPY = frozenset(
+    (*library.MAKERS, *library.LIKE_MAKERS, *library.REDUCTIONS, "dot", "matmul", "outer", "array", "ndindex")
+)

@@ -1,0 +1,118 @@
+"""The variables of a function, and where the elements of its arrays are."""
+
+from __future__ import annotations
+
+from polylsp.frontends.python.kinds import BOOL, INT, NATURAL, Array, Kind, Number, dtype_name
+from polylsp.frontends.python.lower.context import Context, Effects, Stored
+from polylsp.model.program import Array as ArrayType
+from polylsp.model.program import Call, Expr, Integer, Invariant, Pointer, Site, Type, Variable
+
+_NOWHERE = Site(0, 0)
+
+
+def length(name: str, dimension: int) -> Expr:
+    """`name.shape[dimension]`, which nothing changes as long as the name keeps its array."""
+    return Invariant(f"{name}.shape[{dimension}]", NATURAL, _NOWHERE)
+
+
+def array_type(kind: Array, extents: tuple[Expr, ...]) -> ArrayType:
+    """The type of an array with these lengths."""
+    found: Type = kind.element
+    for extent in reversed(extents):
+        found = ArrayType(found, extent)
+    assert isinstance(found, ArrayType)
+    return found
+
+
+def assumption(name: str, kind: Kind) -> str:
+    """What the type of a variable rests on, if the source does not tell it."""
+    if not isinstance(kind, Array) or not kind.assumed:
+        return ""
+    return f"`{name}` holds {dtype_name(kind.element)}"
+
+
+def parameter(context: Context, name: str, kind: Kind, shared: bool) -> Variable:
+    """The variable of a parameter. One that is `shared`, because its name is bound again or its array
+    gets another name, is a pointer."""
+    unique = context.unique(name)
+    if not isinstance(kind, Array) or kind.rank < 1:
+        of_type: Type = kind.type if isinstance(kind, Number) else INT
+        variable = Variable(unique, name, _signed(of_type), "parameter")
+        if isinstance(kind, Number):
+            context.variables[name] = variable
+        return variable
+    inner = tuple(length(name, k) for k in range(kind.rank))
+    whole = array_type(kind, inner)
+    of_type = Pointer(whole.element) if shared else whole
+    variable = Variable(unique, name, of_type, "parameter", assumed=assumption(name, kind))
+    context.parameters[name] = variable
+    return variable
+
+
+def scalar(context: Context, name: str) -> Variable | None:
+    """The variable that holds a number under a name: a local one, or one of the file."""
+    if name in context.iterators:
+        return context.iterators[name]
+    if name in context.variables:
+        return context.variables[name]
+    kind = context.kinds.of_name(name)
+    if not isinstance(kind, Number):
+        return None
+    local = name in context.kinds.local
+    variable = Variable(context.unique(name), name, _signed(kind.type), "local" if local else "global")
+    context.variables[name] = variable
+    if local:
+        context.declared.append(variable)
+    return variable
+
+
+def _signed(of_type: Type) -> Type:
+    return INT if of_type == BOOL else of_type
+
+
+def stored(context: Context, name: str) -> Stored | None:
+    """Where the elements of the array of that name are; `None` where that is not known."""
+    if name not in context.arrays:
+        found = _stored(context, name) if name not in context.unfollowed else None
+        if found is None:
+            return None
+        context.arrays[name] = found
+    return context.arrays[name]
+
+
+def _stored(context: Context, name: str) -> Stored | None:
+    kind = context.kinds.of_name(name)
+    if not isinstance(kind, Array) or kind.rank < 1:
+        return None
+    extents = tuple(extent(context, name, k) for k in range(kind.rank))
+    if name in context.parameters:
+        return Stored(context.parameters[name], (), kind, extents)
+    local = name in context.kinds.local
+    owned = name in context.owned
+    whole = array_type(kind, extents)
+    of_type = whole if owned else Pointer(whole.element)
+    storage = "local" if local else "global"
+    variable = Variable(context.unique(name), name, of_type, storage, assumed=assumption(name, kind))
+    if owned:
+        context.blocks.setdefault(context.owned[name], []).append(variable)
+    elif local:
+        context.declared.append(variable)
+    return Stored(variable, (), kind, extents)
+
+
+def extent(context: Context, name: str, dimension: int) -> Expr:
+    """The length of an array in one dimension."""
+    from polylsp.frontends.python.lower.expressions import value
+
+    if name not in context.kinds.local:
+        return length(name, dimension)
+    source = context.shapes.source(name)
+    if isinstance(source, str):
+        return length(source, dimension)
+    if isinstance(source, tuple) and dimension < len(source):
+        found = value(context, source[dimension], Effects())
+        return found if isinstance(found.type, Integer) else length(name, dimension)
+    if name in context.owned:
+        return length(name, dimension)
+    # The name holds arrays of different lengths: what this is worth is not known anywhere.
+    return Call(f"len({name})", (), False, NATURAL, _NOWHERE)

@@ -1,0 +1,123 @@
+"""What the parameters of a function are: by annotations, decorators and docstrings, then by their use."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from polylsp.frontends.python.annotations import annotated, signature
+from polylsp.frontends.python.kinds import DOUBLE, UNKNOWN, Array, Instance, Kind, Nothing, Number
+from polylsp.frontends.python.names import Declarations
+from polylsp.frontends.python.usage import kinds_by_use
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def parameter_kinds(node: Definition, declarations: Declarations, owner: str = "") -> dict[str, Kind]:
+    """What each parameter is, in order; `owner` is the class around a method."""
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    names = [one.arg for one in arguments]
+    told = [_told(one.annotation, declarations) for one in arguments]
+    for more in (_signed(node, len(names)), _documented(node, names)):
+        told = [own or other for own, other in zip(told, more, strict=True)]
+    if owner and names and not _is_static(node):
+        told[0] = Instance(owner)
+    used = kinds_by_use(node.body, set(names), declarations)
+    found = {name: _settled(one, used[name]) for name, one in zip(names, told, strict=True)}
+    rest = [one.arg for one in (node.args.vararg, node.args.kwarg) if one is not None]
+    return found | dict.fromkeys(rest, UNKNOWN)
+
+
+def result_annotated(node: Definition, declarations: Declarations) -> Kind | None:
+    """What a function says that it returns."""
+    return _told(node.returns, declarations)
+
+
+def _told(node: ast.expr | None, declarations: Declarations) -> Kind | None:
+    return annotated(node, declarations)
+
+
+def _settled(told: Kind | None, used: Kind) -> Kind:
+    """What is told; the rank of an array by its use, where only the elements are told."""
+    if told is None:
+        return used
+    if isinstance(told, Array) and told.rank < 0:
+        rank = used.rank if isinstance(used, Array) else -1
+        return Array(told.element, rank, told.assumed) if rank > 0 else UNKNOWN
+    return told
+
+
+def _is_static(node: Definition) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == "staticmethod" for one in node.decorator_list)
+
+
+def _signed(node: Definition, count: int) -> list[Kind | None]:
+    """What decorators say: `@njit("void(f8[:,:], i8)")`, `@guvectorize([...], "(n)->(n)")`, `@jit(…)`,
+    `@unpython.type('ndarray[double,2]', 'int')`."""
+    for decorator in node.decorator_list:
+        if not isinstance(decorator, ast.Call) or not decorator.args:
+            continue
+        name = (
+            decorator.func.attr
+            if isinstance(decorator.func, ast.Attribute)
+            else getattr(decorator.func, "id", "")
+        )
+        if name == "type":
+            found = tuple(annotated(one, {}) for one in decorator.args)
+        else:
+            found = _first_signature(decorator.args[0])
+        if found is not None and len(found) >= count:
+            return [None if isinstance(one, Nothing) else one for one in found[:count]]
+    return [None] * count
+
+
+def _first_signature(node: ast.expr) -> tuple[Kind | None, ...] | None:
+    if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
+        return _first_signature(node.elts[0])
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        found = signature(node.value)
+        return found[0] if found is not None else None
+    if isinstance(node, ast.Call):
+        return tuple(annotated(one, {}) for one in node.args)
+    return None
+
+
+_ENTRY = re.compile(r"^\s*([\w, ]+?)\s*:\s*(.+)$")
+_SHAPE = re.compile(r"\(([\w\s,*+-]+)\)")
+
+
+def _documented(node: Definition, names: list[str]) -> list[Kind | None]:
+    """What a docstring in numpydoc's form says (`a : (n, m) ndarray of float`)."""
+    text = ast.get_docstring(node) or ""
+    if "Parameters" not in text:
+        return [None] * len(names)
+    found = dict(_entries(text.split("Parameters", 1)[1]))
+    return [found.get(name) for name in names]
+
+
+def _entries(text: str) -> Iterator[tuple[str, Kind]]:
+    for line in text.splitlines():
+        entry = _ENTRY.match(line)
+        kind = _described(entry[2]) if entry is not None else None
+        if entry is not None and kind is not None:
+            for name in entry[1].split(","):
+                yield name.strip(), kind
+
+
+def _described(text: str) -> Kind | None:
+    """A kind in words."""
+    words = text.replace("`", " ").replace(",", " ").split()
+    named = next(
+        (annotated(ast.Name(word), {}) for word in words if word.isidentifier() and _is_type(word)), None
+    )
+    shape = _SHAPE.search(text)
+    if any(word.startswith(("ndarray", "array")) for word in words):
+        rank = len([s for s in shape[1].split(",") if s.strip()]) if shape else -1
+        element = named.type if isinstance(named, Number) else None
+        return Array(element or DOUBLE, rank, element is None)
+    return named if isinstance(named, Number) and words[0] in ("int", "float", "bool", "complex") else None
+
+
+def _is_type(word: str) -> bool:
+    return isinstance(annotated(ast.Name(word), {}), Number)

@@ -1,0 +1,93 @@
+"""A function's tokens to a syntax tree whose nodes know their tokens.
+
+The tree is made from the tokens alone, written out anew with one space between them: comments and layout
+within lines leave it as it is.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from dataclasses import dataclass
+
+from polylsp.frontends.python.tokens import Line
+from polylsp.model.program import Site
+from polylsp.model.rejection import Rejection
+
+_Position = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """A syntax tree, and the token that starts, or ends, at each position of its text."""
+
+    tree: ast.Module
+    texts: tuple[str, ...]
+    first: dict[_Position, int]
+    last: dict[_Position, int]
+
+    def site(self, node: ast.AST) -> Site:
+        """The tokens of a node."""
+        assert isinstance(node, (ast.expr, ast.stmt, ast.arg, ast.keyword, ast.excepthandler))
+        first = self.first.get((node.lineno, node.col_offset), 0)
+        end = (node.end_lineno or node.lineno, node.end_col_offset or 0)
+        return Site(first, max(first, self.last.get(end, first)))
+
+    def text(self, node: ast.AST) -> str:
+        """The spelling of a node for a message."""
+        return ast.unparse(node)
+
+
+def parse(texts: tuple[str, ...], lines: tuple[Line, ...]) -> Parsed | Rejection:
+    """The syntax tree of a function, or where and why there is none."""
+    written = _Written(texts)
+    for line in lines:
+        written.line(line)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse("".join(written.parts))
+    except SyntaxError as error:
+        return _rejection(error, written, len(texts))
+    except (RecursionError, MemoryError, ValueError):
+        whole = Site(0, max(0, len(texts) - 1))
+        return Rejection("budget", whole, "this function is nested too deeply to be read")
+    return Parsed(tree, texts, written.first, written.last)
+
+
+class _Written:
+    """Tokens written out; where each of them came to stand, as the parser counts (bytes in a line)."""
+
+    def __init__(self, texts: tuple[str, ...]):
+        self.texts = texts
+        self.parts: list[str] = []
+        self.first: dict[_Position, int] = {}
+        self.last: dict[_Position, int] = {}
+        self._row = 1
+        self._column = 0
+
+    def line(self, line: Line) -> None:
+        self._put(" " * line.indent)
+        for number in range(line.first, line.last):
+            text = self.texts[number]
+            self.first[self._row, self._column] = number
+            self._put(text)
+            self.last[self._row, self._column] = number
+            self._put(" ")
+        self._put("pass\n" if line.first == line.last else "\n")
+
+    def _put(self, text: str) -> None:
+        self.parts.append(text)
+        breaks = text.count("\n")
+        tail = text.rpartition("\n")[2]
+        self._row += breaks
+        size = len(tail) if tail.isascii() else len(tail.encode("utf-8", "surrogatepass"))
+        self._column = size if breaks else self._column + size
+
+
+def _rejection(error: SyntaxError, written: _Written, count: int) -> Rejection:
+    row, column = error.lineno or 1, max(0, (error.offset or 1) - 1)
+    before = [number for (at, start), number in written.first.items() if (at, start) <= (row, column)]
+    number = min(max(before, default=0), max(0, count - 1))
+    message = (error.msg or "invalid syntax").removeprefix("invalid syntax. ")
+    return Rejection("syntax-error", Site(number, number), f"Python cannot read this: {message}")

@@ -1,0 +1,146 @@
+"""What the parameters of a function must be, by how its body uses them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from polylsp.frontends.python.kinds import DOUBLE, REAL, UNKNOWN, WHOLE, Array, Kind
+from polylsp.frontends.python.names import Declarations, path_of
+
+
+def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+    """All nodes of a function's body in source order, but those of functions and classes inside it."""
+    pending: list[ast.AST] = list(reversed(body))
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def subscripted(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
+    """The array of `a[i][j]` or `a[i, j]`, and all subscripts."""
+    indices: list[ast.expr] = []
+    base: ast.expr = node
+    while isinstance(base, ast.Subscript):
+        own = base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]
+        indices = [*own, *indices]
+        base = base.value
+    return base, indices
+
+
+def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declarations) -> dict[str, Kind]:
+    """What names are, as far as their uses tell."""
+    nodes = list(own_nodes(body))
+    ranks = _ranks(nodes, names)
+    whole = _whole(nodes, declarations)
+    bare = _whole_arrays(nodes, names)
+    found: dict[str, Kind] = {}
+    for name in names:
+        if name in ranks:
+            # One that is subscripted with less than its rank somewhere else is an array too.
+            found[name] = Array(DOUBLE, ranks[name], assumed=True)
+        elif name in bare:
+            found[name] = UNKNOWN
+        else:
+            found[name] = WHOLE if name in whole else REAL
+    return found
+
+
+def _ranks(nodes: list[ast.AST], names: set[str]) -> dict[str, int]:
+    """The number of subscripts of each name that has any, and of lengths that are asked of it."""
+    found: dict[str, int] = {}
+
+    def note(base: ast.expr, rank: int) -> None:
+        if isinstance(base, ast.Name) and base.id in names:
+            found[base.id] = max(found.get(base.id, 0), rank)
+
+    for node in nodes:
+        match node:
+            case ast.Subscript(
+                value=ast.Attribute(value=base, attr="shape"), slice=ast.Constant(value=int(k))
+            ):
+                note(base, k + 1 if k >= 0 else -k)
+            case ast.Subscript():
+                base, indices = subscripted(node)
+                plain = [i for i in indices if not (isinstance(i, ast.Constant) and i.value in (None, ...))]
+                note(base, len(plain))
+            case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Attribute(value=base, attr="shape")):
+                note(base, len(parts))
+            case ast.Call(func=ast.Name(id="len"), args=[base]):
+                note(base, 1)
+            case _:
+                pass
+    return found
+
+
+def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:
+    """Names whose attributes are used, or that are iterated over."""
+    found: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name)) if name in names:
+                found.add(name)
+            case ast.For(iter=ast.Name(id=name)) if name in names:
+                found.add(name)
+            case _:
+                pass
+    return found
+
+
+def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
+    """Names that must hold whole numbers: bounds of ranges, subscripts, sizes, and what these come from."""
+    found: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Call(func=function, args=arguments) if _counts(path_of(function, declarations)):
+                found.update(name for argument in arguments[:3] for name in _named(argument))
+            case ast.Subscript(slice=subscript):
+                found.update(_named(subscript))
+            case _:
+                pass
+    before = -1
+    while len(found) > before:
+        before = len(found)
+        for node in nodes:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in found:
+                    found.update(_named(value))
+                case _:
+                    pass
+    return found
+
+
+def _counts(path: str) -> bool:
+    return path in ("range", "prange", "numba.prange", "numpy.ndindex") or path in (
+        "numpy.zeros",
+        "numpy.ones",
+        "numpy.empty",
+    )
+
+
+def _named(node: ast.expr) -> Iterator[str]:
+    """The names that whole-number arithmetic is done with in an expression."""
+    match node:
+        case ast.Name(id=name):
+            yield name
+        case ast.BinOp(
+            left=left, right=right, op=ast.Add() | ast.Sub() | ast.Mult() | ast.FloorDiv() | ast.Mod()
+        ):
+            yield from _named(left)
+            yield from _named(right)
+        case ast.UnaryOp(operand=operand):
+            yield from _named(operand)
+        case ast.Tuple(elts=parts):
+            for part in parts:
+                yield from _named(part)
+        case ast.Slice(lower=lower, upper=upper, step=step):
+            for part in (lower, upper, step):
+                if part is not None:
+                    yield from _named(part)
+        case ast.Call(func=ast.Name(id="min" | "max"), args=arguments):
+            for argument in arguments:
+                yield from _named(argument)
+        case _:
+            pass

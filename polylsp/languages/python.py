@@ -1,0 +1,111 @@
+"""Python files: outline and environment, and each function lowered in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from polylsp.analysis.summary import callees
+from polylsp.frontends.python.environment import environment
+from polylsp.frontends.python.lower.function import lower, rejected
+from polylsp.frontends.python.names import Declaration
+from polylsp.frontends.python.outline import Item, Outline, loop_lines, outline
+from polylsp.frontends.python.tokens import Line
+from polylsp.language import PYTHON
+from polylsp.languages.functions import Functions, Observer
+from polylsp.model.program import Function, Site
+from polylsp.model.rejection import Rejection
+from polylsp.model.report import FileProblem
+from polylsp.prepared import Prepared, digest
+from polylsp.query import query
+from polylsp.remembered import State
+from polylsp.settings import Settings
+
+_TOO_LONG = "Reading this function was given up because it took too long."
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A function's tokens and lines, and the declarations that it names; equal where these are."""
+
+    key: str
+    name: str = field(compare=False)
+    texts: tuple[str, ...] = field(compare=False, repr=False)
+    lines: tuple[Line, ...] = field(compare=False, repr=False)
+    declarations: dict[str, Declaration] = field(compare=False, repr=False)
+
+
+def read(
+    path: str,
+    text: str,
+    settings: Settings,
+    state: State,
+    stopped: frozenset[str] = frozenset(),
+    observe: Observer | None = None,
+) -> Functions:
+    """The functions of a Python file, and the code outside of them if there are loops in it."""
+    items = _outlined(state, text)
+    known = environment(items)
+    kept: dict[tuple[Item, str], Prepared] = {}
+    prepared: list[tuple[int, Prepared]] = []
+    chosen = _with_module(items)
+    for number, item in enumerate(chosen):
+        declarations = known.needed(item.texts)
+        needs = digest(declarations)
+        one = state.prepared.get((item, needs))
+        if one is None:
+            key = digest(item.name, item.texts, item.lines)
+            if observe is not None and key not in stopped:
+                observe(key, item.name, number, len(chosen))
+            one = _refused(item) if key in stopped else _prepare(item, declarations)
+        kept[item, needs] = one
+        prepared.append((item.start, one))
+    state.prepared = kept
+    return Functions(prepared, _no_problems)
+
+
+def _no_problems(broken: frozenset[int]) -> tuple[FileProblem, ...]:
+    return ()
+
+
+def _outlined(state: State, text: str) -> Outline:
+    before, known = state.outline or ("", None)
+    found = known if isinstance(known, Outline) and before == text else outline(text)
+    state.outline = (text, found)
+    return found
+
+
+def _with_module(items: Outline) -> list[Item]:
+    """The functions of a file in source order, and its other code where there is a loop in it."""
+    chosen = list(items.functions)
+    if any(True for _ in loop_lines(items.module)):
+        chosen.append(items.module)
+    return sorted(chosen, key=lambda item: item.start)
+
+
+@query()
+def lowered(code: Code) -> Function:
+    """The program of a function."""
+    return lower(code.name, code.texts, code.lines, code.declarations)
+
+
+def _prepare(item: Item, declarations: dict[str, Declaration]) -> Prepared:
+    started = perf_counter()
+    key = digest(item.name, item.texts, item.lines, declarations)
+    function = lowered(Code(key, item.name, item.texts, item.lines, declarations))
+    spent = (("parse", perf_counter() - started),)
+    return _placed(item, key, function, callees(function), spent)
+
+
+def _refused(item: Item) -> Prepared:
+    whole = Site(0, max(0, len(item.texts) - 1))
+    function = rejected(item.name, item.texts, item.lines, Rejection("budget", whole, _TOO_LONG))
+    return _placed(item, digest(item.name, item.texts, _TOO_LONG), function, (), ())
+
+
+def _placed(
+    item: Item, key: str, function: Function, calls: tuple[str, ...], spent: tuple[tuple[str, float], ...]
+) -> Prepared:
+    places = digest(item.starts, item.ends)
+    starts, ends = item.starts or (0,), item.ends or (0,)
+    return Prepared(key, function, calls, places, starts, ends, (), spent, PYTHON.name)

@@ -1,0 +1,106 @@
+"""The programs that are drawn for C, as far as Python can say them, and array statements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from hypothesis import strategies as st
+
+from .. import drawing
+from ..draw_expressions import Array
+from ..fitting import plus
+from ..nests import Assign, Binary, Element, Expr, If, Name, Number, Program, Slice, Statement, Sum
+from .rewriting import pythonic
+
+
+def affine_programs() -> st.SearchStrategy[Program]:
+    """Programs of which every loop can be decided."""
+    return drawing.drawn(False, Programs, pythonic)
+
+
+def programs() -> st.SearchStrategy[Program]:
+    """Programs with anything in them."""
+    return drawing.drawn(True, Programs, pythonic)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The bounds that a dimension's slices have, but for a shift."""
+
+    start: Expr
+    stop: Expr
+    step: int
+
+    def shifted(self, by: int) -> Slice:
+        """A slice that is as long."""
+        return Slice(plus(self.start, by), plus(self.stop, by), self.step)
+
+
+class Programs(drawing.Programs):
+    """Programs with array statements among the others, and subscripts that count from the end."""
+
+    def program(self) -> Program:
+        program = super().program()
+        if "alias" in self.features or not self.chance(30):
+            return program
+        return replace(program, wraps=True, features=program.features | {"negative subscripts"})
+
+    def statement(self) -> list[Statement]:
+        kinds: list[Callable[[], list[Statement]]] = [super().statement, self.whole, self.sum]
+        return kinds[self.pick([0, 0, 0, 0, 1, 1, 2])]()
+
+    def window(self) -> Window:
+        n = Name(self.pick(["n", "m"]))
+        low: list[Expr] = [Number(0), Number(1), Number(2)]
+        high: list[Expr] = [n, n, plus(n, -1), plus(n, 1), Number(4)]
+        if self.iterators:
+            it = Name(self.pick(self.iterators))
+            low += [it, plus(it, 1)]
+            high += [it, plus(it, 1), plus(it, 3)]
+        return Window(self.pick(low), self.pick(high), self.pick([1, 1, 1, 2]))
+
+    def whole(self) -> list[Statement]:
+        """`a[1:n] = b[0:n - 1] + 2.0`, on slices of one dimension or two."""
+        arrays = [array for array in self.arrays if array.rank > 0]
+        if not arrays:
+            return self.simple()
+        self.feature("array statement")
+        windows = [self.window() for _ in range(max(array.rank for array in arrays))]
+        array = self.pick(arrays)
+        target = self.part(array, windows if self.chance(60) else windows[-1:])
+        shape = windows[-sum(isinstance(s, Slice) for s in target.subscripts) :]
+        statement = Assign(target, self.parts(arrays, shape), self.pick(["", "", "", "+", "-", "*"]))
+        return [If(self.affine_condition(), (statement,))] if self.chance(10) else [statement]
+
+    def sum(self) -> list[Statement]:
+        """`s += np.sum(a[0:n] * b[1:n + 1])`."""
+        arrays = [array for array in self.arrays if array.rank > 0]
+        if not arrays:
+            return self.reduction()
+        self.feature("array statement")
+        windows = [self.window()]
+        total = Sum(Binary("*", self.part(self.pick(arrays), windows), self.parts(arrays, windows, 0)))
+        if self.chance(50):
+            self.used.add("s")
+            return [Assign(Name("s"), total, self.pick(["", "+"]))]
+        return [Assign(self.element(), total, self.pick(["", "+"]))]
+
+    def part(self, array: Array, windows: list[Window]) -> Element:
+        """Slices of an array with as many dimensions as there are windows, or with fewer."""
+        own = windows[-array.rank :]
+        slices = [window.shifted(self.pick([0, 0, 0, 1, -1, 2])) for window in own]
+        if array.rank == 1 or len(own) == 2:
+            return Element(array.name, tuple(slices))
+        pair = (self.subscript(), slices[0])
+        return Element(array.name, pair if self.chance(60) else pair[::-1])
+
+    def parts(self, arrays: list[Array], windows: list[Window], depth: int = 1) -> Expr:
+        """An expression of slices and scalars."""
+        if depth == 0 or self.chance(40):
+            if self.chance(20):
+                return self.value(0)
+            return self.part(self.pick(arrays), windows if self.chance(80) else windows[-1:])
+        return Binary(
+            self.pick("+-*"), self.parts(arrays, windows, depth - 1), self.parts(arrays, windows, depth - 1)
+        )

@@ -1,0 +1,271 @@
+"""Prints a program (see `rewriting`) as Python and remembers where everything stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..nests import (
+    Assign,
+    Binary,
+    Call,
+    Choice,
+    Declare,
+    Element,
+    Evaluate,
+    Expr,
+    For,
+    Function,
+    If,
+    Jump,
+    Linear,
+    Name,
+    Number,
+    Parameter,
+    Program,
+    Section,
+    Slice,
+    Statement,
+    Sum,
+    Type,
+    Unary,
+    While,
+    walk,
+)
+from ..printing import Layout
+from .rewriting import ranged
+
+_LEVEL = {
+    "||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7,
+    "+": 9, "-": 9, "*": 10, "//": 10, "mod": 10,
+}  # fmt: skip
+_WORD = {"||": "or", "&&": "and", "mod": "%"}
+_FUNCTION = {"fabs": "abs", "fmax": "max", "fmin": "min", "sqrt": "math.sqrt", "exp": "math.exp"}
+_ANNOTATION = {"double": "float", "int": "int", "void": "None"}
+_DTYPE = {"double": "np.float64", "int": "np.int64"}
+_NOT = 3
+_HEAD = "import math\n\nimport numpy as np\nimport numpy.typing as npt\n"
+
+
+def layout(program: Program) -> Layout:
+    """Print a program."""
+    printer = _Printer(Layout())
+    printer.put(_HEAD)
+    for variable in program.globals:
+        printer.put(f"\n{variable.name} = {'0.0' if variable.type == 'double' else '0'}\n")
+    for function in program.functions:
+        printer.put("\n\n")
+        printer.function(function, {declaration.name for declaration in program.globals})
+    return printer.out
+
+
+@dataclass(slots=True)
+class _Printer:
+    out: Layout
+    function_name: str = ""
+
+    def put(self, text: str) -> None:
+        self.out.text += text
+
+    def function(self, function: Function, global_names: set[str]) -> None:
+        self.function_name = function.name
+        parameters = ", ".join(_parameter(parameter) for parameter in function.parameters)
+        self.put(f"def {function.name}({parameters}) -> {_ANNOTATION[function.type]}:\n")
+        used = {node.name for node in walk(function) if isinstance(node, Name)} & global_names
+        for name in sorted(used):
+            self.put(f"    global {name}\n")
+        self.statements(function.body, 1)
+        if function.result is not None:
+            self.put("    return ")
+            self.expression(function.result)
+            self.put("\n")
+
+    def statements(self, body: tuple[Statement, ...], depth: int) -> None:
+        for statement in body:
+            self.statement(statement, depth)
+        if not body:
+            self.put("    " * depth + "pass\n")
+
+    def statement(self, statement: Statement, depth: int) -> None:
+        match statement:
+            case Declare(value=None, extents=()):
+                return
+            case For() if ranged(statement) is None and statement.first is not None:
+                self.statement(statement.first, depth)
+            case _:
+                pass
+        self.put("    " * depth)
+        match statement:
+            case Declare() | Assign():
+                self.simple(statement)
+                self.put("\n")
+            case Evaluate(call=call):
+                self.expression(call)
+                self.put("\n")
+            case Jump(kind=kind):
+                self.put(f"{kind}\n")
+            case If():
+                self.condition(statement, depth)
+            case For():
+                self.for_loop(statement, depth)
+            case While(condition=condition, body=body):
+                self.while_loop(statement, condition, body, depth)
+
+    def condition(self, statement: If, depth: int) -> None:
+        self.put("if ")
+        self.expression(statement.condition)
+        self.put(":\n")
+        self.statements(statement.then, depth + 1)
+        if statement.otherwise:
+            self.put("    " * depth + "else:\n")
+            self.statements(statement.otherwise, depth + 1)
+
+    def for_loop(self, loop: For, depth: int) -> None:
+        counted = ranged(loop)
+        if counted is None:
+            step = (loop.step,) if loop.step is not None else ()
+            self.while_loop(loop, loop.condition, (*loop.body, *step), depth)
+            return
+        start = len(self.out.text)
+        self.put(f"for {counted.name} in range(")
+        if counted.start != Number(0) or counted.step != 1:
+            self.expression(counted.start)
+            self.put(", ")
+        self.expression(counted.stop)
+        self.put(f", {counted.step})" if counted.step != 1 else ")")
+        self.out.loops[self.function_name, loop.ordinal] = (start, len(self.out.text))
+        self.put(":\n")
+        self.statements(loop.body, depth + 1)
+
+    def while_loop(self, loop: For | While, test: Expr, body: tuple[Statement, ...], depth: int) -> None:
+        start = len(self.out.text)
+        self.put("while ")
+        self.expression(test)
+        self.out.loops[self.function_name, loop.ordinal] = (start, len(self.out.text))
+        self.put(":\n")
+        self.statements(body, depth + 1)
+
+    def simple(self, statement: Declare | Assign) -> None:
+        match statement:
+            case Declare(type=type, name=name, extents=extents, value=value):
+                self.spelled(statement.uid, name)
+                self.put(" = ")
+                if value is None:
+                    self.put(_empty(extents, type))
+                else:
+                    self.value(value, type)
+            case Assign(target=target, operator=operator, value=value):
+                self.expression(target)
+                self.put(f" {operator}= ")
+                self.value(value, "int")
+
+    def value(self, e: Expr, type: Type) -> None:
+        """What is assigned: a number of the variable's type, a condition as 0 or 1."""
+        if type == "double" and isinstance(e, Number):
+            e = Number(e.value, "double")
+        logical = isinstance(e, Binary) and e.operator in ("&&", "||")
+        self.put("1 if " if logical else "")
+        self.expression(e)
+        self.put(" else 0" if logical else "")
+
+    def spelled(self, uid: int, text: str) -> None:
+        start = len(self.out.text)
+        self.put(text)
+        self.out.spans[uid] = (start, len(self.out.text))
+
+    def expression(self, e: Expr | Section, level: int = 0) -> None:
+        start = len(self.out.text)
+        match e:
+            case Number(value=value, type=type):
+                text = f"{value}.0" if type == "double" else str(value)
+                self.put(f"({text})" if value < 0 and level else text)
+            case Name(name=name):
+                self.put(name)
+            case Element(array=array, subscripts=subscripts):
+                self.subscripted(array, subscripts)
+            case Linear(array=array, row=row, width=width, column=column):
+                self.subscripted(array, (Binary("+", Binary("*", row, width), column),))
+            case Section(array=array, subscripts=subscripts, offset=offset):
+                self.section(array, subscripts, offset)
+            case Unary(operator="!", operand=operand):
+                self.around(level > _NOT, "not ", operand, _NOT)
+            case Unary(operator=operator, operand=operand):
+                self.around(level > 11, operator, operand, 11)
+            case Binary(operator="min" | "max" as operator, left=left, right=right):
+                self.call(operator, (left, right))
+            case Binary():
+                self.binary(e, level)
+            case Sum(value=value):
+                self.call("np.sum", (value,))
+            case Choice(condition=condition, then=then, otherwise=otherwise):
+                self.put("(")
+                self.expression(then, 1)
+                self.put(" if ")
+                self.expression(condition, 1)
+                self.put(" else ")
+                self.expression(otherwise, 1)
+                self.put(")")
+            case Call(function=function, arguments=arguments):
+                self.call(_FUNCTION.get(function, function), arguments)
+        if hasattr(e, "uid"):
+            self.out.spans[e.uid] = (start, len(self.out.text))
+
+    def around(self, parentheses: bool, operator: str, operand: Expr, level: int) -> None:
+        self.put("(" if parentheses else "")
+        self.put(operator)
+        self.expression(operand, level)
+        self.put(")" if parentheses else "")
+
+    def subscripted(self, array: str, subscripts: tuple[Expr | Slice, ...]) -> None:
+        self.put(f"{array}[")
+        for index, subscript in enumerate(subscripts):
+            self.put(", " if index else "")
+            if isinstance(subscript, Slice):
+                self.slice(subscript)
+            else:
+                self.expression(subscript)
+        self.put("]")
+
+    def slice(self, s: Slice) -> None:
+        if s.start != Number(0):
+            self.expression(s.start)
+        self.put(":")
+        self.expression(s.stop)
+        self.put(f":{s.step}" if s.step != 1 else "")
+
+    def section(self, array: str, subscripts: tuple[Expr, ...], offset: Expr | None) -> None:
+        if subscripts:
+            self.subscripted(array, subscripts)
+        else:
+            self.put(array)
+        if offset is not None:
+            self.put("[")
+            self.expression(offset)
+            self.put(":]")
+
+    def call(self, name: str, arguments: tuple[Expr | Section, ...]) -> None:
+        self.put(f"{name}(")
+        for index, argument in enumerate(arguments):
+            self.put(", " if index else "")
+            self.expression(argument)
+        self.put(")")
+
+    def binary(self, e: Binary, level: int) -> None:
+        own = _LEVEL[e.operator]
+        around = own < level
+        self.put("(" if around else "")
+        # Comparisons do not chain, and bit operators take operands in parentheses.
+        inner = 9 if 3 < own < 9 else own
+        self.expression(e.left, inner)
+        self.put(f" {_WORD.get(e.operator, e.operator)} ")
+        self.expression(e.right, inner + 1 if own >= 9 else inner)
+        self.put(")" if around else "")
+
+
+def _parameter(p: Parameter) -> str:
+    scalar = p.extents is None
+    return f"{p.name}: {_ANNOTATION[p.type] if scalar else f'npt.NDArray[{_DTYPE[p.type]}]'}"
+
+
+def _empty(extents: tuple[int, ...], type: Type) -> str:
+    shape = str(extents[0]) if len(extents) == 1 else f"({', '.join(map(str, extents))})"
+    return f"np.empty({shape})" if type == "double" else f"np.empty({shape}, dtype=np.int64)"
