@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Target, applied
 from polylsp.model.facts import FunctionFacts
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 
-EAGER = Settings(parallel_threshold=0, offload_threshold=0, tile_sizes=(3, 4, 5))
-"""However small the loops of a sample are, they run in parallel, and have several tiles."""
+EAGER = Settings(parallel_threshold=0, offload_threshold=0)
+"""However small the loops of a sample are, they run in parallel."""
+QUICK = replace(EAGER, tile_sizes=(3, 4, 5), max_operations=200_000)
+"""So are those that are drawn, which have several tiles too; those that take long to analyse are left."""
 
 
 @dataclass(frozen=True)
@@ -25,18 +27,16 @@ class EditedFile:
     declined: tuple[str, ...]
 
 
-def everywhere(
-    path: str, text: str, target: Target, whole: bool = False, function: str = ""
-) -> EditedFile:
+def everywhere(path: str, text: str, target: Target, whole: bool = False, function: str = "") -> EditedFile:
     """The edits of all outermost loops of a file, or (`whole`) of all functions, one after the other, as a
     person would choose them; or of one function alone."""
     ordinals = (0,) if whole else None
     asked = [
         (facts.name, ordinal)
-        for facts in _functions(path, text, function)
+        for facts in _functions(path, text, EAGER, function)
         for ordinal in ordinals or [loop.ordinal for loop in facts.loops if loop.depth == 1]
     ]
-    return _edited(path, text, target, asked)
+    return _edited(path, text, target, asked, EAGER)
 
 
 def alternatives(
@@ -44,7 +44,7 @@ def alternatives(
 ) -> Iterator[EditedFile]:
     """What becomes of a function if a person asks for all of its outermost loops, for all of it at once if
     that can be asked, and for each of its inner loops alone; by edits that assume no more than is `given`."""
-    (facts,) = _functions(path, text, function)
+    (facts,) = _functions(path, text, QUICK, function)
     outermost = [loop.ordinal for loop in facts.loops if loop.depth == 1]
     asked = [[loop.ordinal] for loop in facts.loops if loop.depth > 1]
     if action == "restructure":
@@ -52,7 +52,7 @@ def alternatives(
     else:
         asked = [outermost, *([[0]] if action in WHOLE_FUNCTION else []), *asked]
     for ordinals in asked:
-        yield _edited(path, text, action, [(function, each) for each in ordinals], given)
+        yield _edited(path, text, action, [(function, each) for each in ordinals], QUICK, given)
 
 
 def _edited(
@@ -60,11 +60,12 @@ def _edited(
     text: str,
     action: ActionName,
     asked: Iterable[tuple[str, int]],
+    settings: Settings,
     given: frozenset[str] | None = None,
 ) -> EditedFile:
     edited, edits, declined = text, 0, list[str]()
     for name, ordinal in asked:
-        answer = edit(path, edited, EAGER, _ask(path, edited, action, name, ordinal))
+        answer = edit(path, edited, settings, _ask(path, edited, settings, action, name, ordinal))
         if isinstance(answer, Declined):
             declined.append(answer.reason)
         elif given is not None and not {each.kind for each in answer.assumptions} <= given:
@@ -74,13 +75,13 @@ def _edited(
     return EditedFile(text, edited, edits, tuple(declined))
 
 
-def _functions(path: str, text: str, function: str) -> list[FunctionFacts]:
+def _functions(path: str, text: str, settings: Settings, function: str) -> list[FunctionFacts]:
     """What is known of all functions, or of one."""
-    every = [each.answer.facts for each in analyse(path, text, EAGER, schedules=False).functions]
+    every = [each.answer.facts for each in analyse(path, text, settings, schedules=False).functions]
     return [facts for facts in every if function in ("", facts.name)]
 
 
-def _ask(path: str, text: str, action: ActionName, name: str, ordinal: int) -> Ask:
-    report = analyse(path, text, EAGER, schedules=False)
+def _ask(path: str, text: str, settings: Settings, action: ActionName, name: str, ordinal: int) -> Ask:
+    report = analyse(path, text, settings, schedules=False)
     start = next(each.start for each in report.functions if each.answer.facts.name == name)
     return Ask(action, name, start, ordinal)

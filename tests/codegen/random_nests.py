@@ -10,6 +10,7 @@ import argparse
 import math
 import re
 import sys
+import traceback
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from polylsp.pipeline import analyse
 
 from .device_memory import played
 from .drawn_programs import Around, Drawn, drawn
-from .editing import EAGER, alternatives
+from .editing import QUICK, alternatives
 from .versions import outputs
 
 Kind = Target | Literal["restructure"]
@@ -82,7 +83,7 @@ def _compare(text: str, made: Sequence[str], around: Around, target: Kind) -> No
 
 def assert_silent(text: str) -> None:
     """Nothing is found wrong with the directives of a text."""
-    for function in analyse("drawn.c", text, EAGER, schedules=False).functions:
+    for function in analyse("drawn.c", text, QUICK, schedules=False).functions:
         for directive in function.answer.facts.directives:
             assert not directive.findings, f"{directive.findings}\n{text}"
 
@@ -123,6 +124,9 @@ def main() -> int:
         except AssertionError as failure:
             outcomes["refuted"] += 1
             print(failure, flush=True)
+        except Exception:
+            outcomes["crashed"] += 1
+            print(traceback.format_exc(limit=-4), one.text, flush=True)
         else:
             outcomes.update(_outcomes(done))
             reasons.update(re.sub("`[^`]*`", "`…`", each) for each in done.declined)
@@ -131,7 +135,7 @@ def main() -> int:
     for reason, count in reasons.most_common():
         print(f"{count:6}  {reason}")
     print(asked.target, {"drawn": asked.examples, **outcomes})
-    return 1 if outcomes["refuted"] else 0
+    return 1 if outcomes["refuted"] or outcomes["crashed"] else 0
 
 
 def _outcomes(done: Tried) -> Iterator[str]:

@@ -12,7 +12,9 @@ from pathlib import Path
 
 _KERNEL = re.compile(r"^(?:static )?\w+ kernel\(", re.MULTILINE)
 _MAIN = "int main(void)\n{\n"
-_CHOICE = "int atoi(const char *);\nint main(int count, char **given)\n{\n    kernel = versions[atoi(given[1])];\n"
+_CHOICE = (
+    "int atoi(const char *);\nint main(int count, char **given)\n{\n    kernel = versions[atoi(given[1])];\n"
+)
 _FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=off", "-w")
 
 
@@ -48,9 +50,13 @@ def _together(before: str, kernels: Sequence[str], behind: str) -> str:
     return "\n".join((before, *versions, table, behind.replace(_MAIN, _CHOICE)))
 
 
-def _printed(
-    text: str, count: int, flags: Sequence[str], threads: Sequence[int]
-) -> Iterator[list[str]]:
+def printed(text: str, *flags: str) -> str:
+    """What a whole program prints."""
+    ((lines,),) = _printed(text, 1, flags, (1,))
+    return lines
+
+
+def _printed(text: str, count: int, flags: Sequence[str], threads: Sequence[int]) -> Iterator[list[str]]:
     with tempfile.TemporaryDirectory() as folder:
         path, program = Path(folder, "drawn.c"), Path(folder, "drawn")
         path.write_text(text)
