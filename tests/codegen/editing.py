@@ -12,8 +12,9 @@ from polylsp.settings import Settings
 
 EAGER = Settings(parallel_threshold=0, offload_threshold=0)
 """However small the loops of a sample are, they run in parallel."""
-QUICK = replace(EAGER, tile_sizes=(3, 4, 5), max_operations=200_000)
-"""So are those that are drawn, which have several tiles too; those that take long to analyse are left."""
+QUICK = replace(EAGER, offload_threshold=20, tile_sizes=(3, 4, 5), max_operations=200_000)
+"""Those that are drawn run on a device at some sizes, and have several tiles; those that take long to analyse
+are left out."""
 
 
 @dataclass(frozen=True)
@@ -27,16 +28,18 @@ class EditedFile:
     declined: tuple[str, ...]
 
 
-def everywhere(path: str, text: str, target: Target, whole: bool = False, function: str = "") -> EditedFile:
+def everywhere(
+    path: str, text: str, target: Target, whole: bool = False, settings: Settings = EAGER
+) -> EditedFile:
     """The edits of all outermost loops of a file, or (`whole`) of all functions, one after the other, as a
-    person would choose them; or of one function alone."""
+    person would choose them."""
     ordinals = (0,) if whole else None
     asked = [
         (facts.name, ordinal)
-        for facts in _functions(path, text, EAGER, function)
+        for facts in _functions(path, text, settings)
         for ordinal in ordinals or [loop.ordinal for loop in facts.loops if loop.depth == 1]
     ]
-    return _edited(path, text, target, asked, EAGER)
+    return _edited(path, text, target, asked, settings)
 
 
 def alternatives(
@@ -75,7 +78,7 @@ def _edited(
     return EditedFile(text, edited, edits, tuple(declined))
 
 
-def _functions(path: str, text: str, settings: Settings, function: str) -> list[FunctionFacts]:
+def _functions(path: str, text: str, settings: Settings, function: str = "") -> list[FunctionFacts]:
     """What is known of all functions, or of one."""
     every = [each.answer.facts for each in analyse(path, text, settings, schedules=False).functions]
     return [facts for facts in every if function in ("", facts.name)]
