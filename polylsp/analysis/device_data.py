@@ -153,12 +153,24 @@ def _too_short(
     if section is None:
         return None
     for access in accesses:
-        beyond = access.relation.subtract_range(section)
+        beyond = _at_entry(region, access, access.relation.subtract_range(section))
         if not region.conflicts.certain(access) or beyond.is_empty():
             continue
         if region.always(beyond.params(), access):
             return ShortSection(variable.source_name, clause.kind, item.text, access_point(access))
     return None
+
+
+def _at_entry(region: DeviceRegion, access: Access, relation: isl.Map) -> isl.Map:
+    """A relation in which a section names iterators of loops around the region: they are those of the
+    iteration that accesses."""
+    scop = region.nest.scop
+    for k, ordinal in enumerate(region.conflicts.statement(access).loops[: region.outer]):
+        at = relation.find_dim_by_name(isl.dim_type.param, scop.loops[ordinal].dimension)
+        if at >= 0:
+            relation = relation.equate(isl.dim_type.param, at, isl.dim_type.in_, k)
+            relation = relation.project_out(isl.dim_type.param, at, 1)
+    return relation
 
 
 def _values(region: DeviceRegion) -> dict[str, Poly]:

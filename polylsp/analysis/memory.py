@@ -73,7 +73,7 @@ def _loop(frame: Frame) -> ScopLoop:
         frame.dimension,
         frame.shown,
         frame.step,
-        frame.domain or isl.Set("{ [] }"),
+        isl.Set("{ [] }") if frame.domain is None else frame.domain,
         tuple(frame.obstacles),
         tuple(frame.assumptions),
     )

@@ -104,7 +104,8 @@ def happens_always(
     for statement in statements:
         for depth, one in enumerate(statement.loops):
             often = often.intersect(_runs_often(conflicts, one, depth < outer))
-    return bool(often.is_subset(where))
+    # Code that never runs so often, but outside of what its arrays hold, proves nothing.
+    return not often.is_empty() and bool(often.is_subset(where))
 
 
 def _runs_often(conflicts: Conflicts, one: int, once: bool) -> isl.Set:

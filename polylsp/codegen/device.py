@@ -16,13 +16,14 @@ from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.stretch import Stretch, stretch_of
 from polylsp.codegen.subject import Companion, Subject
 from polylsp.codegen.transfer import moved
-from polylsp.codegen.work import Work, work_of
+from polylsp.codegen.work import Work, largest_of, work_in, work_of
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Loop, Site, Statement
 from polylsp.model.roots import parallel_roots
 from polylsp.model.scop import Scop
 from polylsp.model.verdict import Assumption, Parallel
+from polylsp.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -41,12 +42,32 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Shared:
-    """Arrays that stay on the device for all of `place`; `together`: that is more than one statement."""
+    """Arrays that stay on the device for all of `place`; `together`: that is more than one statement. `work`
+    is what the kernels do there, `largest` what one run of the largest of them does."""
 
     place: Stretch
     together: bool
     transfers: tuple[Transfer, ...]
     updates: tuple[Update, ...]
+    work: Work | None
+    largest: Work | None
+
+    def condition(self, settings: Settings) -> str:
+        """The condition under which it all pays, in C: its work is worth the transfers, and a kernel the
+        start of threads; empty if that is not open."""
+        pays = self.work.condition(settings.offload_threshold) if self.work is not None else ""
+        if not pays or self.largest is None or self.largest == self.work:
+            return pays
+        starts = self.largest.condition(settings.parallel_threshold)
+        return f"{pays} && {starts}" if starts else pays
+
+
+def pays(kernel: Kernel, shared: Shared | None, settings: Settings) -> str:
+    """The condition under which a kernel runs on the device, in C: that of all its region, since what is
+    on the device is either there for all of it or not at all."""
+    if shared is not None:
+        return shared.condition(settings)
+    return kernel.work.condition(settings.offload_threshold) if kernel.work is not None else ""
 
 
 @dataclass(frozen=True)
@@ -95,7 +116,7 @@ def alone(subject: Subject, root: LoopFacts, target: Abilities) -> Region | Decl
     if isinstance(kernel, Declined):
         return kernel
     place = stretch_of(subject, root)
-    data = _data(subject, place, (subject.loop(root.ordinal),), (root,))
+    data = _data(subject, _model(subject, place.site), place, (subject.loop(root.ordinal),), (root,))
     if isinstance(data, Declined):
         return data
     return Region((replace(kernel, moved=data.transfers),), None, data.assumptions)
@@ -116,12 +137,16 @@ def shared(
         if isinstance(kernel, Declined):
             return kernel
         kernels.append(kernel)
-    data = _data(subject, place, statements, roots)
+    scop = _model(subject, place.site)
+    data = _data(subject, scop, place, statements, roots)
     if isinstance(data, Declined):
         return data
     together = sum(isinstance(each, Loop) for each in statements) > 1
     kernels = [replace(each, uses=data.uses[each.loops[0].ordinal]) for each in kernels]
-    return Region(tuple(kernels), Shared(place, together, data.transfers, data.updates), data.assumptions)
+    work = work_in(subject, scop, place, roots) if scop is not None else None
+    largest = largest_of(each.work for each in kernels)
+    stays = Shared(place, together, data.transfers, data.updates, work, largest)
+    return Region(tuple(kernels), stays, data.assumptions)
 
 
 def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | Declined:
@@ -148,9 +173,12 @@ def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | 
 
 
 def _data(
-    subject: Subject, place: Stretch, statements: tuple[Statement, ...], roots: tuple[LoopFacts, ...]
+    subject: Subject,
+    scop: Scop | None,
+    place: Stretch,
+    statements: tuple[Statement, ...],
+    roots: tuple[LoopFacts, ...],
 ) -> Data | Declined:
-    scop = _model(subject, place.site)
     if scop is None:
         return Declined("What this loop accesses is not known in full.")
     ordinals = frozenset(root.ordinal for root in roots)

@@ -48,6 +48,11 @@ def listed(name: str, arguments: Iterable[str]) -> Clause | None:
     return Clause(name, names) if names else None
 
 
+def condition(text: str, modifier: str = "") -> Clause | None:
+    """The clause that turns a directive off where a condition in C does not hold, if there is one."""
+    return Clause("if", (text,), modifier) if text else None
+
+
 def _lines(indentation: str, head: str, rest: tuple[Clause, ...]) -> Iterator[str]:
     line = indentation + head
     for clause in rest:

@@ -58,6 +58,8 @@ def hull(elements: isl.Set, dimension: int, names: Names, where: isl.Set) -> Hul
 
 
 def _hull(own: isl.Set, names: Names, where: isl.Set) -> Hull | None:
+    if own.is_empty():
+        return None
     ends, low = _highest(own), _lowest(own)
     return _told(low, ends, names, where) if low is not None and ends is not None else None
 

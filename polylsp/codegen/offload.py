@@ -22,13 +22,14 @@ from polylsp.settings import Settings
 @dataclass(frozen=True)
 class Dialect:
     """How a target says what it is able to. `loops` gives the directives of a kernel, each with its loop;
-    `data` stands before a region; `update` moves sections (`to`: `host` or `device`) in the middle of one;
-    `routine` stand before and, if there are two, behind a function that a kernel calls."""
+    `data` stands before a region; `update` moves sections (`to`: `host` or `device`) in the middle of one,
+    both under a condition in C, if that is not empty; `routine` stand before and, if there are two, behind
+    a function that a kernel calls."""
 
     target: Abilities
     loops: Callable[[Subject, Kernel, Shared | None, Settings], Iterator[tuple[LoopFacts, Directive]]]
-    data: Callable[[tuple[Transfer, ...]], Directive]
-    update: Callable[[str, tuple[str, ...]], Directive]
+    data: Callable[[tuple[Transfer, ...], str], Directive]
+    update: Callable[[str, tuple[str, ...], str], Directive]
     routine: tuple[Directive, ...]
 
 
@@ -71,14 +72,8 @@ def _placed(
     subject: Subject, found: Region, settings: Settings, dialect: Dialect
 ) -> Iterator[Replacement | Declined]:
     shared = found.shared
-    if shared is not None and shared.transfers:
-        yield from _data(subject, shared, dialect)
     if shared is not None:
-        # What goes to the device behind a statement comes before what stands above the next one.
-        for update in _grouped(shared.updates, "device"):
-            yield _update(subject, *update, "device", dialect)
-        for update in _grouped(shared.updates, "host"):
-            yield _update(subject, *update, "host", dialect)
+        yield from _moves(subject, shared, shared.condition(settings), dialect)
     for kernel in found.kernels:
         own = list(dialect.loops(subject, kernel, shared, settings))
         for loop, directive in own:
@@ -87,6 +82,19 @@ def _placed(
     if shared is not None and shared.transfers and shared.together:
         span = subject.span(shared.place.site)
         yield behind(subject, span.start, span.end, "}")
+
+
+def _moves(
+    subject: Subject, shared: Shared, condition: str, dialect: Dialect
+) -> Iterator[Replacement | Declined]:
+    if shared.transfers:
+        start = subject.span(shared.place.site).start
+        directive = dialect.data(shared.transfers, condition)
+        yield before(subject, start, directive, "{" if shared.together else "")
+    # What goes to the device behind a statement comes before what stands above the next one.
+    for to in ("device", "host"):
+        for place, sections in _grouped(shared.updates, to):
+            yield _update(subject, place, to, dialect.update(to, sections, condition), sections)
 
 
 def _routines(subject: Subject, found: list[Region], dialect: Dialect) -> Iterator[Replacement]:
@@ -99,11 +107,6 @@ def _routines(subject: Subject, found: list[Region], dialect: Dialect) -> Iterat
             yield from (behind(subject, each.start, each.end, one.text("")) for one in last)
 
 
-def _data(subject: Subject, shared: Shared, dialect: Dialect) -> Iterator[Replacement]:
-    start = subject.span(shared.place.site).start
-    yield before(subject, start, dialect.data(shared.transfers), "{" if shared.together else "")
-
-
 def _grouped(updates: tuple[Update, ...], to: str) -> Iterator[tuple[Stretch, tuple[str, ...]]]:
     places = dict.fromkeys(each.place for each in updates if each.to == to)
     for place in sorted(places, key=lambda one: one.site):
@@ -111,10 +114,9 @@ def _grouped(updates: tuple[Update, ...], to: str) -> Iterator[tuple[Stretch, tu
 
 
 def _update(
-    subject: Subject, place: Stretch, sections: tuple[str, ...], to: str, dialect: Dialect
+    subject: Subject, place: Stretch, to: str, directive: Directive, sections: tuple[str, ...]
 ) -> Replacement | Declined:
     start, stop = start_of(subject, place), stop_of(subject, place)
-    directive = dialect.update(to, sections)
     if start is None or stop is None or not is_whole(subject.text[start:stop]):
         names = ", ".join(f"`{each.partition('[')[0]}`" for each in sections)
         return Declined(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.codegen.device import Abilities, Kernel, Shared
-from polylsp.codegen.directive import Clause, Directive, clauses, listed
+from polylsp.codegen.device import Abilities, Kernel, Shared, pays
+from polylsp.codegen.directive import Clause, Directive, clauses, condition, listed
 from polylsp.codegen.levels import inside, vectors
 from polylsp.codegen.moving import Transfer
 from polylsp.codegen.offload import Dialect, offloaded
@@ -58,7 +58,6 @@ def _outer(
     kernel: Kernel, levels: tuple[Clause, ...], shared: Shared | None, settings: Settings
 ) -> Directive:
     count = len(kernel.loops)
-    condition = kernel.work.condition(settings.offload_threshold) if kernel.work is not None else ""
     moved = tuple(_clauses(kernel.moved)) if shared is None else _present(kernel, shared)
     return Directive(
         "acc",
@@ -69,7 +68,7 @@ def _outer(
             listed("private", kernel.sharing.private),
             *kernel.sharing.reductions,
             *moved,
-            Clause("if", (condition,)) if condition and shared is None else None,
+            condition(pays(kernel, shared, settings)),
         ),
     )
 
@@ -81,12 +80,12 @@ def _inner(loop: LoopFacts, vector: tuple[LoopFacts, ...]) -> Directive:
     return Directive("acc", "loop", clauses(Clause("vector"), listed("private", private)))
 
 
-def _data(transfers: tuple[Transfer, ...]) -> Directive:
-    return Directive("acc", "data", tuple(_clauses(transfers)))
+def _data(transfers: tuple[Transfer, ...], pays: str) -> Directive:
+    return Directive("acc", "data", clauses(*_clauses(transfers), condition(pays)))
 
 
-def _update(to: str, sections: tuple[str, ...]) -> Directive:
-    return Directive("acc", "update", (Clause(to, sections),))
+def _update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
+    return Directive("acc", "update", clauses(Clause(to, sections), condition(pays)))
 
 
 def _clauses(transfers: tuple[Transfer, ...]) -> Iterator[Clause]:

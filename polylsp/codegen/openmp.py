@@ -9,7 +9,7 @@ import islpy as isl
 
 from polylsp.codegen.affine import largest, smallest, spelled
 from polylsp.codegen.atomic import Atomic, remark
-from polylsp.codegen.directive import Clause, Directive, clauses, listed
+from polylsp.codegen.directive import Clause, Directive, clauses, condition, listed
 from polylsp.codegen.names import names_at
 from polylsp.codegen.nesting import collapsible, inner_loops, is_uneven
 from polylsp.codegen.placing import before_loop, before_updates
@@ -84,8 +84,7 @@ def _clauses(
     yield from data.reductions
     yield _schedule(subject, loops)
     work = work_of(subject, root)
-    condition = work.condition(settings.parallel_threshold) if work is not None else ""
-    yield Clause("if", (condition,)) if condition else None
+    yield condition(work.condition(settings.parallel_threshold)) if work is not None else None
 
 
 def _together(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polylsp.codegen.device import Abilities, Kernel, Shared
-from polylsp.codegen.directive import Clause, Directive, clauses, listed
+from polylsp.codegen.device import Abilities, Kernel, Shared, pays
+from polylsp.codegen.directive import Clause, Directive, clauses, condition, listed
 from polylsp.codegen.moving import Transfer
 from polylsp.codegen.nesting import collapsible
 from polylsp.codegen.offload import Dialect, offloaded
@@ -27,7 +27,6 @@ def _loops(
     _subject: Subject, kernel: Kernel, shared: Shared | None, settings: Settings
 ) -> Iterator[tuple[LoopFacts, Directive]]:
     count = len(kernel.loops)
-    condition = kernel.work.condition(settings.offload_threshold) if kernel.work is not None else ""
     reduced = [name for clause in kernel.sharing.reductions for name in clause.arguments]
     directive = Directive(
         "omp",
@@ -38,7 +37,7 @@ def _loops(
             *kernel.sharing.reductions,
             *_maps(_without(kernel.moved if shared is None else _arrays(kernel, shared), reduced)),
             Clause("map", tuple(reduced), "tofrom") if reduced else None,
-            Clause("if", (condition,), "target") if condition and shared is None else None,
+            condition(pays(kernel, shared, settings), "target"),
         ),
     )
     yield kernel.loops[0], directive
@@ -66,12 +65,13 @@ def _maps(moved: tuple[Transfer, ...]) -> Iterator[Clause]:
             yield Clause("map", sections, name)
 
 
-def _data(transfers: tuple[Transfer, ...]) -> Directive:
-    return Directive("omp", "target data", tuple(_maps(transfers)))
+def _data(transfers: tuple[Transfer, ...], pays: str) -> Directive:
+    return Directive("omp", "target data", clauses(*_maps(transfers), condition(pays)))
 
 
-def _update(to: str, sections: tuple[str, ...]) -> Directive:
-    return Directive("omp", "target update", (Clause("from" if to == "host" else "to", sections),))
+def _update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
+    moved = Clause("from" if to == "host" else "to", sections)
+    return Directive("omp", "target update", clauses(moved, condition(pays)))
 
 
 _AROUND = (Directive("omp", "declare target"), Directive("omp", "end declare target"))

@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import islpy as isl
 
 from polylsp.codegen.affine import Names, constant, largest, smallest, spelled
 from polylsp.codegen.names import names_at
+from polylsp.codegen.stretch import Stretch, stretch_of
 from polylsp.codegen.subject import Subject
 from polylsp.model.facts import LoopFacts
 from polylsp.model.scop import Scop, ScopStatement
@@ -38,14 +40,20 @@ class Work:
 def work_of(subject: Subject, root: LoopFacts) -> Work | None:
     """The work of one run of a loop; `None` if its extents cannot be told."""
     nest = subject.nest(root.ordinal)
-    if nest is None:
-        return None
-    scop = nest[1].scop
-    return _most(scop, root.ordinal, names_at(subject, scop, root.site))
+    return work_in(subject, nest[1].scop, stretch_of(subject, root), (root,)) if nest is not None else None
 
 
-def _most(scop: Scop, root: int, names: Names) -> Work | None:
-    found = [_work(s, s.loops.index(root), scop, names) for s in scop.statements if root in s.loops]
+def work_in(subject: Subject, scop: Scop, place: Stretch, roots: tuple[LoopFacts, ...]) -> Work | None:
+    """The work that some loops do in one run of the code around them at `place`; `None` if their extents
+    cannot be told."""
+    ordinals, names = {root.ordinal for root in roots}, names_at(subject, scop, place.site)
+    inside = [s for s in scop.statements if ordinals & set(s.loops)]
+    return largest_of(_work(s, place.depth(scop), scop, names) for s in inside)
+
+
+def largest_of(works: Iterable[Work | None]) -> Work | None:
+    """The largest of some amounts of work; `None` if one of them cannot be told."""
+    found = list(works)
     told = [one for one in found if one is not None]
     if not told or len(told) < len(found):
         return None

@@ -82,8 +82,7 @@ def _directives(
     codes = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization")
     for target in TARGETS:
         reason = _why_no_directive(placed, roots) or _why_infeasible(source, placed, loop, target)
-        little = _too_little(settings, placed, roots, target)
-        terms = "; ".join(filter(None, (_condition(roots), little)))
+        terms = terms_of(settings, placed, roots, target)
         title = f"{_doing(loop, roots)} with {TARGET_NAMES[target]}{f' ({terms})' if terms else ''}"
         preferred = target == "openmp" and not (reason or terms)
         yield Offer(_ask(placed, loop, target), title, "refactor.rewrite", preferred, reason, codes)
@@ -94,6 +93,12 @@ def _doing(loop: LoopFacts, roots: tuple[LoopFacts, ...]) -> str:
     if count > 1:
         return f"Run the {count} parallel loops inside {wording.subject(loop)} in parallel"
     return f"Run {wording.subject(next(iter(roots), loop))} in parallel"
+
+
+def terms_of(settings: Settings, placed: PlacedFunction, roots: tuple[LoopFacts, ...], target: Target) -> str:
+    """On which terms some loops may have directives of a target: what has to be true, and whether they do
+    less than pays; empty if there are none."""
+    return "; ".join(filter(None, (_condition(roots), _too_little(settings, placed, roots, target))))
 
 
 def _condition(roots: tuple[LoopFacts, ...]) -> str:

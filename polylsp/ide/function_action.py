@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.ide.actions import TARGET_NAMES, Offer
+from polylsp.ide.actions import TARGET_NAMES, Offer, terms_of
 from polylsp.ide.lookup import function_on_line, loop_at_header
-from polylsp.ide.wording import assumption_words
 from polylsp.language import named
 from polylsp.model.action import WHOLE_FUNCTION, Ask
 from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.roots import is_governed, parallel_roots
-from polylsp.model.verdict import Parallel
+from polylsp.settings import Settings
 from polylsp.text import Source, Span
 
 
-def function_offers(source: Source, report: FileReport, span: Span) -> tuple[Offer, ...]:
+def function_offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
     """One offer for each target, on the header of a function and on those of its outermost loops: where
     there are several parallel loops."""
     placed = _function(source, report, span) if named(report.language).edited else None
-    return tuple(_offers(placed)) if placed is not None else ()
+    return tuple(_offers(settings, placed)) if placed is not None else ()
 
 
 def _function(source: Source, report: FileReport, span: Span) -> PlacedFunction | None:
@@ -30,18 +29,17 @@ def _function(source: Source, report: FileReport, span: Span) -> PlacedFunction 
     return function_on_line(source, report, source.line_of(span.start))
 
 
-def _offers(placed: PlacedFunction) -> Iterator[Offer]:
+def _offers(settings: Settings, placed: PlacedFunction) -> Iterator[Offer]:
     facts = placed.answer.facts
     roots = [root for root in _roots(facts) if not root.misfit and not is_governed(facts, root.ordinal)]
     if len(roots) < 2:
         return
-    verdicts = [root.verdict for root in roots]
-    assumed = tuple(dict.fromkeys(a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions))
-    condition = f" (right if {assumption_words(assumed)})" if assumed else ""
     for target in WHOLE_FUNCTION:
         what = f"Run the {len(roots)} parallel loops of `{facts.name}` with {TARGET_NAMES[target]}"
+        terms = terms_of(settings, placed, tuple(roots), target)
         ask = Ask(target, facts.name, placed.start, 0)
-        yield Offer(ask, f"{what}, sharing what is on the device{condition}", "refactor.rewrite")
+        title = f"{what}, sharing what is on the device{f' ({terms})' if terms else ''}"
+        yield Offer(ask, title, "refactor.rewrite")
 
 
 def _roots(facts: FunctionFacts) -> Iterator[LoopFacts]:

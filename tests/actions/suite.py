@@ -112,7 +112,10 @@ def play(case: Case, folder: Path) -> Played:
     titles = "".join(f"{each}\n" for each in _titles(source, report, span, case.settings))
     if ":" in case.action:
         return replace(_at_once(source, report, span, case), titles=titles)
-    listed = (*offers(source, report, case.settings, span), *function_offers(source, report, span))
+    listed = (
+        *offers(source, report, case.settings, span),
+        *function_offers(source, report, case.settings, span),
+    )
     offer = next((each for each in listed if each.ask.action == case.action), None)
     if offer is None:
         return Played("text declined", "It is not offered.\n", "", titles)
@@ -128,7 +131,7 @@ def play(case: Case, folder: Path) -> Played:
 
 def _titles(source: Source, report: FileReport, span: Span, settings: Settings) -> list[str]:
     ready = _ready(source, report, span, settings)
-    chosen = (*offers(source, report, settings, span), *function_offers(source, report, span))
+    chosen = (*offers(source, report, settings, span), *function_offers(source, report, settings, span))
     listed = (*ready["mend"], *chosen, *ready["ignore"])
     return [f"{each.title} [{each.disabled}]" if each.disabled else each.title for each in listed]
 

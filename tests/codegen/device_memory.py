@@ -22,6 +22,7 @@ _ARGUMENTS = r"\(((?:[^()]|\((?:[^()]|\([^()]*\))*\))*)\)"
 _CLAUSE = re.compile(
     rf"\b(copyin|copyout|copy|create|present|host|device|map|from|to|private|reduction){_ARGUMENTS}"
 )
+_CONDITION = re.compile(rf"\bif{_ARGUMENTS}")
 _ITEM = re.compile(r"(\w+)((?:\[[^\]]*\])*)")
 _SUBSCRIPTED = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*\[")
 _MOVES = {
@@ -125,6 +126,12 @@ class _Directive:
         """Whether it moves arrays where it stands."""
         return self.words.startswith(("update", "target update"))
 
+    @property
+    def condition(self) -> str:
+        """Where it is in force, in C."""
+        found = _CONDITION.search(self.words)
+        return found[1].removeprefix("target: ") if found is not None else "1"
+
     def clauses(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
         """The name of each clause (of `map`: which way) and its items, each a name and its brackets."""
         for name, arguments in _CLAUSE.findall(self.words):
@@ -173,14 +180,17 @@ def _all_arrays_have_clauses(text: str, kernel: _Directive, around: list[_Direct
 
 def _calls(directive: _Directive, number: int) -> Iterator[Replacement]:
     if directive.is_update:
-        yield Replacement(directive.span, " ".join(_updates(directive)))
+        yield Replacement(directive.span, f"if ({directive.condition}) {{ {' '.join(_updates(directive))} }}")
     elif directive.is_data or directive.is_kernel:
         moves, there = list(_moves(directive)), list(_present(directive))
         switch = " switch_memory();" if directive.is_kernel else ""
         begin = " ".join((*(f"to_device({m});" for m in moves), *(f"must_be_there({p});" for p in there)))
-        yield Replacement(directive.span, f"{{ {begin}{switch}")
+        pays = f"pays_{number}"
+        yield Replacement(
+            directive.span, f"{{ int {pays} = {directive.condition}; if ({pays}) {{ {begin}{switch} }}"
+        )
         end = Span(directive.statement.end, directive.statement.end)
-        yield Replacement(end, f"{switch} from_device({len(moves)}); }}")
+        yield Replacement(end, f" if ({pays}) {{{switch} from_device({len(moves)}); }} }}")
     else:
         yield Replacement(directive.span, "")
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 
-from polylsp.model.action import Ask, Declined, Target, applied
-from polylsp.model.report import FileReport
+from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Target, applied
+from polylsp.model.facts import FunctionFacts
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 
 EAGER = Settings(parallel_threshold=0, offload_threshold=0)
 """However small the loops of a sample are, they run in parallel."""
+QUICK = replace(EAGER, offload_threshold=20, tile_sizes=(3, 4, 5), max_operations=200_000)
+"""Those that are drawn run on a device at some sizes, and have several tiles; those that take long to analyse
+are left out."""
 
 
 @dataclass(frozen=True)
@@ -25,27 +28,63 @@ class EditedFile:
     declined: tuple[str, ...]
 
 
-def everywhere(path: str, text: str, target: Target, whole: bool = False) -> EditedFile:
+def everywhere(
+    path: str, text: str, target: Target, whole: bool = False, settings: Settings = EAGER
+) -> EditedFile:
     """The edits of all outermost loops of a file, or (`whole`) of all functions, one after the other, as a
     person would choose them."""
+    ordinals = (0,) if whole else None
+    asked = [
+        (facts.name, ordinal)
+        for facts in _functions(path, text, settings)
+        for ordinal in ordinals or [loop.ordinal for loop in facts.loops if loop.depth == 1]
+    ]
+    return _edited(path, text, target, asked, settings)
+
+
+def alternatives(
+    path: str, text: str, action: ActionName, function: str, given: frozenset[str]
+) -> Iterator[EditedFile]:
+    """What becomes of a function if a person asks for all of its outermost loops, for all of it at once if
+    that can be asked, and for each of its inner loops alone; by edits that assume no more than is `given`."""
+    (facts,) = _functions(path, text, QUICK, function)
+    outermost = [loop.ordinal for loop in facts.loops if loop.depth == 1]
+    asked = [[loop.ordinal] for loop in facts.loops if loop.depth > 1]
+    if action == "restructure":
+        asked = [outermost[:1]]
+    else:
+        asked = [outermost, *([[0]] if action in WHOLE_FUNCTION else []), *asked]
+    for ordinals in asked:
+        yield _edited(path, text, action, [(function, each) for each in ordinals], QUICK, given)
+
+
+def _edited(
+    path: str,
+    text: str,
+    action: ActionName,
+    asked: Iterable[tuple[str, int]],
+    settings: Settings,
+    given: frozenset[str] | None = None,
+) -> EditedFile:
     edited, edits, declined = text, 0, list[str]()
-    for name, ordinal in _asked(analyse(path, text, EAGER, schedules=False), whole):
-        answer = edit(path, edited, EAGER, _ask(path, edited, target, name, ordinal))
+    for name, ordinal in asked:
+        answer = edit(path, edited, settings, _ask(path, edited, settings, action, name, ordinal))
         if isinstance(answer, Declined):
             declined.append(answer.reason)
+        elif given is not None and not {each.kind for each in answer.assumptions} <= given:
+            declined.append("It rests on what these programs do not keep to.")
         else:
             edited, edits = applied(edited, answer.replacements), edits + 1
     return EditedFile(text, edited, edits, tuple(declined))
 
 
-def _asked(report: FileReport, whole: bool) -> Iterator[tuple[str, int]]:
-    for placed in report.functions:
-        outermost = [loop.ordinal for loop in placed.answer.facts.loops if loop.depth == 1]
-        for ordinal in (0,) if whole else outermost:
-            yield placed.answer.facts.name, ordinal
+def _functions(path: str, text: str, settings: Settings, function: str = "") -> list[FunctionFacts]:
+    """What is known of all functions, or of one."""
+    every = [each.answer.facts for each in analyse(path, text, settings, schedules=False).functions]
+    return [facts for facts in every if function in ("", facts.name)]
 
 
-def _ask(path: str, text: str, target: Target, name: str, ordinal: int) -> Ask:
-    report = analyse(path, text, EAGER, schedules=False)
+def _ask(path: str, text: str, settings: Settings, action: ActionName, name: str, ordinal: int) -> Ask:
+    report = analyse(path, text, settings, schedules=False)
     start = next(each.start for each in report.functions if each.answer.facts.name == name)
-    return Ask(target, name, start, ordinal)
+    return Ask(action, name, start, ordinal)

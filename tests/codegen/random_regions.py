@@ -9,34 +9,37 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from random import Random
 
 from polylsp.model.action import Target
 
 from .device_memory import played
-from .editing import everywhere
-from .random_nests import printed
+from .editing import EAGER, everywhere
+from .versions import printed
 
 _ARRAYS = "abct"
 _SIZE = 24
 _EACH = 12
+_SETTINGS = replace(EAGER, offload_threshold=_SIZE - 4)
+"""Some regions run on the device, some do not, and some do at one of the sizes that are tried."""
 
 
 def program(random: Random, functions: int) -> str:
     """A program with some functions, each called with arrays of its own."""
     names = [f"f{k}" for k in range(functions)]
     texts = [_function(random, name) for name in names]
-    calls = "".join(f"    run({name});\n" for name in names)
+    calls = "".join(f"    run({_SIZE}, {name});\n    run({_SIZE // 2}, {name});\n" for name in names)
     return f"{_HEAD}{''.join(texts)}{_RUN}int main(void)\n{{\n{calls}    return 0;\n}}\n"
 
 
 _HEAD = "#include <stdio.h>\n"
 _RUN = f"""\
-static void run(void (*f)(int, double *, double *, double *))
+static void run(int n, void (*f)(int, double *, double *, double *))
 {{
     double a[{_SIZE}], b[{_SIZE}], c[{_SIZE}];
     for (int i = 0; i < {_SIZE}; i++) {{ a[i] = i + 1; b[i] = 2 * i - 7; c[i] = 3 - i; }}
-    f({_SIZE}, a, b, c);
+    f(n, a, b, c);
     for (int i = 0; i < {_SIZE}; i++) printf("%.17g %.17g %.17g\\n", a[i], b[i], c[i]);
 }}
 """
@@ -88,10 +91,9 @@ def _place(random: Random, around: str, arrays: list[str] | str = _ARRAYS) -> st
 def trial(seed: int, target: Target, functions: int = _EACH) -> int:
     """Draw a program, edit all of its functions, and run it; gives the number of directives."""
     text = program(Random(seed), functions)
-    done = everywhere("drawn.c", text, target, whole=True)
-    wanted = next(printed(text))
-    changed = played(done.edited)
-    assert next(printed(changed)) == wanted, f"seed {seed}\n{done.edited}"
+    done = everywhere("drawn.c", text, target, True, _SETTINGS)
+    wanted = printed(text)
+    assert printed(played(done.edited)) == wanted, f"seed {seed}\n{done.edited}"
     return done.edited.count("#pragma")
 
 

@@ -152,4 +152,5 @@ def _reason(found: Leaves, name: str, groups: list[Group]) -> Declined:
 def _remarks(found: Leaves, groups: list[Group]) -> Iterator[str]:
     free = [str(k + 1) for k, group in enumerate(groups) if not _carries(found, group)]
     plural = "s" if len(free) > 1 else ""
-    yield f"Of the new loops, number{plural} {listed(free).replace('`', '')} can run in parallel."
+    if free:
+        yield f"Of the new loops, number{plural} {listed(free).replace('`', '')} can run in parallel."

@@ -39,7 +39,7 @@ async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list
     listed = [
         *mend_offers(source, report, settings, span),
         *offers(source, report, settings, span),
-        *function_offers(source, report, span),
+        *function_offers(source, report, settings, span),
         *suppress_offers(source, report, settings, span),
     ]
     wanted = [each for each in listed if _is_wanted(each.kind, params.context.only)]

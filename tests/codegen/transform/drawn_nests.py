@@ -151,10 +151,30 @@ def program(kernels: Sequence[str]) -> str:
     """A program that runs each version of the function on the same data and prints a line for each."""
     versions = [text.replace("kernel(", f"kernel_{k}(", 1) for k, text in enumerate(kernels)]
     calls = "\n".join(f"    run(kernel_{k});" for k in range(len(kernels)))
-    return PROLOGUE + "\n".join(versions) + _MAIN % calls
+    return PROLOGUE + "\n".join(versions) + _FILL + _MAIN % calls
 
 
-_MAIN = """
+def summing(kernel: str) -> str:
+    """A program that runs the function at several sizes and prints weighted sums of all arrays."""
+    return PROLOGUE + kernel + _FILL + _SUMMING
+
+
+_SIZES = "{{8, 11}, {5, 3}, {1, 6}, {0, 2}, {-2, -3}}"
+_FILL = """
+static void fill(void)
+{
+    for (int i = 0; i < SIZE; i++) {
+        x[i] = i % 7 * 0.25;
+        y[i] = i % 5 * 0.5;
+        for (int j = 0; j < SIZE; j++) {
+            A[i][j] = (3 * i + 5 * j) % 13 * 0.125;
+            B[i][j] = (7 * i + 2 * j) % 11 * 0.25;
+        }
+    }
+}
+"""
+_MAIN = (
+    """
 static unsigned long long mixed(unsigned long long hash, const double *values, int count)
 {
     for (int i = 0; i < count; i++) {
@@ -167,16 +187,11 @@ static unsigned long long mixed(unsigned long long hash, const double *values, i
 
 static void run(void (*kernel)(int, int))
 {
-    static const int sizes[][2] = {{8, 11}, {5, 3}, {1, 6}, {0, 2}};
-    for (int s = 0; s < 4; s++) {
-        for (int i = 0; i < SIZE; i++) {
-            x[i] = i %% 7 * 0.25;
-            y[i] = i %% 5 * 0.5;
-            for (int j = 0; j < SIZE; j++) {
-                A[i][j] = (3 * i + 5 * j) %% 13 * 0.125;
-                B[i][j] = (7 * i + 2 * j) %% 11 * 0.25;
-            }
-        }
+    static const int sizes[][2] = """
+    + _SIZES
+    + """;
+    for (int s = 0; s < 5; s++) {
+        fill();
         kernel(sizes[s][0], sizes[s][1]);
         unsigned long long hash = mixed(mixed(7, x, SIZE), y, SIZE);
         for (int i = 0; i < SIZE; i++)
@@ -192,3 +207,25 @@ int main(void)
     return 0;
 }
 """
+)
+_SUMMING = (
+    """
+int main(void)
+{
+    static const int sizes[][2] = """
+    + _SIZES
+    + """;
+    for (int s = 0; s < 5; s++) {
+        fill();
+        kernel(sizes[s][0], sizes[s][1]);
+        for (int i = 0; i < SIZE; i++) {
+            double sum = 0;
+            for (int j = 0; j < SIZE; j++)
+                sum += (1 + j) * A[i][j] + (2 + j) * B[i][j];
+            printf("%.17g %.17g %.17g\\n", x[i], y[i], sum);
+        }
+    }
+    return 0;
+}
+"""
+)

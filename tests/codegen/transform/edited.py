@@ -18,7 +18,7 @@ def answers(
     path: str, text: str, action: ActionName, function: str = ""
 ) -> Iterator[tuple[PlacedFunction, int, Answer]]:
     """What an action answers on each loop of a file, or of one function of it."""
-    settings = Settings()
+    settings = Settings(tile_sizes=(3, 4, 5))
     for placed in analyse(path, text, settings, schedules=False).functions:
         name = placed.answer.facts.name
         for loop in placed.answer.facts.loops if function in ("", name) else ():

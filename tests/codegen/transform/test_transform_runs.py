@@ -11,13 +11,13 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Edited, applied
+from tests.codegen.drawn_programs import Drawn, of_oracle, whole
 from tests.codegen.drawn_sums import sums
 from tests.oracle.drawing import affine_programs, programs
-from tests.oracle.nests import Program
 
 from .drawn_nests import nests
 from .edited import WARNINGS, answers, printed
-from .trials import Outcome, oracle_trial, sums_trial, trial
+from .trials import Outcome, trial, whole_trial
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 PROGRAMS = sorted((SAMPLES / "polybench/c").glob("*.c"))
@@ -59,20 +59,10 @@ def test_edits_of_drawn_nests_compute_the_same(kernel: str, tmp_path_factory: py
 
 
 @pytest.mark.timeout(600)
-@settings(_DRAWN, max_examples=20)
-@given(program=affine_programs() | programs())
-def test_edits_of_the_oracles_programs_compute_the_same(
-    program: Program, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+@pytest.mark.usefixtures("gcc")
+@settings(_DRAWN, max_examples=40)
+@given(one=(affine_programs() | programs()).map(of_oracle) | sums().map(whole))
+def test_edits_of_drawn_programs_compute_the_same(one: Drawn) -> None:
     outcome = Outcome()
-    oracle_trial(program, tmp_path_factory.mktemp("drawn"), outcome)
-    assert not outcome.wrong, outcome.wrong[0]
-
-
-@pytest.mark.timeout(600)
-@settings(_DRAWN, max_examples=20)
-@given(text=sums())
-def test_edits_of_drawn_sums_compute_the_same(text: str, tmp_path_factory: pytest.TempPathFactory) -> None:
-    outcome = Outcome()
-    sums_trial(text, tmp_path_factory.mktemp("drawn"), outcome)
+    whole_trial(one, outcome)
     assert not outcome.wrong, outcome.wrong[0]

@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Declined, Edited, applied
+from tests.codegen.drawn_programs import Drawn, of_oracle, whole
 from tests.codegen.drawn_sums import sums
-from tests.oracle.compiling import complete
+from tests.codegen.random_nests import GIVEN
+from tests.codegen.versions import outputs
 from tests.oracle.drawing import affine_programs, programs
-from tests.oracle.evidence import evidence
-from tests.oracle.nests import Program
 
 from .drawn_nests import PROLOGUE, nests, program
 from .edited import WARNINGS, answers, printed
@@ -68,54 +68,29 @@ def trial(kernel: str, folder: Path, outcome: Outcome) -> None:
             outcome.wrong.append(f"// {label} computes something else\n{kernel}\n// becomes\n{after}")
 
 
-def oracle_trial(drawn: Program, folder: Path, outcome: Outcome) -> None:
-    """Make every edit of a program of the oracle's, and compare on the input that does most, without
-    aliases: an edit rests on assumptions about these."""
-    found = evidence(drawn)
-    runs = sorted((r for r in found.runs if not r.inputs.aliases), key=lambda r: len(r.trace))
-    text = found.layout.text
+def whole_trial(one: Drawn, outcome: Outcome) -> None:
+    """Make every edit of a drawn program, which prints the same then, to the last digit."""
     made: dict[str, str] = {}
     for action in TRANSFORMS:
-        for _, ordinal, answer in answers("drawn.c", text, action):
+        for _, ordinal, answer in answers("drawn.c", one.text, action, "kernel"):
             outcome.declined[action] += isinstance(answer, Declined)
-            if isinstance(answer, Edited) and {a.kind for a in answer.assumptions} <= _GIVEN:
-                made.setdefault(applied(text, answer.replacements), f"{action} of loop {ordinal}")
+            if isinstance(answer, Edited) and {each.kind for each in answer.assumptions} <= GIVEN:
+                made.setdefault(applied(one.text, answer.replacements), f"{action} of loop {ordinal}")
     outcome.made.update(label.partition(" ")[0] for label in made.values())
-    whole = complete(drawn, runs[-1]) if runs and made else ""
-    wanted = printed(whole, folder, *_LENIENT) if whole else ""
-    for after, label in made.items() if whole else ():
-        try:
-            if printed(whole.replace(text, after), folder, *_LENIENT) != wanted:
-                outcome.wrong.append(f"// {label} computes something else\n{text}\n// becomes\n{after}")
-        except AssertionError as error:
-            outcome.wrong.append(f"// {label}: {error}")
+    for around in one.programs if made else ():
+        texts = [f"{around.before}{each}{around.behind}" for each in (one.text, *made)]
+        (wanted,), *found = outputs(texts, "-fsanitize=undefined", "-fno-sanitize-recover")
+        for (after, label), (lines,) in zip(made.items(), found, strict=True):
+            if lines != wanted:
+                told = f"computes something else: {lines[:200]}"
+                outcome.wrong.append(f"// {label} {told}\n{one.text}\n// becomes\n{after}{around.behind}")
 
 
-def sums_trial(text: str, folder: Path, outcome: Outcome) -> None:
-    """Make every edit of a whole program, which prints the same then, to the last digit."""
-    made: dict[str, str] = {}
-    for action in TRANSFORMS:
-        for _, ordinal, answer in answers("drawn.c", text, action, "kernel"):
-            outcome.declined[action] += isinstance(answer, Declined)
-            if isinstance(answer, Edited):
-                made.setdefault(applied(text, answer.replacements), f"{action} of loop {ordinal}")
-    outcome.made.update(label.partition(" ")[0] for label in made.values())
-    wanted = printed(text, folder, *_LENIENT) if made else ""
-    for after, label in made.items():
-        try:
-            if printed(after, folder, *_LENIENT) != wanted:
-                outcome.wrong.append(f"// {label} computes something else\n{text}\n// becomes\n{after}")
-        except AssertionError as error:
-            outcome.wrong.append(f"// {label}: {error}")
-
-
-_GIVEN = {"no-overlap", "no-overflow"}
-_LENIENT = ("-w", "-fsanitize=undefined")
-
-
-_DRAWN: dict[str, Callable[[], st.SearchStrategy[str] | st.SearchStrategy[Program]]] = {
-    "nests": nests, "sums": sums, "oracle": lambda: affine_programs() | programs(),
-}  # fmt: skip
+_DRAWN: dict[str, Callable[[], st.SearchStrategy[str] | st.SearchStrategy[Drawn]]] = {
+    "nests": nests,
+    "sums": lambda: sums().map(whole),
+    "oracle": lambda: (affine_programs() | programs()).map(of_oracle),
+}
 
 
 def soak(examples: int, start: int, kind: str) -> Outcome:
@@ -132,13 +107,11 @@ def soak(examples: int, start: int, kind: str) -> Outcome:
             suppress_health_check=list(HealthCheck),
         )
         @given(drawn=_DRAWN[kind]())
-        def gather(drawn: str | Program) -> None:
-            if kind == "sums":
-                sums_trial(str(drawn), Path(folder), outcome)
-            elif isinstance(drawn, str):
+        def gather(drawn: str | Drawn) -> None:
+            if isinstance(drawn, str):
                 trial(drawn, Path(folder), outcome)
             else:
-                oracle_trial(drawn, Path(folder), outcome)
+                whole_trial(drawn, outcome)
 
         gather()
     return outcome

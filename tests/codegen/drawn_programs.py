@@ -1,0 +1,61 @@
+"""Programs drawn at random of which a function `kernel` is edited: its text, and what is around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from tests.oracle.compiling import complete, expected
+from tests.oracle.drawing import affine_programs
+from tests.oracle.evidence import evidence
+from tests.oracle.interpreter import runner
+from tests.oracle.nests import Program
+from tests.oracle.printing import layout
+from tests.oracle.values import Floating
+
+from .drawn_sums import sums
+from .transform.drawn_nests import nests, summing
+
+
+@dataclass(frozen=True)
+class Around:
+    """What makes a program of a text with `kernel`, and the numbers that it must print, if these are known
+    without running it."""
+
+    before: str
+    behind: str
+    expected: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A text with a function `kernel`, and programs that call it."""
+
+    text: str
+    programs: tuple[Around, ...]
+
+
+def drawn() -> st.SearchStrategy[Drawn]:
+    """Nests of every kind."""
+    of_nests = nests().map(lambda kernel: whole(summing(kernel)))
+    return affine_programs().map(of_oracle) | sums().map(whole) | of_nests
+
+
+def whole(text: str) -> Drawn:
+    """A program as it is."""
+    before, main, behind = text.partition("\nint main(void)")
+    return Drawn(before + "\n", (Around("", f"{main}{behind}"),))
+
+
+def of_oracle(program: Program) -> Drawn:
+    """A program of the oracle's with the input that does most, and with the one that does least."""
+    # Only what C defines, without aliases: an edit rests on assumptions about these.
+    known = [run.inputs for run in evidence(program).runs if not run.inputs.aliases]
+    text = layout(program).text
+    found: list[Around] = []
+    for inputs in dict.fromkeys((*known[:1], *known[-1:])):
+        run = runner(program).run(inputs, arithmetic=Floating)
+        before, _, behind = complete(program, run).partition(text)
+        found.append(Around(before, behind, tuple(float(line) for line in expected(program, run))))
+    return Drawn(text, tuple(found))
