@@ -253,9 +253,11 @@ def choice(condition: Condition, then: Poly, otherwise: Poly) -> Poly:
     if condition == FALSE:
         return otherwise
     if isinstance(condition, Compare) and condition.operator == ">=":
-        for kind, more in (("min", otherwise - then), ("max", then - otherwise)):
-            if condition.value in (more, more - 1):
-                return extremum(kind, then, otherwise)
+        more = otherwise - then
+        if condition.value in (more, more - 1):
+            return extremum("min", then, otherwise)
+        if condition.value in (-more, -more - 1):
+            return extremum("max", then, otherwise)
     return Poly.atom(Choice(condition, then, otherwise))
 
 
