@@ -67,7 +67,11 @@ class Subject:
 
     def loop(self, ordinal: int) -> Loop:
         """A loop of the program."""
-        return next(each for each in loops_in(self.function.body) if each.ordinal == ordinal)
+        return self._loops[ordinal]
+
+    @cached_property
+    def _loops(self) -> dict[int, Loop]:
+        return {each.ordinal: each for each in loops_in(self.function.body)}
 
     def known(self, ordinal: int) -> LoopFacts:
         """What is known of a loop."""

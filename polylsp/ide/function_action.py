@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from polylsp.ide.actions import TARGET_NAMES, Offer, terms_of
 from polylsp.ide.lookup import function_on_line, loop_at_header
+from polylsp.ide.transform_offers import restructuring
 from polylsp.language import named
 from polylsp.model.action import WHOLE_FUNCTION, Ask
 from polylsp.model.facts import FunctionFacts, LoopFacts
+from polylsp.model.feasibility import Feasibility
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.settings import Settings
@@ -17,9 +19,12 @@ from polylsp.text import Source, Span
 
 def function_offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
     """One offer for each target, on the header of a function and on those of its outermost loops: where
-    there are several parallel loops."""
+    there are several parallel loops. On the function's, that its loops be restructured, where that helps."""
     placed = _function(source, report, span) if named(report.language).edited else None
-    return tuple(_offers(settings, placed)) if placed is not None else ()
+    if placed is None:
+        return ()
+    on_loop = loop_at_header(report, span.start) is not None
+    return (*_offers(settings, placed), *(() if on_loop else _restructuring(placed)))
 
 
 def _function(source: Source, report: FileReport, span: Span) -> PlacedFunction | None:
@@ -40,6 +45,15 @@ def _offers(settings: Settings, placed: PlacedFunction) -> Iterator[Offer]:
         ask = Ask(target, facts.name, placed.start, 0)
         title = f"{what}, sharing what is on the device{f' ({terms})' if terms else ''}"
         yield Offer(ask, title, "refactor.rewrite")
+
+
+def _restructuring(placed: PlacedFunction) -> Iterator[Offer]:
+    """What is offered on each of its loops, on the header of the function as well."""
+    known = placed.answer.feasibility or Feasibility()
+    found = next((each for each in known.possible if each.action == "restructure"), None)
+    if found is not None:
+        ask = Ask("restructure", placed.answer.facts.name, placed.start, found.ordinal)
+        yield Offer(ask, restructuring(placed, found), "refactor.rewrite")
 
 
 def _roots(facts: FunctionFacts) -> Iterator[LoopFacts]:

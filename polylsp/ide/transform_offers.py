@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from polylsp.ide import wording
 from polylsp.ide.nests import nest_of
+from polylsp.model.action import ActionName
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import Possible
 from polylsp.model.report import PlacedFunction
@@ -15,6 +16,17 @@ from polylsp.model.verdict import Assumption, Parallel
 from polylsp.text import Source
 
 _OVERLAP = ("needs-restrict", "needs-assumption")
+
+_DONE: dict[ActionName, str] = {
+    "distribute": "split",
+    "interchange": "reorder",
+    "skew": "skew",
+    "tile": "tile",
+    "unroll-and-jam": "unroll",
+    "simd": "vectorise sums",
+    "openmp": "run in parallel",
+}
+"""What restructuring does, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +40,17 @@ class Told:
 
 
 def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Possible) -> Told | None:
-    """How a transform is offered on a loop; `None` for an action that is no transform, or not offered."""
+    """How a transform is offered on a loop, and what it rests on; `None` for an action that is no transform,
+    or not offered."""
+    found = _told(source, placed, loop, possible)
+    return found and replace(found, title=f"{found.title}{_condition(possible)}")
+
+
+def _condition(possible: Possible) -> str:
+    return f" (right if {wording.assumption_words(possible.assumptions)})" if possible.assumptions else ""
+
+
+def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Possible) -> Told | None:
     by_ordinal = {each.ordinal: each for each in placed.answer.facts.loops}
     loops = [by_ordinal[ordinal] for ordinal in possible.loops]
     name, names = wording.subject(loops[0]), wording.listing([wording.subject(each) for each in loops])
@@ -62,8 +84,26 @@ def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Poss
             apart = wording.assumption_words(no_overlap(loops[0]))
             title = f"Run {name} in parallel with OpenMP where a check finds that {apart}"
             return Told(title, "quickfix", _OVERLAP)
+        case "simd":
+            return Told(f"Add up over {name} with the vector unit, in another order")
+        case "unroll-and-jam":
+            inner = wording.subject(loops[-1])
+            title = f"Run several iterations of the loops around {inner} together"
+            return Told(f"{title}, so that what they share is loaded once")
+        case "restructure":
+            return Told(_restructuring(placed, possible))
         case _:
             return None
+
+
+def restructuring(placed: PlacedFunction, possible: Possible) -> str:
+    """How restructuring is offered on the header of the function."""
+    return f"{_restructuring(placed, possible)}{_condition(possible)}"
+
+
+def _restructuring(placed: PlacedFunction, possible: Possible) -> str:
+    done = wording.listing([word for part, word in _DONE.items() if part in possible.parts])
+    return f"Restructure the loops of `{placed.answer.facts.name}` for speed: {done}"
 
 
 def no_overlap(loop: LoopFacts) -> tuple[Assumption, ...]:

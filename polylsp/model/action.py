@@ -54,11 +54,13 @@ class Replacement:
 class Edited:
     """The edit: replacements in offsets of the file's text, in order and apart from each other.
     `assumptions` are what its correctness rests on; `remarks` are sentences for the person who chose
-    it (what the run-time guard checks, why a loop was left alone)."""
+    it (what the run-time guard checks, why a loop was left alone). `parts` are the actions that it is
+    composed of, if it is, in their order."""
 
     replacements: tuple[Replacement, ...]
     assumptions: tuple[Assumption, ...] = ()
     remarks: tuple[str, ...] = ()
+    parts: tuple[ActionName, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,20 @@ import re
 from dataclasses import dataclass
 
 from polylsp.model.action import ActionName
+from polylsp.model.verdict import Assumption
 
 
 @dataclass(frozen=True, slots=True)
 class Possible:
     """An action on loop `ordinal` that has an edit and helps. `loops` (ordinals) are those that it
-    rewrites, in source order; of an order of nested loops, the outermost first."""
+    rewrites, in source order; of an order of nested loops, the outermost first. `parts` are the actions
+    that it is composed of, if it is; `assumptions` are what it rests on."""
 
     action: ActionName
     ordinal: int
     loops: tuple[int, ...]
+    parts: tuple[ActionName, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

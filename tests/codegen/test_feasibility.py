@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from polylsp import pipeline
 from polylsp.codegen.feasible import trials
+from polylsp.codegen.subject import Again, Subject
 from polylsp.ide.actions import Offer, offers
 from polylsp.model.action import Ask, Declined, Edited
 from polylsp.model.feasibility import Feasibility
@@ -98,6 +100,35 @@ def test_without_time_nothing_is_tried_and_directives_are_offered_all_the_same()
     report = pipeline.analyse("late.c", STEPS + SWEEP, settings, edits=True)
     assert [each.answer.feasibility for each in report.functions] == [None] * 2
     assert len(listed(STEPS + SWEEP, report, settings)) == 3
+
+
+@pytest.mark.parametrize("called_off", [False, True])
+def test_an_edit_of_several_steps_ends_between_two_of_them(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, called_off: bool
+) -> None:
+    class Stop(BaseException):
+        pass
+
+    def read_again(subject: Subject, ask: Ask, _settings: Settings, again: Again) -> Declined:
+        if ask.action == "restructure":
+            assert again(subject.text) is not None
+            now = float("inf")
+            monkeypatch.setattr(trials, "perf_counter", lambda: 0.0 if called_off else now)
+            stops.append(called_off)
+            again(subject.text)
+            pytest.fail("the text was read once more")
+        return Declined("not this one")
+
+    def observe(key: str, name: str, done: int, total: int) -> None:
+        if any(stops):
+            raise Stop
+
+    stops: list[bool] = []
+    monkeypatch.setattr(trials, "answer", read_again)
+    with pytest.raises(Stop) if called_off else nullcontext():
+        report = pipeline.analyse(f"steps{called_off}.c", SWEEP, Settings(), edits=True, observe=observe)
+        assert report.functions[0].answer.feasibility is not None
+    assert stops == [called_off] and not caplog.records
 
 
 def test_what_stands_elsewhere_has_no_bearing_on_it() -> None:

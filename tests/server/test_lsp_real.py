@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
+
+from tests.codegen.running import assert_same
+from tests.codegen.transform.edited import WARNINGS, printed
 
 pytestmark = pytest.mark.asyncio
 
@@ -87,6 +91,40 @@ async def test_an_action_on_a_sample(start):
     (edit,) = document.edits
     assert edit.range.start == edit.range.end == types.Position(line, 0)
     assert edit.new_text.startswith("    #pragma omp parallel for ")
+
+
+@pytest.mark.parametrize(
+    ("sample", "header", "title"),
+    [
+        ("gemm", "    for (int i = 0; i < ni; i++) {", "Restructure the loops of `kernel_gemm` for speed: "),
+        ("3mm", "static void kernel_3mm(", "Restructure the loops of `kernel_3mm` for speed: "),
+        ("syrk", "        for (int k = 0; k < m; k++)", "Run several iterations of the loops around `j` "),
+        ("atax", "        for (int j = 0; j < n; j++)", "Add up over `j` with the vector unit"),
+    ],
+)
+async def test_a_sample_made_faster_by_the_lightbulb_prints_the_same(
+    start, tmp_path: Path, sample: str, header: str, title: str
+):
+    editor = await start("vscode1139-ext11", *REAL)
+    path = SAMPLES / f"polybench/c/{sample}.c"
+    text = path.read_text()
+    uri = editor.open(text, uri=path.as_uri())
+    line = next(k for k, each in enumerate(text.splitlines()) if each.startswith(header))
+    listed = await editor.actions(uri, line, len(header) - len(header.lstrip()))
+    (action,) = [each for each in listed if each.title.startswith(title)]
+    resolved = await editor.request(types.CODE_ACTION_RESOLVE, action)
+    (document,) = resolved.edit.document_changes
+    edited = _applied(text, document.edits)
+    assert edited != text
+    assert_same(printed(text, tmp_path), printed(edited, tmp_path, "-fopenmp", *WARNINGS))
+
+
+def _applied(text: str, edits: Sequence[types.TextEdit]) -> str:
+    starts = [0, *(at + 1 for at, letter in enumerate(text) if letter == "\n")]
+    for each in sorted(edits, key=lambda one: one.range.start.line, reverse=True):
+        first, last = (starts[at.line] + at.character for at in (each.range.start, each.range.end))
+        text = text[:first] + each.new_text + text[last:]
+    return text
 
 
 async def test_a_loop_in_a_macro_is_shown_but_cannot_be_chosen(start):
@@ -186,7 +224,7 @@ void add(int n, double *a, double *b, const int *at) {
         a[i] += b[at[i]];
 }
 """
-SKEW = "Skew the nest of `i`, so that a wavefront runs in parallel"
+SKEW = "Skew the nest of `i`, so that a wavefront runs in parallel (right if `i + j` does not overflow)"
 
 
 async def test_a_transform_is_listed_and_worked_out_for_the_text_that_it_was_listed_for(start):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polylsp.codegen.feasible.helpful import expands_to_split, fused_pair, fuses_well, reuses, rewritten
+from polylsp.codegen.feasible.speed import faster
 from polylsp.codegen.feasible.trials import Trials
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
@@ -29,6 +30,7 @@ def feasibility(trials: Trials) -> Feasibility:
     for loop in trials.subject.facts.loops:
         refused += _refused(trials, loop)
         possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
+    possible += faster(trials)
     return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
 
 
@@ -97,7 +99,8 @@ def _chained(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
             continue
         found = trials.answer(action, loop.ordinal, chain.ordinals)
         if isinstance(found, Edited):
-            yield Possible(action, loop.ordinal, rewritten(subject, chain, found))
+            loops = rewritten(subject, chain, found)
+            yield Possible(action, loop.ordinal, loops, assumptions=found.assumptions)
 
 
 def _alone(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
@@ -116,4 +119,5 @@ def _alone(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     if isinstance(fused, Edited):
         pair = fused_pair(trials.subject, loop, fused)
         if fuses_well(trials.subject, pair, fused):
-            yield Possible("fuse", ordinal, tuple(each.ordinal for each in pair))
+            loops = tuple(each.ordinal for each in pair)
+            yield Possible("fuse", ordinal, loops, assumptions=fused.assumptions)

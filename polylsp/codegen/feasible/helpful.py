@@ -55,7 +55,7 @@ def _comes_back(scop: Scop, access: Access, chain: Chain) -> bool:
 
 def fused_pair(subject: Subject, loop: LoopFacts, fused: Edited) -> tuple[LoopFacts, ...]:
     """The two loops that an edit has made one."""
-    whole = _replaced(fused)
+    whole = replaced(fused)
     beside = (each for each in subject.facts.loops if each.parent == loop.parent)
     return tuple(each for each in beside if _holds(whole, subject.span(each.site)))
 
@@ -71,11 +71,12 @@ def fuses_well(subject: Subject, pair: tuple[LoopFacts, ...], fused: Edited) -> 
 
 def rewritten(subject: Subject, chain: Chain, made: Edited) -> tuple[int, ...]:
     """The loops of a chain that an edit has to do with."""
-    whole = _replaced(made)
+    whole = replaced(made)
     return tuple(o for o in chain.ordinals if _holds(whole, subject.span(subject.known(o).site)))
 
 
-def _replaced(made: Edited) -> Span:
+def replaced(made: Edited) -> Span:
+    """All that an edit replaces, and what stands between."""
     return made.replacements[0].span.cover(made.replacements[-1].span)
 
 

@@ -17,6 +17,11 @@ from polylsp.settings import Settings
 logger = logging.getLogger(__name__)
 T = TypeVar("T")
 
+
+class OutOfTimeError(Exception):
+    """There is no time left to find out."""
+
+
 _OPERATIONS = 200_000
 """isl operations that one edit may take here: who asks for one may wait longer."""
 
@@ -40,7 +45,7 @@ class Trials:
         if key not in self._answers:
             ask = Ask(action, self.subject.function.name, self.subject.start, ordinal)
             limited = replace(self.settings, max_operations=self._operations)
-            self._answers[key] = self.limited(lambda: answer(self.subject, ask, limited, self.again))
+            self._answers[key] = self.limited(lambda: answer(self.subject, ask, limited, self._again))
         return self._answers[key]
 
     def succeeds(self, action: ActionName, ordinal: int, about: Hashable) -> bool:
@@ -50,17 +55,27 @@ class Trials:
     def limited(self, work: Callable[[], T]) -> T | None:
         """What `work` returns; `None` if that takes too long, or fails: an edit that nobody has asked for
         must not cost the analysis."""
-        if perf_counter() > self.until:
-            return None
-        self.pause()
         try:
+            self._next()
             found = budgeted(self._operations, work)
+        except OutOfTimeError:
+            return None
         except MemoryError:
             raise
         except Exception:
             logger.exception("an edit of `%s` that was tried failed", self.subject.function.name)
             return None
         return None if isinstance(found, Exhausted) else found
+
+    def _again(self, text: str) -> Subject | None:
+        """An edit of several steps has to be over in time as well, and can be called off between two."""
+        self._next()
+        return self.again(text)
+
+    def _next(self) -> None:
+        if perf_counter() > self.until:
+            raise OutOfTimeError
+        self.pause()
 
     @property
     def _operations(self) -> int:

@@ -102,7 +102,7 @@ def carried_at(found: Leaves, dates: Sequence[isl.Map], depth: int) -> LeafDepen
         moved = _moved(each, dates)
         for k in range(depth):
             moved = moved.equate(_IN, k, _OUT, k)
-        if not moved.is_subset(moved.equate(_IN, depth, _OUT, depth)):
+        if _differ(moved, depth):
             return each
     return None
 
@@ -119,9 +119,15 @@ def backward(found: Leaves, dates: Sequence[isl.Map], depth: int) -> LeafDepende
 def varies(found: Leaves, depth: int) -> LeafDependence | None:
     """A dependence between iterations with different values of one of the opened loops' counters."""
     for each in found.dependences:
-        if not each.pairs.is_subset(each.pairs.equate(_IN, depth, _OUT, depth)):
+        if _differ(each.pairs, depth):
             return each
     return None
+
+
+def _differ(pairs: isl.Map, depth: int) -> bool:
+    """Whether there are pairs that differ in a dimension. (Of a difference of maps isl is slow to say so.)"""
+    ends = _IN, depth, _OUT, depth
+    return not (pairs.order_lt(*ends).is_empty() and pairs.order_gt(*ends).is_empty())
 
 
 def _moved(dependence: LeafDependence, dates: Sequence[isl.Map]) -> isl.Map:

@@ -4,15 +4,17 @@ each the new text is analysed, so that each rests on dependences of the text tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from typing import TypeVar
 
+from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.codegen import openmp
 from polylsp.codegen.subject import Again, Subject
-from polylsp.codegen.transform import block, distribute, jam, simd
+from polylsp.codegen.transform import TRANSFORMS, block, distribute
 from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.codegen.transform.together import joined, together
-from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
+from polylsp.model.action import ActionName, Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Assumption, Parallel
@@ -23,6 +25,7 @@ _SELDOM = 2
 """How deep a loop may stand in sequential ones for threads to start on it."""
 
 _FEW_TEXTS = 4
+T = TypeVar("T")
 
 
 @dataclass
@@ -48,21 +51,38 @@ class _State:
         return True
 
 
+def _limited(settings: Settings, work: Callable[[], T]) -> T | Declined:
+    """What `work` returns, if isl does not take too long: each of the many questions has its own limit."""
+    found = budgeted(settings.max_operations, work)
+    return Declined("Looking for another order took too long.") if isinstance(found, Exhausted) else found
+
+
 def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     """All loops of the function around a loop, restructured."""
     if subject.facts.directives:
         return Declined("There are directives in this function already: remove them first.")
     # What is tried and then made is the same text.
     state = _State(subject, settings, lru_cache(_FEW_TEXTS)(again))
-    _until_done(state, _separations)
+    split = _until_done(state, _separations)
+    count = len(state.subject.facts.loops)
     moved = _until_done(state, _blocks)
-    _until_done(state, _directives)
+    tiled = len(state.subject.facts.loops) > count
+    threaded = _until_done(state, _directives)
     last = _last(state)
     if not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     changed = _difference(subject.text, applied(state.subject.text, last.replacements))
     assumed = tuple(dict.fromkeys((*state.assumptions, *last.assumptions)))
-    return Edited((changed,), assumed, tuple(dict.fromkeys((*state.remarks, *last.remarks))))
+    done: tuple[tuple[ActionName, bool], ...] = (
+        ("distribute", split),
+        ("interchange", moved and not tiled),
+        ("tile", tiled),
+        ("openmp", threaded),
+    )
+    parts: list[ActionName] = [name for name, is_done in done if is_done]
+    return Edited(
+        (changed,), assumed, tuple(dict.fromkeys((*state.remarks, *last.remarks))), (*parts, *last.parts)
+    )
 
 
 def _until_done(state: _State, steps: Callable[[_State], Iterator[Answer]]) -> bool:
@@ -91,7 +111,7 @@ def _separations(state: _State) -> Iterator[Answer]:
     """Splits of loops, inner ones before those around them, that leave nests which can be blocked."""
     for loop in reversed(state.subject.facts.loops):
         if _depth_inside(state.subject, loop) and loop.depth + _depth_inside(state.subject, loop) > 2:
-            answer = distribute.separated(state.subject, loop.ordinal)
+            answer = _limited(state.settings, lambda o=loop.ordinal: distribute.separated(state.subject, o))
             if isinstance(answer, Edited) and _helps(state, loop, answer):
                 yield answer
 
@@ -126,14 +146,19 @@ def _depth_inside(subject: Subject, loop: LoopFacts) -> int:
 def _blocks(state: _State) -> Iterator[Answer]:
     """Tiles of nests in another order."""
     for chain in _chains(state.subject):
-        plan = None if _is_tiled(state, chain) else block.planned(state.subject, chain)
+        if _is_tiled(state, chain):
+            continue
+        plan = _limited(state.settings, lambda c=chain: block.planned(state.subject, c))
         if isinstance(plan, block.Plan) and _is_worth_it(state.subject, plan):
             inside_parallel = any(
                 isinstance(each.verdict, Parallel) for each in state.subject.around(plan.chain.ordinals[0])
             )
             outermost = state.subject.known(plan.chain.ordinals[0])
             tiled = len(plan.chain.ordinals) > 2 or (not inside_parallel and outermost.depth <= _SELDOM)
-            yield block.blocked(state.subject, plan, state.settings, tiled)
+            yield _limited(
+                state.settings,
+                lambda p=plan, t=tiled: block.blocked(state.subject, p, state.settings, t),
+            )
 
 
 def _is_tiled(state: _State, chain: Chain) -> bool:
@@ -165,7 +190,9 @@ def _directives(state: _State) -> Iterator[Answer]:
         if all(root.depth <= _SELDOM for root in roots) and not any(
             root.depth > 1 and _adds(root) and not _depth_inside(state.subject, root) for root in roots
         ):
-            yield openmp.edit(state.subject, loop.ordinal, state.settings)
+            yield _limited(
+                state.settings, lambda o=loop.ordinal: openmp.edit(state.subject, o, state.settings)
+            )
 
 
 def _adds(loop: LoopFacts) -> bool:
@@ -174,7 +201,7 @@ def _adds(loop: LoopFacts) -> bool:
 
 def _jammed(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Iterations that run together, where the vector unit takes part in it."""
-    answer = jam.edit(subject, ordinal, settings)
+    answer = TRANSFORMS["unroll-and-jam"](subject, ordinal, settings)
     if isinstance(answer, Edited) and not any("omp simd" in each.text for each in answer.replacements):
         return Declined("The vector unit could not run these iterations together.")
     return answer
@@ -184,11 +211,15 @@ def _last(state: _State) -> Edited:
     """Several iterations at once where they share what they load, and sums for the vector unit: the loops are
     not analysed again after that."""
     made: list[Edited] = []
+    parts: dict[ActionName, None] = {}
     for loop in state.subject.facts.loops:
         if _depth_inside(state.subject, loop):
             continue
+        name: ActionName = "unroll-and-jam"
         answer = _jammed(state.subject, loop.ordinal, state.settings)
         if isinstance(answer, Declined):
-            answer = simd.edit(state.subject, loop.ordinal, state.settings)
-        made += [answer] if isinstance(answer, Edited) else []
-    return joined(made)
+            name, answer = "simd", TRANSFORMS["simd"](state.subject, loop.ordinal, state.settings)
+        if isinstance(answer, Edited):
+            made.append(answer)
+            parts[name] = None
+    return replace(joined(made), parts=tuple(sorted(parts, reverse=True)))

@@ -150,8 +150,10 @@ def _span(subject: Subject, start: int, end: int) -> Span:
     return Span(start, end).shift(subject.start)
 
 
-def _at(root: Node, start: int) -> Iterator[Node]:
+def _at(node: Node, start: int) -> Iterator[Node]:
     """The nodes that start at a position, outermost first."""
-    for node in every(root):
-        if node.start_byte == start:
-            yield node
+    if node.start_byte == start:
+        yield node
+    for child in node.children:
+        if child.start_byte <= start < child.end_byte:
+            yield from _at(child, start)
