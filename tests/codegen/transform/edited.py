@@ -15,10 +15,10 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror")
 
 
 def answers(
-    path: str, text: str, action: ActionName, function: str = ""
+    path: str, text: str, action: ActionName, function: str = "", settings: Settings | None = None
 ) -> Iterator[tuple[PlacedFunction, int, Answer]]:
     """What an action answers on each loop of a file, or of one function of it."""
-    settings = Settings()
+    settings = settings or Settings()
     for placed in analyse(path, text, settings, schedules=False).functions:
         name = placed.answer.facts.name
         for loop in placed.answer.facts.loops if function in ("", name) else ():
