@@ -21,6 +21,7 @@ TRANSFORMS = (
     "fuse",
     "skew",
     "tile",
+    "time-tile",
     "unroll-and-jam",
     "simd",
     "restructure",

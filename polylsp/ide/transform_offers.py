@@ -18,6 +18,7 @@ from polylsp.text import Source
 _OVERLAP = ("needs-restrict", "needs-assumption")
 
 _DONE: dict[ActionName, str] = {
+    "time-tile": "run time steps in blocks",
     "distribute": "split",
     "interchange": "reorder",
     "skew": "skew",

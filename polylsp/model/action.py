@@ -16,8 +16,9 @@ Target = Literal["openmp", "openacc", "openmp-target"]
 """Whose directives are written."""
 
 TransformName = Literal[
-    "interchange", "distribute", "fuse", "skew", "tile", "unroll-and-jam", "simd", "restructure",
-    "privatize", "expand", "restrict", "overlap-check", "rewrite-reduction", "substitute-induction",
+    "interchange", "distribute", "fuse", "skew", "tile", "time-tile", "unroll-and-jam", "simd",
+    "restructure", "privatize", "expand", "restrict", "overlap-check", "rewrite-reduction",
+    "substitute-induction",
 ]  # fmt: skip
 """A change of the code that exposes parallelism or locality, or discharges an assumption."""
 

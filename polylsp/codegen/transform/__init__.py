@@ -20,6 +20,7 @@ from polylsp.codegen.transform import (
     skew,
     substitute,
     tile,
+    time_tile,
 )
 from polylsp.model.action import Answer, Declined, TransformName
 from polylsp.settings import Settings
@@ -45,6 +46,7 @@ TRANSFORMS: dict[TransformName, Edit] = {
     "skew": _limited(skew.edit),
     "fuse": _limited(fuse.edit),
     "tile": _limited(tile.edit),
+    "time-tile": _limited(time_tile.edit),
     "unroll-and-jam": _limited(jam.edit),
     "simd": _limited(simd.edit),
     "privatize": _limited(privatize.edit),

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tree_sitter import Node
-
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.domain import Reader, adds_one, counts_signed, declaring, first_value
+from polylsp.codegen.transform.domain import Reader, adds_one, counts_signed, declaring, first_value, operands
 from polylsp.codegen.transform.expression import Linear, added, extremum
 from polylsp.codegen.transform.syntax import LoopText
 
@@ -61,8 +59,8 @@ def bounds_of(subject: Subject, ordinal: int, text: LoopText, outer: tuple[str, 
         return None
     if not adds_one(reader, step, name) or not counts_signed(subject, ordinal):
         return None
-    firsts = [reader.linear(each, len(outer)) for each in _operands(reader, value, ">")]
-    lasts = [reader.linear(each, len(outer)) for each in _operands(reader, test.named_children[-1], "<")]
+    firsts = [reader.linear(each, len(outer)) for each in operands(reader, value, ">")]
+    lasts = [reader.linear(each, len(outer)) for each in operands(reader, test.named_children[-1], "<")]
     if reader.mentions_counter():
         return None
     beyond = 1 if operator == "<=" else 0
@@ -82,26 +80,6 @@ def start(bounds: Bounds) -> str:
 def header(bounds: Bounds) -> str:
     """The header of the loop, in C."""
     return f"for ({start(bounds)}; {bounds.name} < {bounds.last}; {bounds.name}++)"
-
-
-def _operands(reader: Reader, node: Node, order: str) -> list[Node]:
-    """The operands of `(a < b ? a : b)`, and of choices among more; else the expression itself."""
-    inner = node
-    while inner.type == "parenthesized_expression":
-        inner = inner.named_children[0]
-    if inner.type != "conditional_expression":
-        return [node]
-    test, then, other = (inner.child_by_field_name(f) for f in ("condition", "consequence", "alternative"))
-    if test is None or then is None or other is None or test.type != "binary_expression":
-        return [node]
-    compared = {reader.text(each): each for each in test.named_children}
-    operator = next((c.type for c in test.children if not c.is_named), "")
-    first, second = (_operands(reader, each, order) for each in (then, other))
-    ours, theirs = ({reader.text(each) for each in found} for found in (first, second))
-    left, right = (list(compared) * 2)[:2]
-    if operator != order or ours - {left} != theirs - {right} or left not in ours or right not in theirs:
-        return [node]
-    return list({reader.text(each): each for each in (*first, *second)}.values())
 
 
 def _in_c(reader: Reader, value: Linear) -> Linear:

@@ -54,8 +54,8 @@ def iterations(subject: Subject, chain: Chain) -> Iterations | Declined:
         if found is None:
             header = subject.text[text.header.start : text.header.end]
             return Declined(f"New bounds cannot be computed from `{header}`: it has to count up by one.")
-        first, last, declaration = found
-        conditions += [f"{formula(first)} <= i{depth}", f"i{depth} < {formula(last)}"]
+        first, last, declaration, limits = found
+        conditions += limits
         declared.append(declaration)
         firsts.append(first)
         lasts.append(last)
@@ -150,8 +150,9 @@ class Reader:
         return self.subject.text[start + node.start_byte : start + node.end_byte]
 
 
-def _header(reader: Reader, depth: int, node: Node) -> tuple[Linear, Linear, str] | None:
-    """The first value, the bound that is not reached, and the words that declare the counter."""
+def _header(reader: Reader, depth: int, node: Node) -> tuple[Linear, Linear, str, list[str]] | None:
+    """The first value, the bound that is not reached, the words that declare the counter, and what it obeys:
+    the least of several sums is one bound for a person, and several conditions for isl."""
     start, test, step = (node.child_by_field_name(f) for f in ("initializer", "condition", "update"))
     if start is None or test is None or step is None or test.type != "binary_expression":
         return None
@@ -166,10 +167,35 @@ def _header(reader: Reader, depth: int, node: Node) -> tuple[Linear, Linear, str
         or not adds_one(reader, step, name)
     ):
         return None
-    first, last = reader.linear(value, depth), reader.linear(right, depth)
+    beyond: Linear = {"": 1} if operator == "<=" else {}
+    firsts = [reader.linear(each, depth) for each in operands(reader, value, ">")]
+    lasts = [added(reader.linear(each, depth), beyond, 1) for each in operands(reader, right, "<")]
+    limits = [f"{formula(each)} <= i{depth}" for each in firsts]
+    limits += [f"i{depth} < {formula(each)}" for each in lasts]
+    first, last = reader.linear(value, depth), added(reader.linear(right, depth), beyond, 1)
     if reader.mentions_counter():
         return None
-    return first, added(last, {"": 1}, 1) if operator == "<=" else last, declaring(reader.subject, start)
+    return first, last, declaring(reader.subject, start), limits
+
+
+def operands(reader: Reader, node: Node, order: str) -> list[Node]:
+    """The operands of `(a < b ? a : b)`, and of choices among more; else the expression itself."""
+    inner = node
+    while inner.type == "parenthesized_expression":
+        inner = inner.named_children[0]
+    if inner.type != "conditional_expression":
+        return [node]
+    test, then, other = (inner.child_by_field_name(f) for f in ("condition", "consequence", "alternative"))
+    if test is None or then is None or other is None or test.type != "binary_expression":
+        return [node]
+    compared = {reader.text(each): each for each in test.named_children}
+    operator = next((c.type for c in test.children if not c.is_named), "")
+    first, second = (operands(reader, each, order) for each in (then, other))
+    ours, theirs = ({reader.text(each) for each in found} for found in (first, second))
+    left, right = (list(compared) * 2)[:2]
+    if operator != order or ours - {left} != theirs - {right} or left not in ours or right not in theirs:
+        return [node]
+    return list({reader.text(each): each for each in (*first, *second)}.values())
 
 
 def declaring(subject: Subject, start: Node) -> str:

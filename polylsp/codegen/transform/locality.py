@@ -47,6 +47,13 @@ def _lines(scop: Scop, access: Access, ordinal: int) -> int:
     return 1 if used == [access.memory.dimensions - 1] else 8
 
 
+def depends_on(scop: Scop, access: Access, ordinal: int) -> bool:
+    """Whether an access inside of a loop is to another element in another iteration of it."""
+    statement = scop.statements[access.statement]
+    relation = access.relation.gist_domain(statement.domain)
+    return relation.involves_dims(_IN, statement.loops.index(ordinal), 1)
+
+
 def _subscript(relation: isl.Map, number: int) -> isl.Map:
     """The relation to one subscript alone."""
     rest = relation.dim(_OUT) - number - 1

@@ -11,13 +11,13 @@ from typing import TypeVar
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.codegen import openmp
 from polylsp.codegen.subject import Again, Subject
-from polylsp.codegen.transform import TRANSFORMS, block, distribute
+from polylsp.codegen.transform import TRANSFORMS, block, distribute, skew, time_tile
 from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.codegen.transform.together import joined, together
 from polylsp.model.action import ActionName, Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
 from polylsp.model.roots import is_governed, parallel_roots
-from polylsp.model.verdict import Assumption, Parallel
+from polylsp.model.verdict import Assumption, Parallel, Sequential
 from polylsp.settings import Settings
 from polylsp.text import Span
 
@@ -63,20 +63,24 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
         return Declined("There are directives in this function already: remove them first.")
     # What is tried and then made is the same text.
     state = _State(subject, settings, lru_cache(_FEW_TEXTS)(again))
+    timed = _time_tiles(state)
     split = _until_done(state, _separations)
     count = len(state.subject.facts.loops)
     moved = _until_done(state, _blocks)
     tiled = len(state.subject.facts.loops) > count
     threaded = _until_done(state, _directives)
+    slanted = _until_done(state, _wavefronts)
     last = _last(state)
-    if not moved and not last.replacements:
+    if not timed and not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     changed = _difference(subject.text, applied(state.subject.text, last.replacements))
     assumed = tuple(dict.fromkeys((*state.assumptions, *last.assumptions)))
     done: tuple[tuple[ActionName, bool], ...] = (
+        ("time-tile", timed),
         ("distribute", split),
         ("interchange", moved and not tiled),
         ("tile", tiled),
+        ("skew", slanted),
         ("openmp", threaded),
     )
     parts: list[ActionName] = [name for name, is_done in done if is_done]
@@ -107,10 +111,23 @@ def _difference(before: str, after: str) -> Replacement:
 # --- Steps -------------------------------------------------------------------------------
 
 
+def _time_tiles(state: _State) -> bool:
+    """Blocks for loops that come back to the same grid in each iteration, the last one first, so that those
+    before it keep their numbers; whether there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 1]:
+        plan = _limited(state.settings, lambda o=ordinal: time_tile.planned(state.subject, o, state.settings))
+        if not isinstance(plan, time_tile.Plan) or not time_tile.comes_back(plan):
+            continue
+        made |= state.make(time_tile.made(state.subject, plan))
+    return made
+
+
 def _separations(state: _State) -> Iterator[Answer]:
     """Splits of loops, inner ones before those around them, that leave nests which can be blocked."""
     for loop in reversed(state.subject.facts.loops):
-        if _depth_inside(state.subject, loop) and loop.depth + _depth_inside(state.subject, loop) > 2:
+        inside = _depth_inside(state.subject, loop)
+        if inside and loop.depth + inside > 2 and not _stands_in_tiles(state.subject, loop.ordinal):
             answer = _limited(state.settings, lambda o=loop.ordinal: distribute.separated(state.subject, o))
             if isinstance(answer, Edited) and _helps(state, loop, answer):
                 yield answer
@@ -162,12 +179,16 @@ def _blocks(state: _State) -> Iterator[Answer]:
 
 
 def _is_tiled(state: _State, chain: Chain) -> bool:
-    """Whether a loop of the chain steps from tile to tile."""
-    around = [*chain.ordinals, *(each.ordinal for each in state.subject.around(chain.ordinals[0]))]
+    """Whether a loop of the chain, or around it, steps from tile to tile."""
     found = state.subject.nest(chain.ordinals[0])
-    return found is None or any(
-        abs(found[1].scop.loops[o].step) > 1 for o in around if o in found[1].scop.loops
-    )
+    return found is None or _stands_in_tiles(state.subject, chain.ordinals[-1])
+
+
+def _stands_in_tiles(subject: Subject, ordinal: int) -> bool:
+    found = subject.nest(ordinal)
+    around = [*(each.ordinal for each in subject.around(ordinal)), ordinal]
+    loops = found[1].scop.loops if found is not None else {}
+    return any(abs(loops[o].step) > 1 for o in around if o in loops)
 
 
 def _chains(subject: Subject) -> Iterator[Chain]:
@@ -193,6 +214,15 @@ def _directives(state: _State) -> Iterator[Answer]:
             yield _limited(
                 state.settings, lambda o=loop.ordinal: openmp.edit(state.subject, o, state.settings)
             )
+
+
+def _wavefronts(state: _State) -> Iterator[Answer]:
+    """Wavefronts in place of the two innermost loops in tiles, where each iteration waits for the one before:
+    a processor then works at several iterations at once."""
+    for loop in state.subject.facts.loops:
+        innermost = isinstance(loop.verdict, Sequential) and not _depth_inside(state.subject, loop)
+        if innermost and _stands_in_tiles(state.subject, loop.ordinal):
+            yield _limited(state.settings, lambda o=loop.ordinal: skew.innermost(state.subject, o))
 
 
 def _adds(loop: LoopFacts) -> bool:

@@ -37,6 +37,16 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     return next((each for each in answers if isinstance(each, Edited)), answers[0])
 
 
+def innermost(subject: Subject, ordinal: int) -> Answer:
+    """An innermost loop and the one around it, if they have a wavefront."""
+    chain = chain_around(subject, ordinal)
+    if isinstance(chain, Declined):
+        return chain
+    if len(chain.ordinals) < 2:
+        return Declined(f"No other loop stands directly around `{subject.known(ordinal).iterator}`.")
+    return _skewed(subject, chain.part(len(chain.ordinals) - 2, len(chain.ordinals)))
+
+
 def _skewed(subject: Subject, chain: Chain) -> Answer:
     found = unstable(subject, chain.ordinals) or leaves_of(subject, [chain.leaf])
     if isinstance(found, Declined):

@@ -15,10 +15,10 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror")
 
 
 def answers(
-    path: str, text: str, action: ActionName, function: str = ""
+    path: str, text: str, action: ActionName, function: str = "", settings: Settings | None = None
 ) -> Iterator[tuple[PlacedFunction, int, Answer]]:
     """What an action answers on each loop of a file, or of one function of it."""
-    settings = Settings(tile_sizes=(3, 4, 5))
+    settings = settings or Settings(tile_sizes=(3, 4, 5))
     for placed in analyse(path, text, settings, schedules=False).functions:
         name = placed.answer.facts.name
         for loop in placed.answer.facts.loops if function in ("", name) else ():

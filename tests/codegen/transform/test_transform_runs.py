@@ -16,8 +16,9 @@ from tests.codegen.drawn_sums import sums
 from tests.oracle.drawing import affine_programs, programs
 
 from .drawn_nests import nests
+from .drawn_stencils import stencils
 from .edited import WARNINGS, answers, printed
-from .trials import Outcome, trial, whole_trial
+from .trials import Outcome, stencil_trial, trial, whole_trial
 
 SAMPLES = Path(__file__).parents[3] / "samples"
 PROGRAMS = sorted((SAMPLES / "polybench/c").glob("*.c"))
@@ -55,6 +56,17 @@ _DRAWN = settings(
 def test_edits_of_drawn_nests_compute_the_same(kernel: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     outcome = Outcome()
     trial(kernel, tmp_path_factory.mktemp("drawn"), outcome)
+    assert not outcome.wrong, outcome.wrong[0]
+
+
+@pytest.mark.timeout(600)
+@settings(_DRAWN, max_examples=20)
+@given(kernel=stencils())
+def test_blocks_of_drawn_time_loops_compute_the_same(
+    kernel: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outcome = Outcome()
+    stencil_trial(kernel, tmp_path_factory.mktemp("drawn"), outcome)
     assert not outcome.wrong, outcome.wrong[0]
 
 

@@ -1,6 +1,6 @@
 """Random nests: every edit that is offered is made, compiled, run, and compared with the original.
 
-python tests/codegen/transform/trials.py --examples 500 --seed 1
+python -m tests.codegen.transform.trials --examples 500 --seed 1
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Declined, Edited, applied
+from polylsp.settings import Settings
 from tests.codegen.drawn_programs import Drawn, of_oracle, whole
 from tests.codegen.drawn_sums import sums
 from tests.codegen.random_nests import GIVEN
@@ -25,6 +26,7 @@ from tests.codegen.versions import outputs
 from tests.oracle.drawing import affine_programs, programs
 
 from .drawn_nests import PROLOGUE, nests, program
+from .drawn_stencils import stencils
 from .edited import WARNINGS, answers, printed
 
 
@@ -49,6 +51,11 @@ def trial(kernel: str, folder: Path, outcome: Outcome) -> None:
             else:
                 outcome.declined[action] += 1
     outcome.made.update(label.partition(" ")[0] for label in made.values())
+    _compare(kernel, made, folder, outcome)
+
+
+def _compare(kernel: str, made: dict[str, str], folder: Path, outcome: Outcome) -> None:
+    """Run edited functions beside the drawn one."""
     if not made:
         return
     try:
@@ -66,6 +73,22 @@ def trial(kernel: str, folder: Path, outcome: Outcome) -> None:
     for line, (after, label) in zip(lines[1:], made.items(), strict=True):
         if line != lines[0]:
             outcome.wrong.append(f"// {label} computes something else\n{kernel}\n// becomes\n{after}")
+
+
+def stencil_trial(kernel: str, folder: Path, outcome: Outcome) -> None:
+    """Tile the time loop of a drawn function in blocks of several sizes, and compare."""
+    made: dict[str, str] = {}
+    text = PROLOGUE + kernel
+    for sizes in _BLOCKS:
+        _, _, answer = next(answers("drawn.c", text, "time-tile", "kernel", Settings(tile_sizes=sizes)))
+        outcome.declined["time-tile"] += isinstance(answer, Declined)
+        if isinstance(answer, Edited):
+            made.setdefault(applied(text, answer.replacements).removeprefix(PROLOGUE), f"time-tile {sizes}")
+    outcome.made["time-tile"] += len(made)
+    _compare(kernel, made, folder, outcome)
+
+
+_BLOCKS = ((2, 6), (3, 9), (4, 5), (1, 1))
 
 
 def whole_trial(one: Drawn, outcome: Outcome) -> None:
@@ -88,6 +111,7 @@ def whole_trial(one: Drawn, outcome: Outcome) -> None:
 
 _DRAWN: dict[str, Callable[[], st.SearchStrategy[str] | st.SearchStrategy[Drawn]]] = {
     "nests": nests,
+    "stencils": stencils,
     "sums": lambda: sums().map(whole),
     "oracle": lambda: (affine_programs() | programs()).map(of_oracle),
 }
@@ -108,7 +132,9 @@ def soak(examples: int, start: int, kind: str) -> Outcome:
         )
         @given(drawn=_DRAWN[kind]())
         def gather(drawn: str | Drawn) -> None:
-            if isinstance(drawn, str):
+            if isinstance(drawn, str) and kind == "stencils":
+                stencil_trial(drawn, Path(folder), outcome)
+            elif isinstance(drawn, str):
                 trial(drawn, Path(folder), outcome)
             else:
                 whole_trial(drawn, outcome)
