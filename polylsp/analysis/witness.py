@@ -203,8 +203,11 @@ def _earliest(pairs: isl.Set) -> isl.Point:
         own = pairs.project_out(isl.dim_type.set, k + 1, pairs.dim(isl.dim_type.set) - k - 1)
         own = own.project_out(isl.dim_type.set, 0, k)
         low = own.dim_min_val(0)
-        value = low if low.is_int() else point.get_coordinate_val(isl.dim_type.set, k)
-        pairs = pairs.fix_val(isl.dim_type.set, k, value)
+        # Beside divisions isl's own optimum can lie outside the set: the point that is known does not.
+        first = pairs.fix_val(isl.dim_type.set, k, low) if low.is_int() else None
+        if first is None or first.is_empty():
+            first = pairs.fix_val(isl.dim_type.set, k, point.get_coordinate_val(isl.dim_type.set, k))
+        pairs = first
         point = pairs.sample_point()
     return point
 

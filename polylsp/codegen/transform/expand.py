@@ -99,7 +99,10 @@ def _count(subject: Subject, ordinal: int) -> int | None:
     values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
     if values.is_empty() or not values.is_bounded():
         return None
-    return values.dim_max_val(0).sub(values.dim_min_val(0)).to_python() + 1
+    low, high = values.dim_min_val(0), values.dim_max_val(0)
+    # isl's own optimum can be wrong where there are divisions: nothing may lie outside.
+    within = values.lower_bound_val(isl.dim_type.set, 0, low).upper_bound_val(isl.dim_type.set, 0, high)
+    return high.sub(low).to_python() + 1 if values.is_subset(within) else None
 
 
 def _spans(subject: Subject, ordinal: int, variable: Variable) -> list[Span] | None:
