@@ -40,7 +40,7 @@ class Conflicts:
     """The conflicts of a nest, computed as they are asked for."""
 
     scop: Scop
-    _same: dict[tuple[int, int], isl.Map] = field(default_factory=dict)
+    _alike: dict[tuple[int, int], list[isl.Map]] = field(default_factory=dict)
     _by_memory: dict[str, list[Access]] = field(default_factory=dict)
     _defined: dict[bool, isl.Set] = field(default_factory=dict)
     _unions: dict[tuple[int, ...], isl.Map] = field(default_factory=dict)
@@ -108,7 +108,8 @@ class Conflicts:
         """The pairs of instances in which the two conflict, the sink in a later iteration of a loop."""
         key = (id(source), id(sink), ordinal)
         if key not in self._between:
-            pairs = self.order(self.same_element(source, sink), source, sink, ordinal)
+            depth = self.statement(source).loops.index(ordinal)
+            pairs = earlier(self._agreeing(source, sink, depth), depth, self.scop.loops[ordinal].direction)
             self._between[key] = None if pairs.is_empty() else pairs
         return self._between[key]
 
@@ -157,10 +158,17 @@ class Conflicts:
 
     def same_element(self, source: Access, sink: Access) -> isl.Map:
         """Pairs of statement instances that access one element."""
-        key = (id(source), id(sink))
-        if key not in self._same:
-            self._same[key] = source.relation.apply_range(sink.relation.reverse())
-        return self._same[key]
+        return self._agreeing(source, sink, 0)
+
+    def _agreeing(self, source: Access, sink: Access, depth: int) -> isl.Map:
+        """The pairs that access one element and agree in the first `depth` iterators."""
+        known = self._alike.setdefault((id(source), id(sink)), [])
+        if not known:
+            known.append(source.relation.apply_range(sink.relation.reverse()))
+        while len(known) <= depth:
+            k = len(known) - 1
+            known.append(known[k].equate(isl.dim_type.in_, k, isl.dim_type.out, k))
+        return known[depth]
 
     def order(self, pairs: isl.Map, source: Access, sink: Access, ordinal: int) -> isl.Map:
         """Of `pairs`, those in one iteration of the loops around loop `ordinal`, the first in an
