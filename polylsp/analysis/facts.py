@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import perf_counter
 
 from polylsp.analysis.budget import Exhausted, budgeted
@@ -16,7 +16,7 @@ from polylsp.analysis.scalars import LoopScalars, scalars_of
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.verdicts import verdict
 from polylsp.model.directive import DirectiveFacts
-from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
+from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts
 from polylsp.model.program import Function, Loop
 from polylsp.model.rejection import Rejection
 from polylsp.model.verdict import Parallel, Sequential, Unknown, Verdict
@@ -60,12 +60,23 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFac
         function.name,
         function.name_site,
         _all_facts(function, known),
-        tuple(nests),
+        tuple(_of_source(nest, loops) for nest in nests),
         function.problems,
         tuple(seconds.items()),
         directives,
     )
     return made, found.nests
+
+
+def _of_source(nest: NestFacts, loops: list[Loop]) -> NestFacts:
+    """A nest's facts, with the loops alone that the source has."""
+    implied = {loop.ordinal for loop in loops if loop.implied}
+    if implied.isdisjoint(nest.loops):
+        return nest
+    pairs = zip(nest.band.loops, nest.band.coincident, strict=False)
+    kept = [(ordinal, coincident) for ordinal, coincident in pairs if ordinal not in implied]
+    band = Band(tuple(o for o, _ in kept), nest.band.permutable, tuple(c for _, c in kept))
+    return replace(nest, loops=tuple(o for o in nest.loops if o not in implied), band=band)
 
 
 def nests_of(function: Function, calls: Calls, operations: int) -> tuple[Nest, ...]:
@@ -163,7 +174,8 @@ def _gave_up(loop: Loop) -> Rejection:
 
 
 def _all_facts(function: Function, known: dict[int, Verdict]) -> tuple[LoopFacts, ...]:
-    loops = sorted(loops_in(function.body), key=lambda one: one.ordinal)
+    written = (one for one in loops_in(function.body) if not one.implied)
+    loops = sorted(written, key=lambda one: one.ordinal)
     why_not = misfits(function.body)
     return tuple(_loop_facts(loop, loops, known, why_not.get(loop.ordinal, _HIDDEN)) for loop in loops)
 

@@ -309,6 +309,7 @@ class Loop:
     source name of the variable that counts, if one can be told from the header;
     `header` covers `for (...)` or `while (...)`; `site` the whole loop.
     `directives` are the pragmas that stand directly before it, as token intervals.
+    `implied`: no loop of the source, but run by an array statement; nothing is said of it alone.
     """
 
     ordinal: int
@@ -321,6 +322,7 @@ class Loop:
     post_test: bool
     header: Site
     site: Site
+    implied: bool = False
 
 
 @dataclass(frozen=True, slots=True)

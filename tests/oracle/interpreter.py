@@ -46,7 +46,7 @@ from .nests import (
     counter,
     walk,
 )
-from .values import COMPARE, Value, common, integer, wrapped
+from .values import COMPARE, Undefined, Value, common, integer, wrapped
 from .whole import Extent, added_up, points, store_all
 
 Typed = tuple[Code, Type]
@@ -313,6 +313,7 @@ class _Compiler:
         self, index: int, subscripts: tuple[Expr | Slice, ...], name: str
     ) -> Callable[[Machine], Any]:
         codes = self.subscripts(subscripts)
+        view = any(p.name == name and p.extents for p in self.program.kernel.parameters)
 
         def locate(m: Machine) -> Any:
             slot, prefix, offset = m.env[index]
@@ -320,6 +321,8 @@ class _Compiler:
             if name in m.shapes:
                 key = tuple(k + n if k < 0 else k for k, n in zip(key, m.shapes[name], strict=True))
             if offset:
+                if view and key[0] < 0:
+                    raise Undefined("an element before a view")
                 key = (key[0] + offset, *key[1:])
             return slot, prefix + key
 

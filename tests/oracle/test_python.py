@@ -1,34 +1,37 @@
-"""Drawn programs as Python: CPython does what the oracle's interpreter does."""
+"""100 drawn programs as Python: CPython runs them as the oracle does, and what is claimed must stand."""
 
 from __future__ import annotations
+
+import os
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
 from .nests import Program
-from .python.agreement import disagreements
 from .python.drawing import affine_programs, programs
-from .python.evidence import evidence
+from .trial import trial
 
 _DRAWN = settings(
     max_examples=50,
     deadline=None,
-    derandomize=True,
-    database=None,
-    phases=[Phase.generate],
+    derandomize=bool(os.environ.get("CI")),
+    phases=(Phase.explicit, Phase.reuse, Phase.generate),
+    print_blob=True,
     suppress_health_check=list(HealthCheck),
 )
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @_DRAWN
 @given(drawn=affine_programs())
-def test_cpython_runs_affine_programs_as_the_interpreter_does(drawn: Program) -> None:
-    assert not disagreements(evidence(drawn))
+def test_claims_about_affine_programs_stand(drawn: Program) -> None:
+    done = trial(drawn, exact=True, language="python")
+    assert not done.refutations, done.report()
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 @_DRAWN
 @given(drawn=programs())
-def test_cpython_runs_all_programs_as_the_interpreter_does(drawn: Program) -> None:
-    assert not disagreements(evidence(drawn))
+def test_claims_about_all_programs_stand(drawn: Program) -> None:
+    done = trial(drawn, exact=False, language="python")
+    assert not done.refutations, done.report()

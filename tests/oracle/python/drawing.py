@@ -40,7 +40,10 @@ class Window:
 class Programs(drawing.Programs):
     """Programs with array statements among the others, and subscripts that count from the end."""
 
+    with_whole: bool = False
+
     def program(self) -> Program:
+        self.with_whole = self.chance(50)
         program = super().program()
         if "alias" in self.features or not self.chance(30):
             return program
@@ -48,7 +51,7 @@ class Programs(drawing.Programs):
 
     def statement(self) -> list[Statement]:
         kinds: list[Callable[[], list[Statement]]] = [super().statement, self.whole, self.sum]
-        return kinds[self.pick([0, 0, 0, 0, 1, 1, 2])]()
+        return kinds[self.pick([0, 0, 0, 0, 1, 1, 2]) if self.with_whole else 0]()
 
     def window(self) -> Window:
         n = Name(self.pick(["n", "m"]))

@@ -6,14 +6,14 @@ import ast
 from collections.abc import Iterator
 
 from polylsp.frontends.python.kinds import Array, Items
+from polylsp.frontends.python.lower.array_statements import store, store_in_place
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
-from polylsp.frontends.python.lower.expressions import convert_to, operation, value
+from polylsp.frontends.python.lower.expressions import IN_PLACE, convert_to, operation, value
 from polylsp.frontends.python.lower.places import base_of, not_a_number, place_of
 from polylsp.frontends.python.lower.rebinding import bind
 from polylsp.frontends.python.lower.temporaries import held
 from polylsp.model.program import (
     Assign,
-    BinaryOperator,
     Call,
     Constant,
     Evaluate,
@@ -23,11 +23,6 @@ from polylsp.model.program import (
     Read,
     Statement,
 )
-
-_IN_PLACE: dict[type[ast.operator], BinaryOperator] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
-    ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
 
 Lowered = tuple[list[Statement], Effects]
 
@@ -59,8 +54,7 @@ def _arrays(context: Context, targets: list[ast.expr], given: ast.expr, node: as
         if isinstance(target, ast.Name) and isinstance(context.kind(target), (Array, Items)):
             bind(context, target, given, node, fx)
         else:
-            text = f"`{context.text(target)}` is a part of an array, or holds one, and is assigned as a whole"
-            refuse(context, fx, "unsupported-statement", node, text, "write loops over its elements")
+            store(context, target, given, node, fx)
 
 
 def _store(context: Context, target: ast.expr, found: Expr, node: ast.stmt, fx: Effects) -> None:
@@ -113,15 +107,14 @@ def assign_in_place(context: Context, node: ast.AugAssign) -> Lowered:
     """`target op= value`."""
     fx = Effects()
     if isinstance(context.kind(node.target), Array) or isinstance(context.kind(node.value), Array):
-        text = f"`{context.text(node)}` changes a whole array, or a part of it"
-        refuse(context, fx, "unsupported-statement", node, text, "write loops over its elements")
+        store_in_place(context, node, fx)
         return fx.statements, fx
     found = value(context, node.value, fx)
     place = place_of(context, node.target, fx)
     if place is None:
         return fx.statements, fx
     site = context.site(node)
-    operator = _IN_PLACE.get(type(node.op))
+    operator = IN_PLACE.get(type(node.op))
     if operator is not None:
         common = found
         if isinstance(place.type, Floating):
@@ -143,6 +136,9 @@ def evaluate(context: Context, node: ast.expr) -> Lowered:
             statements, inner = evaluate(context, part) if not _is_name(part) else ([], Effects())
             fx.statements += statements
             fx.rejections += inner.rejections
+        return fx.statements, fx
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "fill":
+        store(context, node.func.value, node.args[0] if node.args else node, node, fx)
         return fx.statements, fx
     if isinstance(context.kind(node), Array):
         text = f"`{context.text(node)}` computes a whole array"

@@ -18,6 +18,7 @@ from polylsp.model.program import (
     Expr,
     Index,
     Integer,
+    Invariant,
     OtherType,
     Place,
     Pointer,
@@ -33,6 +34,11 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
         found = _known(context, node, path, fx)
         if found is not None:
             return found
+    elif isinstance(node.func, ast.Attribute) and isinstance(context.kind(node.func.value), Array):
+        from polylsp.frontends.python.lower.products import reduced
+
+        result = reduced(context, node, fx)
+        return result.at(()) if result is not None else Invariant(name_of(node), DOUBLE, context.site(node))
     if isinstance(node.func, ast.Name) and node.func.id not in context.kinds.local:
         declared = context.kinds.declarations.get(node.func.id)
         if isinstance(declared, Callable):
@@ -44,13 +50,18 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
     )
 
 
+def name_of(node: ast.Call) -> str:
+    """What a call's function is called."""
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
 def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | None:
     if path == "len" and len(node.args) == 1:
         array = base_of(context, node.args[0])
         return convert(array.extents[0], INT) if array is not None else None
-    if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
-        return None
     if any(isinstance(context.kind(one), Array) for one in node.args):
+        return _of_arrays(context, node, path, fx)
+    if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
         return None
     if path in ("int", "float", "bool", "abs", "min", "max", "round", "pow"):
         return _builtin(context, node, path, fx)
@@ -60,6 +71,18 @@ def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | N
     if library.is_pure(path):
         return _pure(context, node, name, fx)
     return None
+
+
+def _of_arrays(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | None:
+    """A number that is computed from all elements of arrays."""
+    from polylsp.frontends.python.lower.products import reduced
+
+    name = library.numpy_name(path)
+    reduces = name in library.REDUCTIONS or name in ("dot", "matmul") or path in ("sum", "min", "max")
+    if not reduces or not isinstance(context.kind(node), Number):
+        return None
+    found = reduced(context, node, fx)
+    return found.at(()) if found is not None else Invariant(context.text(node), DOUBLE, context.site(node))
 
 
 def _argument(context: Context, node: ast.expr, fx: Effects) -> Expr:

@@ -74,6 +74,7 @@ class Context:
     settled: frozenset[str] = frozenset()
     shapes: Shapes = field(default_factory=_no_shapes)
     depth: int = 0
+    implied: int = 0
     _used: dict[str, int] = field(default_factory=dict[str, int])
 
     def site(self, node: ast.AST) -> Site:
@@ -96,6 +97,11 @@ class Context:
         if isinstance(root, ast.Name) and root.id in self.kinds.local:
             return ""
         return path_of(node, self.kinds.declarations)
+
+    def next_implied(self) -> int:
+        """The ordinal of one more loop that no `for` of the source writes."""
+        self.implied += 1
+        return 100_000 + self.implied
 
     def unique(self, name: str) -> str:
         """`name`, or `name@2` and so on if the function used it before."""

@@ -37,11 +37,11 @@ from polylsp.model.program import (
     Unary,
 )
 
-_ARITHMETIC: dict[type[ast.operator], BinaryOperator] = {
+IN_PLACE: dict[type[ast.operator], BinaryOperator] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
     ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
-_COMPARISON: dict[type[ast.cmpop], BinaryOperator] = {
+COMPARISON: dict[type[ast.cmpop], BinaryOperator] = {
     ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
 }  # fmt: skip
 
@@ -57,6 +57,11 @@ def value(context: Context, node: ast.expr, fx: Effects) -> Expr:
             return _attribute(context, node, fx)
         case ast.Subscript():
             return _subscript(context, node, fx)
+        case ast.BinOp(left, ast.MatMult(), right):
+            from polylsp.frontends.python.lower.products import product
+
+            found = product(context, node, left, right, fx)
+            return found.at(()) if found is not None else Invariant("@", DOUBLE, context.site(node))
         case ast.BinOp(left, operator, right):
             a, b = value(context, left, fx), value(context, right, fx)
             return operation(context, node, operator, a, b, fx)
@@ -181,7 +186,7 @@ def operation(
 ) -> Expr:
     """The result of an arithmetic operator."""
     site = context.site(node)
-    known = _ARITHMETIC.get(type(operator))
+    known = IN_PLACE.get(type(operator))
     if known is not None:
         return binary(known, left, right, site)
     match operator:
@@ -216,7 +221,7 @@ def _comparison(context: Context, node: ast.Compare, fx: Effects) -> Expr:
     left = node.left
     site = context.site(node)
     for operator, right in zip(node.ops, node.comparators, strict=True):
-        known = _COMPARISON.get(type(operator))
+        known = COMPARISON.get(type(operator))
         if known is None:
             text = f"`{context.text(node)}` is not a comparison of numbers"
             return refuse(context, fx, "non-affine-condition", node, text)

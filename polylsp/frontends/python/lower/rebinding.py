@@ -7,6 +7,7 @@ import ast
 from polylsp.frontends.python import library
 from polylsp.frontends.python.inference import shape_of
 from polylsp.frontends.python.kinds import Array
+from polylsp.frontends.python.lower.array_statements import store
 from polylsp.frontends.python.lower.calls import address
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.places import base_of
@@ -17,14 +18,24 @@ from polylsp.model.program import Assign, Call, Expr, Place, Pointer
 
 def makes(context: Context, node: ast.expr) -> bool:
     """Whether an expression makes a new array, which nothing else leads to."""
-    if not isinstance(node, ast.Call):
+    if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+        return isinstance(context.kind(node), Array)
+    if not isinstance(node, ast.Call) or any(keyword.arg == "out" for keyword in node.keywords):
         return False
     name = library.numpy_name(context.path(node.func))
     if name in library.MAKERS:
         return shape_of(node) is not None
     if name in library.LIKE_MAKERS:
         return len(node.args) > 0
-    return isinstance(node.func, ast.Attribute) and node.func.attr == "copy" and not node.args
+    if name in _MAKING or library.is_pure(context.path(node.func)):
+        return isinstance(context.kind(node), Array)
+    methods = ("copy", "dot", *library.REDUCTIONS)
+    is_method = isinstance(node.func, ast.Attribute) and node.func.attr in methods
+    return is_method and isinstance(context.kind(node), Array)
+
+
+_MAKING = frozenset(("dot", "matmul", "outer", "where", "arange", *library.REDUCTIONS))
+"""More functions of NumPy whose result is a new array."""
 
 
 def bind(context: Context, target: ast.Name, given: ast.expr, node: ast.stmt, fx: Effects) -> None:
@@ -40,14 +51,19 @@ def bind(context: Context, target: ast.Name, given: ast.expr, node: ast.stmt, fx
         if isinstance(variable.type, Pointer):
             place = Place(variable, (), variable.type, context.site(target))
             made = Call("malloc", (), False, variable.type, context.site(given))
+            if context.depth:
+                text = f"`{target.id}` is made anew in each round of a loop"
+                refuse(context, fx, "unsupported-statement", node, text, "make it before the loop")
             fx.statements.append(Assign(place, None, made, context.site(node)))
+        if not is_empty(context, given):
+            store(context, target, given, node, fx)
         return
     if other is not None and isinstance(variable.type, Pointer) and other.kind.rank == array.kind.rank:
         place = Place(variable, (), variable.type, context.site(target))
         fx.statements.append(Assign(place, None, address(context, given, other), context.site(node)))
         return
-    text = f"`{context.text(given)}` computes a whole array"
-    refuse(context, fx, "unsupported-statement", node, text, "write loops over its elements")
+    text = f"`{target.id}` gets an array that is not followed: `{context.text(given)}`"
+    refuse(context, fx, "unsupported-statement", node, text, "use its elements by the name that it has")
 
 
 def exchange(
@@ -81,3 +97,9 @@ def is_followed(context: Context, value: ast.expr, target: ast.Name) -> bool:
     kinds = context.kinds
     one, other = kinds.of_name(value.id), kinds.of_name(target.id)
     return isinstance(one, Array) and isinstance(other, Array) and one.rank == other.rank
+
+
+def is_empty(context: Context, node: ast.expr) -> bool:
+    """Whether an expression makes an array that holds nothing yet."""
+    name = library.numpy_name(context.path(node.func)) if isinstance(node, ast.Call) else ""
+    return name in ("empty", "empty_like")
