@@ -12,6 +12,7 @@ from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import effects, nodes, subexpressions, walk
+from polylsp.analysis.induction import stripped
 from polylsp.analysis.mending import can_be_lastprivate, can_be_reduced, summing
 from polylsp.analysis.private import last_iteration_writes_all
 from polylsp.analysis.races import calls_in, is_unconditional
@@ -24,6 +25,7 @@ from polylsp.model.program import (
     Assign,
     Call,
     Declare,
+    Expr,
     Floating,
     Loop,
     Read,
@@ -172,6 +174,8 @@ def _may_be_update(loop: Loop, variable: Variable, flow: Conflict) -> bool:
     element, by a call or a choice, or rounded each time, or in a function that is given the address."""
     if any(within(flow.sink.site, call.site) for call in calls_in(loop)):
         return True
+    if _is_held(loop, variable, flow.sink.site):
+        return True
     for statement in walk(loop):
         if isinstance(statement, Assign) and statement.target.variable == variable:
             inside = statement.site.first <= flow.sink.site.first <= statement.site.last
@@ -181,6 +185,20 @@ def _may_be_update(loop: Loop, variable: Variable, flow: Conflict) -> bool:
             if inside and not plain:
                 return True
     return False
+
+
+def _is_held(loop: Loop, variable: Variable, read: Site) -> bool:
+    """Whether what is read goes into another variable, which may be added to and is written back: an update
+    in several statements."""
+    assigns = [s for s in walk(loop) if isinstance(s, Assign)]
+    held = {s.target.variable.name for s in assigns if _is_read_of(s.value, variable.name, read)}
+    back = (stripped(s.value) for s in assigns if s.target.variable == variable)
+    return any(isinstance(value, Read) and value.place.variable.name in held for value in back)
+
+
+def _is_read_of(value: Expr, name: str, site: Site) -> bool:
+    value = stripped(value)
+    return isinstance(value, Read) and value.place.variable.name == name and within(value.place.site, site)
 
 
 def _other_operator(

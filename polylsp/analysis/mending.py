@@ -10,7 +10,8 @@ from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.verdicts import reassociable
 from polylsp.analysis.witness import access_point
 from polylsp.model.directive import Lacking, Mend
-from polylsp.model.program import Array, Constant, Type, Variable
+from polylsp.model.extents import is_whole_array
+from polylsp.model.program import Variable
 from polylsp.model.scop import Memory
 from polylsp.model.verdict import ReductionOperator
 
@@ -54,7 +55,7 @@ def can_be_reduced(memory: Memory, sharing: DataSharing) -> bool:
     if directive.words == ("distribute",) or variable.source_name in reduced(directive):
         return False
     is_array = memory.dimensions > memory.scoped
-    return not is_array or (directive.family == "omp" and _is_whole(variable))
+    return not is_array or (directive.family == "omp" and is_whole_array(variable))
 
 
 def _copy(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars, racing: Racing) -> str | None:
@@ -73,15 +74,3 @@ def can_be_lastprivate(sharing: DataSharing) -> bool:
     """Whether the directive takes the clause `lastprivate` for any variable."""
     directive = sharing.construct.directive
     return directive.family == "omp" and directive.words[-1] != "loop"
-
-
-def _is_whole(variable: Variable) -> bool:
-    """Whether the variable is an array of a fixed size, and no parameter."""
-    of_type: Type = variable.type
-    if variable.storage == "parameter" or not isinstance(of_type, Array):
-        return False
-    while isinstance(of_type, Array):
-        if not isinstance(of_type.extent, Constant):
-            return False
-        of_type = of_type.element
-    return True

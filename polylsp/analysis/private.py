@@ -8,7 +8,7 @@ import islpy as isl
 
 from polylsp.analysis.conflicts import Conflicts, before, same_iteration
 from polylsp.analysis.iterations import iterations, last
-from polylsp.model.program import Array, Constant
+from polylsp.model.extents import constant_extents
 from polylsp.model.scop import Access, Guard, Memory, Scop, ScopStatement
 
 
@@ -120,12 +120,8 @@ def _by_outer(conflicts: Conflicts, access: Access, ordinal: int, only: isl.Map 
 
 def _writes_whole_object(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
     """Whether each run of the loop surely writes all of an array: a copy of less would lose the rest."""
-    extents: list[int] = []
-    of_type = memory.variable.type
-    while isinstance(of_type, Array) and isinstance(of_type.extent, Constant):
-        extents.append(int(of_type.extent.value))
-        of_type = of_type.element
-    if isinstance(of_type, Array) or len(extents) != memory.dimensions - memory.scoped or memory.scoped:
+    extents = constant_extents(memory.variable.type)
+    if extents is None or len(extents) != memory.dimensions or memory.scoped:
         return False
     names = ", ".join(f"x{k}" for k in range(len(extents)))
     bounds = " and ".join(f"0 <= x{k} < {n}" for k, n in enumerate(extents))

@@ -7,16 +7,17 @@ contiguous in memory (OpenMP 5.2, 5.8.3; OpenACC 3.3, 2.7.1).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from polylsp.analysis.value import Poly, Symbol
-from polylsp.codegen.affine import Names, largest, smallest, sum_of
+from polylsp.codegen.affine import Names, alone, largest, smallest, sum_of
 from polylsp.codegen.hull import at_least, hull
 from polylsp.codegen.names import declared_sizes, names_at, written
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
+from polylsp.codegen.unused import within_array
 from polylsp.model.program import Array, Pointer, Site, Type
 from polylsp.model.scop import Access, Memory, Scop
 
@@ -43,7 +44,8 @@ def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: St
     names = names_before(subject, scop, region)
     if memory.strides:
         return _linear(memory, elements, names)
-    return _rows(subject, memory, elements, names, region, entered(subject, scop, region))
+    around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
+    return _rows(subject, memory, elements, around, names, region, entered(subject, scop, region))
 
 
 def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
@@ -101,13 +103,21 @@ def _around(scop: Scop, ordinal: int) -> str:
 
 
 def _rows(
-    subject: Subject, memory: Memory, elements: isl.Set, names: Names, region: Stretch, where: isl.Set
+    subject: Subject,
+    memory: Memory,
+    elements: isl.Set,
+    everywhere: isl.Set,
+    names: Names,
+    region: Stretch,
+    where: isl.Set,
 ) -> Section | None:
     subscripts = _leading(memory.shape)
     inner = _inner_extents(subject, memory.variable.type, subscripts, region.site)
     if not subscripts or memory.follows_pointers or memory.scoped or inner is None:
         return None
     first = hull(elements, 0, names, where)
+    if first is not None:
+        first = within_array(first, _bare(elements), _bare(everywhere), names, where)
     if first is None:
         return None
     space = elements.get_space()
@@ -122,6 +132,12 @@ def _rows(
     whole = "".join(f"[0:{extent}]" for extent in inner)
     text = f"{memory.variable.source_name}{first.text}{whole}"
     return Section(text, box if exact else None, not first.exact, first.values())
+
+
+def _bare(elements: isl.Set) -> isl.Set:
+    """The values of the first subscript."""
+    own = alone(elements, 0)
+    return own.reset_tuple_id() if own.has_tuple_id() else own
 
 
 def _leading(shape: tuple[str, ...]) -> int:

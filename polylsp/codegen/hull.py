@@ -151,8 +151,11 @@ def _largest(values: list[isl.Aff], names: Names) -> str | None:
 
 
 def _exceeds(left: isl.Aff, right: isl.Aff, names: Names) -> str | None:
-    """`left > right`, with nothing subtracted on either side."""
-    difference = left.sub(right)
+    return exceeds_zero(left.sub(right), names)
+
+
+def exceeds_zero(difference: isl.Aff, names: Names) -> str | None:
+    """That a difference is positive, with nothing subtracted on either side; `None` if C cannot say it."""
     above, below = (spelled(_part(each), names) for each in (difference, difference.neg()))
     return None if above is None or below is None else f"{above} > {below}"
 

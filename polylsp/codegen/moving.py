@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -25,6 +25,18 @@ class Transfer:
     comes_in: bool
     goes_out: bool
     is_array: bool = False
+
+
+def by_way(
+    transfers: tuple[Transfer, ...], words: tuple[str, str, str, str]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """The sections that move in one way, each with the word of a target for it: of what comes in alone, of
+    what does both, of what goes out alone, and of what does neither."""
+    ways = ((True, False), (True, True), (False, True), (False, False))
+    for word, way in zip(words, ways, strict=True):
+        sections = tuple(each.section for each in transfers if (each.comes_in, each.goes_out) == way)
+        if sections:
+            yield word, sections
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from polylsp.codegen.device import Abilities, Kernel, Shared, pays
 from polylsp.codegen.directive import Clause, Directive, clauses, condition, listed
 from polylsp.codegen.levels import inside, vectors
-from polylsp.codegen.moving import Transfer
+from polylsp.codegen.moving import Transfer, by_way
 from polylsp.codegen.offload import Dialect, offloaded
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.trip_counts import multiplied
@@ -90,16 +90,8 @@ def _update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
 
 def _clauses(transfers: tuple[Transfer, ...]) -> Iterator[Clause]:
     """One clause for each way of moving."""
-    kinds = {
-        "copyin": (True, False),
-        "copy": (True, True),
-        "copyout": (False, True),
-        "create": (False, False),
-    }
-    for name, kind in kinds.items():
-        sections = tuple(t.section for t in transfers if (t.comes_in, t.goes_out) == kind)
-        if sections:
-            yield Clause(name, sections)
+    for name, sections in by_way(transfers, ("copyin", "copy", "copyout", "create")):
+        yield Clause(name, sections)
 
 
 def _present(kernel: Kernel, shared: Shared) -> tuple[Clause, ...]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polylsp.codegen.device import Abilities, Kernel, Shared, pays
 from polylsp.codegen.directive import Clause, Directive, clauses, condition, listed
-from polylsp.codegen.moving import Transfer
+from polylsp.codegen.moving import Transfer, by_way
 from polylsp.codegen.nesting import collapsible
 from polylsp.codegen.offload import Dialect, offloaded
 from polylsp.codegen.subject import Subject
@@ -58,11 +58,8 @@ def _without(moved: tuple[Transfer, ...], reduced: list[str]) -> tuple[Transfer,
 
 def _maps(moved: tuple[Transfer, ...]) -> Iterator[Clause]:
     """One clause for each way of moving."""
-    kinds = {"to": (True, False), "tofrom": (True, True), "from": (False, True), "alloc": (False, False)}
-    for name, kind in kinds.items():
-        sections = tuple(t.section for t in moved if (t.comes_in, t.goes_out) == kind)
-        if sections:
-            yield Clause("map", sections, name)
+    for kind, sections in by_way(moved, ("to", "tofrom", "from", "alloc")):
+        yield Clause("map", sections, kind)
 
 
 def _data(transfers: tuple[Transfer, ...], pays: str) -> Directive:

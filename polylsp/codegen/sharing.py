@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from math import prod
 from typing import Literal
 
 from polylsp.analysis.effects import effects
@@ -14,8 +15,9 @@ from polylsp.codegen.footprint import section
 from polylsp.codegen.stretch import stretch_of
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
+from polylsp.model.extents import constant_extents, is_whole_array
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Array, Constant, Type, Variable
+from polylsp.model.program import Type, Variable
 from polylsp.model.scop import Access, Scop
 from polylsp.model.verdict import Parallel, Reduction
 
@@ -121,7 +123,7 @@ def _section(
             f"`{name}` is also used in other ways in the loop `{root.iterator}`: "
             "add up in a local variable first."
         )
-    if _is_whole_array(variable):
+    if is_whole_array(variable):
         if _bytes(variable.type) > _MOST_BYTES:
             return Declined(f"A copy of `{name}` for each thread does not fit on its stack.")
         return name
@@ -143,23 +145,6 @@ def _accesses(scop: Scop, root: LoopFacts, reduction: Reduction) -> list[Access]
     ]
 
 
-def _is_whole_array(variable: Variable) -> bool:
-    """Whether the variable is an array of a fixed size, and no parameter."""
-    of_type: Type = variable.type
-    if variable.storage == "parameter" or not isinstance(of_type, Array):
-        return False
-    while isinstance(of_type, Array):
-        if not isinstance(of_type.extent, Constant):
-            return False
-        of_type = of_type.element
-    return True
-
-
 def _bytes(of_type: Type) -> int:
     """The size of a whole array, about."""
-    count = 8
-    while isinstance(of_type, Array):
-        extent = of_type.extent
-        count *= extent.value if isinstance(extent, Constant) and isinstance(extent.value, int) else 1
-        of_type = of_type.element
-    return count
+    return 8 * prod(constant_extents(of_type) or ())

@@ -42,6 +42,11 @@ def drawn() -> st.SearchStrategy[Drawn]:
     return affine_programs().map(of_oracle) | sums().map(whole) | of_nests
 
 
+def deep() -> st.SearchStrategy[Drawn]:
+    """Nests that use elements again, in an order that may not be the best."""
+    return nests(deep=True).map(lambda kernel: whole(summing(kernel)))
+
+
 def whole(text: str) -> Drawn:
     """A program as it is."""
     before, main, behind = text.partition("\nint main(void)")

@@ -125,7 +125,9 @@ class _Drawer:
     def statement(self, depth: int, name: str) -> list[str]:
         pad, text = self.unit * depth, self.update(name)
         if self.chance(15):
-            condition = f"{self.value(name)} > {self.pick('1', '0.5')}"
+            # What surely does not run needs no clause; that cannot be told from the text.
+            value = self.value(name)
+            condition = f"{name if value in ('1', '0.5') else value} > {self.pick('1', '0.5')}"
             return [f"{pad}if ({condition})", f"{pad}{self.unit}{text}"]
         return [f"{pad}{text}{self.pick('', '', '', ' // next', ' /* sum */')}"]
 

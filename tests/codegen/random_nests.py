@@ -22,7 +22,7 @@ from polylsp.model.action import Target
 from polylsp.pipeline import analyse
 
 from .device_memory import played
-from .drawn_programs import Around, Drawn, drawn
+from .drawn_programs import Around, Drawn, deep, drawn
 from .editing import QUICK, alternatives
 from .versions import outputs
 
@@ -74,11 +74,11 @@ def _compare(text: str, made: Sequence[str], around: Around, target: Kind) -> No
     """Hold what the edited versions leave against what the original does."""
     texts = [f"{around.before}{each}{around.behind}" for each in (text, *made)]
     original, *edited = outputs(texts, *FLAGS[target], threads=THREADS[target])
-    wanted = numbers(original[0]) if around.expected is None else list(around.expected)
+    wanted = numbers(original[0], text) if around.expected is None else list(around.expected)
     alone = [played(each) for each in texts[1:]] if target in ("openacc", "openmp-target") else []
     for version, found in zip((*texts[1:], *alone), (*edited, *outputs(alone)), strict=True):
         for lines in found:
-            assert_close(wanted, numbers(lines), version)
+            assert_close(wanted, numbers(lines, version), version)
 
 
 def assert_silent(text: str) -> None:
@@ -88,9 +88,9 @@ def assert_silent(text: str) -> None:
             assert not directive.findings, f"{directive.findings}\n{text}"
 
 
-def numbers(lines: str) -> list[float]:
+def numbers(lines: str, source: str) -> list[float]:
     """What a program printed."""
-    assert not lines.startswith("exit "), lines
+    assert not lines.startswith("exit "), f"{lines}\n{source}"
     return [float(word) for word in lines.split()]
 
 
@@ -117,7 +117,7 @@ def main() -> int:
 
     @seed(asked.seed)
     @settings(DRAWN, max_examples=asked.examples, derandomize=False)
-    @given(one=drawn())
+    @given(one=deep() if asked.target == "restructure" else drawn())
     def draw(one: Drawn) -> None:
         try:
             done = trial(one, asked.target)
@@ -125,7 +125,7 @@ def main() -> int:
             # What is drawn may leave its arrays where it does not get to with the inputs that there are.
             kind = "outside" if "above array section size" in str(failure) else "refuted"
             outcomes[kind] += 1
-            print(failure if kind == "refuted" else "", end="", flush=True)
+            print(failure if kind == "refuted" else "", flush=True)
         except Exception:
             outcomes["crashed"] += 1
             print(traceback.format_exc(limit=-4), one.text, flush=True)

@@ -5,14 +5,22 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from .drawn_programs import Drawn, drawn
+from .drawn_programs import Drawn, deep, drawn
 from .random_nests import DRAWN, Kind, trial
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("gcc")
-@pytest.mark.parametrize("kind", ["openmp", "openmp-target", "openacc", "restructure"])
+@pytest.mark.parametrize("kind", ["openmp", "openmp-target", "openacc"])
 @settings(DRAWN, max_examples=50)
 @given(one=drawn())
-def test_drawn_programs(kind: Kind, one: Drawn) -> None:
+def test_directives(kind: Kind, one: Drawn) -> None:
     trial(one, kind)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("gcc")
+@settings(DRAWN, max_examples=30)
+@given(one=deep())
+def test_restructuring(one: Drawn) -> None:
+    trial(one, "restructure")

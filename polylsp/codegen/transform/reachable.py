@@ -9,7 +9,8 @@ from polylsp.analysis.induction import same_element
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.accumulators import Accumulator
 from polylsp.codegen.transform.elements import around, element_in, runs, without_name
-from polylsp.model.program import Array, Assign, Block, Constant, If, Loop, Place, Read, Statement, Type
+from polylsp.model.extents import constant_extents
+from polylsp.model.program import Assign, Block, If, Loop, Place, Read, Statement
 from polylsp.model.scop import Access, Memory, Scop
 from polylsp.model.verdict import Assumption
 
@@ -50,17 +51,12 @@ def _lies_inside(scop: Scop, ordinal: int, access: Access) -> bool:
     return elements.is_subset(isl.Set(f"{{ [{box}] : {bounds} }}"))
 
 
-def _extents(memory: Memory) -> list[int] | None:
+def _extents(memory: Memory) -> tuple[int, ...] | None:
     """The constant extents of an array that is no parameter."""
-    of_type: Type = memory.variable.type
-    extents: list[int] = []
-    while isinstance(of_type, Array):
-        if not isinstance(of_type.extent, Constant) or not isinstance(of_type.extent.value, int):
-            return None
-        extents.append(of_type.extent.value)
-        of_type = of_type.element
+    extents = constant_extents(memory.variable.type)
     plain = memory.variable.storage != "parameter" and memory.pointer is None and not memory.strides
-    return extents if plain and set(memory.shape) == {"[]"} and len(extents) == memory.dimensions else None
+    fits = extents is not None and len(extents) == memory.dimensions
+    return extents if plain and fits and set(memory.shape) == {"[]"} else None
 
 
 # --- What stands beside the loop ---------------------------------------------------------

@@ -29,6 +29,7 @@ class _Drawer:
 
     random: Random
     early: bool
+    deep: bool = False
     declared: int = 0
 
     def pick(self, choices: Sequence[T]) -> T:
@@ -40,9 +41,8 @@ class _Drawer:
     def function(self) -> Iterator[str]:
         yield "static void kernel(int n, int m)"
         yield "{"
-        body = [
-            line for _ in range(self.pick([1, 1, 2])) for line in self.loop([], self.pick([1, 2, 2, 2, 3]))
-        ]
+        depths = [3] if self.deep else [1, 2, 2, 2, 3]
+        body = [line for _ in range(self.pick([1, 1, 2])) for line in self.loop([], self.pick(depths))]
         body += ["    y[0] += t;"] if self.chance(15) else []
         used = set(re.findall(r"\w+", "\n".join(body)))
         if self.early:
@@ -105,6 +105,8 @@ class _Drawer:
 
     def statement(self, inside: list[str]) -> list[str]:
         target, operator = self.element(inside), self.pick(["=", "=", "+=", "-="])
+        if self.deep and len(inside) == 3 and self.chance(60):
+            return [self.product(inside)]
         if self.chance(12):
             return [f"t = {self.value(inside)};", f"{target} {operator} t * 0.5;"]
         if self.chance(10):
@@ -116,6 +118,17 @@ class _Drawer:
         if self.chance(10):
             return [f"if ({self.element(inside)} > 0.25)", f"    {target} {operator} {self.value(inside)};"]
         return [f"{target} {operator} {self.value(inside)};"]
+
+    def product(self, inside: list[str]) -> str:
+        """A sum of products of two matrices, or a matrix and a vector, in any order of the iterators."""
+        one, other, along = self.random.sample(inside, 3)
+        row, column, last = (self.around(name) for name in (one, other, along))
+        return self.pick([
+            f"A[{row}][{column}] += 0.5 * B[{row}][{last}] * B[{last}][{column}];",
+            f"A[{row}][{column}] -= B[{row}][{last}] * x[{column}];",
+            f"x[{row}] += B[{row}][{last}] * y[{last}] * 0.25;",
+            f"B[{row}][{last}] += A[{row}][{column}];",
+        ])  # fmt: skip
 
     def value(self, inside: list[str]) -> str:
         terms = [self.element(inside) for _ in range(self.pick([1, 1, 2]))]
@@ -140,11 +153,12 @@ class _Drawer:
 
 
 @st.composite
-def nests(draw: st.DrawFn) -> str:
-    """The text of a function `kernel(int n, int m)` on the arrays of `PROLOGUE`."""
+def nests(draw: st.DrawFn, deep: bool = False) -> str:
+    """The text of a function `kernel(int n, int m)` on the arrays of `PROLOGUE`; `deep`: of three loops in
+    each other, which use elements again."""
     # One seed, not a choice each time: hypothesis would draw extreme programs, in which all choices agree.
     random = Random(draw(st.integers(0, 2**48)))
-    return "\n".join(_Drawer(random, random.random() < 0.25).function()) + "\n"
+    return "\n".join(_Drawer(random, random.random() < 0.25, deep).function()) + "\n"
 
 
 def program(kernels: Sequence[str]) -> str:

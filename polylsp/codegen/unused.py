@@ -1,0 +1,69 @@
+"""Sections of which nothing is used at some values of the parameters, and which lie outside of the array
+there: `a[k + 1:1]` in the last iteration, in which the loop over what follows does not run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import islpy as isl
+
+from polylsp.codegen.affine import Names
+from polylsp.codegen.hull import Hull, at_least, exceeds_zero
+
+
+def within_array(
+    section: Hull, used: isl.Set, everywhere: isl.Set, names: Names, where: isl.Set
+) -> Hull | None:
+    """The section as it is, or with nothing in it where it would begin before the array, or reach beyond
+    what code around uses `everywhere`, while no value is `used`; `None` if C cannot say when that is."""
+    sizes = at_least(0, [name for name, text in names.parameters.items() if text.isidentifier()])
+    nothing = where.subtract(used.params()).intersect(sizes)
+    outside = _outside(section.values(), everywhere).intersect_params(nothing).params()
+    if outside.is_empty():
+        return section
+    conditions = _conditions(used.remove_divs().params().gist(where).coalesce())
+    needed = _needed(conditions, outside) if conditions is not None else None
+    texts = [exceeds_zero(_plus_one(each.get_aff()), names) for each in needed or ()]
+    if not texts or None in texts:
+        return None
+    first, _, count = section.text[1:-1].partition(":")
+    return replace(section, text=f"[{first}:({' && '.join(map(str, texts))} ? {count} : 0)]")
+
+
+def _outside(values: isl.Set, everywhere: isl.Set) -> isl.Set:
+    before = values.intersect(isl.Set("{ [x] : x < 0 }"))
+    above = everywhere.apply(isl.Map("{ [t] -> [x] : x >= t }"))
+    below = everywhere.apply(isl.Map("{ [t] -> [x] : x <= t }"))
+    return before.union(values.subtract(above.intersect(below)).intersect_params(everywhere.params()))
+
+
+def _conditions(where: isl.Set) -> list[isl.Constraint] | None:
+    """The inequalities that all hold there; `None` if there are others too."""
+    parts = where.get_basic_sets()
+    if len(parts) != 1 or parts[0].dim(isl.dim_type.div):
+        return None
+    found = parts[0].get_constraints()
+    return None if any(each.is_equality() for each in found) else list(found)
+
+
+def _needed(conditions: Sequence[isl.Constraint], outside: isl.Set) -> list[isl.Constraint] | None:
+    """The few of some conditions that keep all of `outside` away; `None` if all of them do not."""
+    kept = list(conditions)
+    if not _remaining(kept, outside).is_empty():
+        return None
+    for each in conditions:
+        fewer = [one for one in kept if one is not each]
+        if _remaining(fewer, outside).is_empty():
+            kept = fewer
+    return kept
+
+
+def _remaining(conditions: Sequence[isl.Constraint], outside: isl.Set) -> isl.Set:
+    for each in conditions:
+        outside = outside.intersect(isl.Set.from_basic_set(isl.BasicSet.from_constraint(each)))
+    return outside
+
+
+def _plus_one(value: isl.Aff) -> isl.Aff:
+    return value.add_constant_val(isl.Val(1))
