@@ -58,9 +58,9 @@ def phases(region: ParallelRegion) -> tuple[Phase, ...]:
     """The phases of a region; loops around parts have phases of their own, for each of their rounds."""
     cutter = _Cutter(region)
     if region.directive.words == ("parallel", "sections"):
-        cutter.parts += _sections(region, region.directive, list(_flat(region.body.statements)))
+        cutter.parts += _sections(region, region.directive, list(flat(region.body.statements)))
     else:
-        cutter.sequence(list(_flat(region.body.statements)), region.site)
+        cutter.sequence(list(flat(region.body.statements)), region.site)
     cutter.end()
     return tuple(cutter.done)
 
@@ -104,7 +104,7 @@ class _Cutter:
             return
         self.end()
         if isinstance(statement, Loop):
-            body = list(_flat(statement.body.statements))
+            body = list(flat(statement.body.statements))
             self.sequence(body, Site(statement.header.last + 1, site.last))
         self.end()
 
@@ -155,10 +155,11 @@ def _has_nowait(directive: Directive) -> bool:
     return any(isinstance(c, OtherClause) and c.name == "nowait" for c in directive.clauses)
 
 
-def _flat(statements: tuple[Statement, ...]) -> Iterator[Simple]:
+def flat(statements: tuple[Statement, ...]) -> Iterator[Simple]:
+    """Statements without the blocks around them."""
     for each in statements:
         if isinstance(each, Block):
-            yield from _flat(each.statements)
+            yield from flat(each.statements)
         else:
             yield each
 

@@ -38,7 +38,9 @@ def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tu
             kind, directive = _culprit(region, first, second)
             if kind is None or directive.pragma in told:
                 continue
-            shown = scalar_meeting(uniformity, first, second) or _meeting(region, first, second, model_of)
+            shown = scalar_meeting(uniformity, first, second) or array_meeting(
+                region, first, second, model_of
+            )
             if shown is not None:
                 told.add(directive.pragma)
                 yield directive, Unordered(kind, shown)
@@ -59,7 +61,8 @@ def _culprit(region: ParallelRegion, first: Part, second: Part) -> tuple[Unorder
 # --- Elements of arrays ------------------------------------------------------------------
 
 
-def _meeting(region: ParallelRegion, first: Part, second: Part, model_of: ModelOf) -> Witness | None:
+def array_meeting(region: ParallelRegion, first: Part, second: Part, model_of: ModelOf) -> Witness | None:
+    """Accesses of one element, one in each part, that surely happen in two threads with nothing between."""
     loops = [s for part in (first, second) for s in walk(*part.statements) if isinstance(s, Loop)]
     model = model_of(loops[0].ordinal) if loops else None
     if model is None or any(o not in model[0].scop.loops for o in (one.ordinal for one in loops)):
