@@ -19,6 +19,7 @@ from polylsp.analysis.constructs import (
 from polylsp.analysis.copies import copy_findings
 from polylsp.analysis.counters import counter_findings
 from polylsp.analysis.data_sharing import DataSharing
+from polylsp.analysis.deferred import deferred_finding
 from polylsp.analysis.device_data import data_findings
 from polylsp.analysis.device_regions import device_region
 from polylsp.analysis.every_thread import every_thread_findings
@@ -96,8 +97,9 @@ def _of_region(directed: Directed, directive: AnyDirective, models: Models) -> t
 
 
 def _of_tasks(directed: Directed, directive: AnyDirective, models: Models) -> tuple[Finding, ...]:
-    """What is wrong with the tasks that a loop makes."""
+    """What is wrong with tasks: those that a loop makes, and what follows one."""
     race = task_race(directed, directive, models.model_of)
+    race = race or deferred_finding(directed, directive, models.model_of)
     return () if race is None else (race,)
 
 

@@ -15,6 +15,7 @@ from polylsp.model.directive import AnyDirective, Directive, OtherClause, Unknow
 from polylsp.model.program import Block, If, Loop, Site, Statement, Unsupported, Variable
 
 _SIGNALLING = {"flush", "cancel", "cancellation", "ordered", "depobj", "interop", "scan"}
+_AROUND_TASKS = {"task", "taskwait", "taskgroup", "single", "master", "masked", "critical", "atomic"}
 _EXCHANGING = {"read", "write", "capture", "compare"}
 
 
@@ -84,6 +85,31 @@ def parallel_region(directed: Directed, directive: AnyDirective) -> ParallelRegi
     if any(isinstance(s, Unsupported) for s in walk(region.body)):
         return None
     return region if all(keeps_no_order(call, directed.calls) for call in own.calls) else None
+
+
+def region_around(directed: Directed, site: Site) -> ParallelRegion | None:
+    """The innermost parallel region around a statement, where it can be followed."""
+    around = [
+        d
+        for d in directed.function.directives
+        if d.site is not None
+        and within(site, d.site)
+        and isinstance(d, Directive)
+        and d.words == ("parallel",)
+    ]
+    return parallel_region(directed, around[-1]) if around else None
+
+
+def is_followed(directed: Directed) -> bool:
+    """Whether a function without a parallel region of its own lets its tasks wait for each other in no ways
+    but those that directives say. What it calls in tasks may be itself."""
+    function = directed.function
+    for each in function.directives:
+        if isinstance(each, UnknownDirective) or _signals(each) or not _AROUND_TASKS.issuperset(each.words):
+            return False
+    others = [call for call in effects(function.body).calls if call.function != function.name]
+    unknown = any(isinstance(s, Unsupported) for s in walk(function.body))
+    return not unknown and all(keeps_no_order(call, directed.calls) for call in others)
 
 
 def _is_on_device(directed: Directed, directive: Directive) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from polylsp.analysis.constructs import within
+from polylsp.analysis.effects import walk
 from polylsp.analysis.parallel_regions import ParallelRegion
 from polylsp.model.directive import Directive, OtherClause
 from polylsp.model.program import (
@@ -54,15 +55,33 @@ class Part:
 Phase = tuple[Part, ...]
 
 
+@dataclass(frozen=True)
+class Rounds:
+    """A loop around parts: between the `last` of a round and the `first` of the next one is no barrier."""
+
+    loop: Loop
+    last: Phase
+    first: Phase
+
+
 def phases(region: ParallelRegion) -> tuple[Phase, ...]:
     """The phases of a region; loops around parts have phases of their own, for each of their rounds."""
+    return tuple(phase for phase in _cut(region).done if phase)
+
+
+def rounds(region: ParallelRegion) -> tuple[Rounds, ...]:
+    """The loops around parts of a region that no barrier ends."""
+    return tuple(_cut(region).rounds)
+
+
+def _cut(region: ParallelRegion) -> _Cutter:
     cutter = _Cutter(region)
     if region.directive.words == ("parallel", "sections"):
-        cutter.parts += _sections(region, region.directive, list(_flat(region.body.statements)))
+        cutter.parts += _sections(region, region.directive, list(flat(region.body.statements)))
     else:
-        cutter.sequence(list(_flat(region.body.statements)), region.site)
+        cutter.sequence(list(flat(region.body.statements)), region.site)
     cutter.end()
-    return tuple(cutter.done)
+    return cutter
 
 
 @dataclass
@@ -70,11 +89,11 @@ class _Cutter:
     region: ParallelRegion
     done: list[Phase] = field(default_factory=list[Phase])
     parts: list[Part] = field(default_factory=list[Part])
+    rounds: list[Rounds] = field(default_factory=list[Rounds])
 
     def end(self) -> None:
         """A barrier, or code that may hold one."""
-        if self.parts:
-            self.done.append(tuple(self.parts))
+        self.done.append(tuple(self.parts))
         self.parts = []
 
     def sequence(self, statements: Sequence[Simple], site: Site) -> None:
@@ -104,8 +123,13 @@ class _Cutter:
             return
         self.end()
         if isinstance(statement, Loop):
-            body = list(_flat(statement.body.statements))
+            before = len(self.done)
+            body = list(flat(statement.body.statements))
             self.sequence(body, Site(statement.header.last + 1, site.last))
+            last = tuple(self.parts)
+            first = self.done[before] if len(self.done) > before else last
+            if not any(isinstance(s, Jump) for s in walk(statement)):
+                self.rounds.append(Rounds(statement, last, first))
         self.end()
 
     def directed(self, directive: Directive, body: list[Simple]) -> None:
@@ -155,10 +179,11 @@ def _has_nowait(directive: Directive) -> bool:
     return any(isinstance(c, OtherClause) and c.name == "nowait" for c in directive.clauses)
 
 
-def _flat(statements: tuple[Statement, ...]) -> Iterator[Simple]:
+def flat(statements: tuple[Statement, ...]) -> Iterator[Simple]:
+    """Statements without the blocks around them."""
     for each in statements:
         if isinstance(each, Block):
-            yield from _flat(each.statements)
+            yield from flat(each.statements)
         else:
             yield each
 

@@ -11,7 +11,7 @@ from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.constructs import Construct, Directed, is_restrained, within
 from polylsp.analysis.data_sharing import DataSharing
 from polylsp.analysis.effects import effects
-from polylsp.analysis.parallel_regions import ParallelRegion, parallel_region
+from polylsp.analysis.parallel_regions import ParallelRegion, region_around
 from polylsp.analysis.races import most_telling, proven_races
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.witness import witness
@@ -60,7 +60,7 @@ def _construct(directed: Directed, directive: AnyDirective) -> Construct | None:
         return None
     if is_restrained(directive) or not all(_is_harmless(clause) for clause in directive.clauses):
         return None
-    region = _region_around(directed, directive.site)
+    region = region_around(directed, directive.site)
     loop = _loop_of(directed, directive)
     if region is None or loop is None or not within(loop.site, region.site):
         return None
@@ -82,19 +82,6 @@ def _is_harmless(clause: object) -> bool:
     if isinstance(clause, OtherClause):
         return clause.name in _HARMLESS
     return isinstance(clause, (Sharing, DefaultSharing))
-
-
-def _region_around(directed: Directed, site: Site) -> ParallelRegion | None:
-    """The innermost parallel region around a statement, where it can be followed."""
-    around = [
-        d
-        for d in directed.function.directives
-        if d.site is not None
-        and within(site, d.site)
-        and isinstance(d, Directive)
-        and d.words == ("parallel",)
-    ]
-    return parallel_region(directed, around[-1]) if around else None
 
 
 def _loop_of(directed: Directed, directive: Directive) -> Loop | None:

@@ -4,7 +4,7 @@ their threads in order."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, product
 
 import islpy as isl
 
@@ -13,7 +13,7 @@ from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import walk
 from polylsp.analysis.logical import numbered_alike, numbered_first
 from polylsp.analysis.parallel_regions import ParallelRegion
-from polylsp.analysis.phases import Part, phases
+from polylsp.analysis.phases import Part, phases, rounds
 from polylsp.analysis.races import happens_always
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.uniform import Uniformity
@@ -26,7 +26,7 @@ from polylsp.model.verdict import Witness
 
 ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
 
-_PARAMETER = isl.dim_type.param
+_PARAMETER, _IN, _OUT = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 
 
 def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tuple[Directive, Unordered]]:
@@ -38,10 +38,29 @@ def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tu
             kind, directive = _culprit(region, first, second)
             if kind is None or directive.pragma in told:
                 continue
-            shown = scalar_meeting(uniformity, first, second) or _meeting(region, first, second, model_of)
+            shown = scalar_meeting(uniformity, first, second) or array_meeting(
+                region, first, second, model_of
+            )
             if shown is not None:
                 told.add(directive.pragma)
                 yield directive, Unordered(kind, shown)
+    for loop, first, second in _in_next_round(region):
+        kind, directive = _late(region, first)
+        if directive.pragma in told:
+            continue
+        shown = None if first is second else scalar_meeting(uniformity, first, second)
+        shown = shown or array_meeting(region, first, second, model_of, loop)
+        if shown is not None:
+            told.add(directive.pragma)
+            yield directive, Unordered(kind, shown)
+
+
+def _in_next_round(region: ParallelRegion) -> Iterator[tuple[Loop, Part, Part]]:
+    """Parts of a loop around them, and those that a thread gets to in the next round without a barrier."""
+    for one in rounds(region):
+        for first, second in product(one.last, one.first):
+            if first.who != second.who or first.who not in ("all", "first"):
+                yield one.loop, first, second
 
 
 def _culprit(region: ParallelRegion, first: Part, second: Part) -> tuple[UnorderedKind | None, Directive]:
@@ -51,6 +70,12 @@ def _culprit(region: ParallelRegion, first: Part, second: Part) -> tuple[Unorder
         return None, directive
     if first.directive is not None and first.directive is second.directive:
         return "sections", directive
+    return _late(region, first)
+
+
+def _late(region: ParallelRegion, first: Part) -> tuple[UnorderedKind, Directive]:
+    """What lets threads go on before others are done with a part."""
+    directive = first.directive or region.directive
     if first.who == "all":
         return "no-barrier", region.directive
     return ("master" if first.who == "first" else "nowait"), directive
@@ -59,7 +84,11 @@ def _culprit(region: ParallelRegion, first: Part, second: Part) -> tuple[Unorder
 # --- Elements of arrays ------------------------------------------------------------------
 
 
-def _meeting(region: ParallelRegion, first: Part, second: Part, model_of: ModelOf) -> Witness | None:
+def array_meeting(
+    region: ParallelRegion, first: Part, second: Part, model_of: ModelOf, around: Loop | None = None
+) -> Witness | None:
+    """Accesses of one element, one in each part, that surely happen in two threads with nothing between;
+    the second in the next round of the loop `around` them, if that is asked."""
     loops = [s for part in (first, second) for s in walk(*part.statements) if isinstance(s, Loop)]
     model = model_of(loops[0].ordinal) if loops else None
     if model is None or any(o not in model[0].scop.loops for o in (one.ordinal for one in loops)):
@@ -74,14 +103,18 @@ def _meeting(region: ParallelRegion, first: Part, second: Part, model_of: ModelO
         for sink in after:
             if source.memory.name != sink.memory.name or "write" not in (source.kind, sink.kind):
                 continue
-            found = _conflict(region, conflicts, (first, source), (second, sink))
+            found = _conflict(region, conflicts, (first, source), (second, sink), around)
             if found is not None:
                 return meeting(conflicts, found)
     return None
 
 
 def _conflict(
-    region: ParallelRegion, conflicts: Conflicts, first: tuple[Part, Access], second: tuple[Part, Access]
+    region: ParallelRegion,
+    conflicts: Conflicts,
+    first: tuple[Part, Access],
+    second: tuple[Part, Access],
+    around: Loop | None,
 ) -> Conflict | None:
     """The pairs of instances in which two accesses surely meet in two threads; `None` where it is not
     sure."""
@@ -92,13 +125,33 @@ def _conflict(
     if None not in excluded and excluded[0] == excluded[1]:
         return None
     ends = conflicts.statement(source), conflicts.statement(sink)
-    shared = _shared(*ends)
-    pairs = same_iteration(conflicts.same_element(source, sink), shared)
+    shared = once = _shared(*ends)
+    pairs = conflicts.same_element(source, sink)
+    if around is not None:
+        if around.ordinal not in ends[0].loops[:shared]:
+            return None
+        once = ends[0].loops.index(around.ordinal)
+        shared = once + 1
+        pairs = _next_round(pairs, once, conflicts.scop.loops[around.ordinal].step)
+    pairs = same_iteration(pairs, once)
     apart = _in_two_threads(conflicts, pairs, (first[0], ends[0]), (second[0], ends[1]), shared)
     if apart is None or apart.is_empty():
         return None
-    always = happens_always(conflicts, apart.params(), ends, shared)
+    always = happens_always(conflicts, apart.params(), ends, once)
     return Conflict(source, sink, apart, True) if always else None
+
+
+def _next_round(pairs: isl.Map, depth: int, step: int) -> isl.Map:
+    """Of `pairs`, those of which the second is one round later in the loop at `depth`."""
+    ins, outs = (
+        [f"{letter}{k}" for k in range(pairs.dim(kind))] for letter, kind in (("a", _IN), ("b", _OUT))
+    )
+    later = isl.Map(
+        f"{{ [{', '.join(ins)}] -> [{', '.join(outs)}] : {outs[depth]} = {ins[depth]} + {step} }}"
+    )
+    for kind in (_IN, _OUT):
+        later = later.set_tuple_name(kind, pairs.get_tuple_name(kind))
+    return pairs.intersect(later)
 
 
 def _is_known(region: ParallelRegion, conflicts: Conflicts, access: Access) -> bool:

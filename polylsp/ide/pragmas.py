@@ -122,6 +122,12 @@ def _unordered(source: Source, placed: PlacedFunction, finding: Unordered) -> st
         case "no-barrier":
             late = "other threads may still be there"
             return f"{told}, but {late}{shown}: put `#pragma omp barrier` between them."
+        case "task":
+            wait = "put `#pragma omp taskwait` between them"
+            return f"{told}, but nobody waits for the task before that{shown}: {wait}."
+        case "tasks":
+            order = "say with `depend` which one comes first"
+            return f"{told}, but tasks run in any order, or at once{shown}: {order}."
         case _:
             assert_never(finding.kind)
 

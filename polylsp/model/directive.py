@@ -233,14 +233,15 @@ class EveryThread:
     in_loop: bool
 
 
-UnorderedKind = Literal["nowait", "master", "sections", "no-barrier"]
+UnorderedKind = Literal["nowait", "master", "sections", "no-barrier", "task", "tasks"]
 
 
 @dataclass(frozen=True, slots=True)
 class Unordered:
     """Two pieces of a parallel region use one place in memory, one of them writing it, with no barrier
     between: threads do not wait after the first (`nowait`, `master`), both are sections of one construct,
-    or every thread runs the first and then comes to the second."""
+    every thread runs the first and then comes to the second; or the first is a task that nobody waits for
+    before the second, which its creator does (`task`) or which is another one (`tasks`)."""
 
     kind: UnorderedKind
     witness: Witness
