@@ -27,12 +27,13 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An `ndarray` with `rank` dimensions. `assumed`: its rank and the type of its elements were
-    inferred from how it is used."""
+    """An `ndarray` with `rank` dimensions. `assumed`: nothing tells the type of its elements; `guessed`:
+    nothing tells how many dimensions it has."""
 
     element: NumberType
     rank: int
     assumed: bool = False
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +88,7 @@ def joined(left: Kind | None, right: Kind | None) -> Kind | None:
         case Number(a), Number(b):
             return Number(wider(a, b))
         case Array(a, rank, one), Array(b, other, two) if rank == other:
-            return Array(wider(a, b), rank, one or two) if a != b else Array(a, rank, one and two)
+            return Array(wider(a, b), rank, one or two if a != b else one and two)
         case Items(a), Items(b) if len(a) == len(b):
             parts = tuple(joined(x, y) or UNKNOWN for x, y in zip(a, b, strict=True))
             return Items(parts)
