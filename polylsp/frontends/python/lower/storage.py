@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from polylsp.frontends.python.kinds import BOOL, INT, NATURAL, Array, Kind, Number, dtype_name
+from dataclasses import replace
+
+from polylsp.frontends.python.kinds import BOOL, INT, NATURAL, Array, Kind, Number, dtype_name, element_type
 from polylsp.frontends.python.lower.context import Context, Effects, Stored
 from polylsp.model.program import Array as ArrayType
 from polylsp.model.program import Call, Expr, Integer, Invariant, Pointer, Site, Type, Variable
@@ -17,7 +19,7 @@ def length(name: str, dimension: int) -> Expr:
 
 def array_type(kind: Array, extents: tuple[Expr, ...]) -> ArrayType:
     """The type of an array with these lengths."""
-    found: Type = kind.element
+    found: Type = element_type(kind.element)
     for extent in reversed(extents):
         found = ArrayType(found, extent)
     assert isinstance(found, ArrayType)
@@ -87,6 +89,7 @@ def _stored(context: Context, name: str) -> Stored | None:
     kind = context.kinds.of_name(name)
     if not isinstance(kind, Array) or kind.rank < 1:
         return None
+    kind = replace(kind, element=element_type(kind.element))
     extents = tuple(extent(context, name, k) for k in range(kind.rank))
     if name in context.parameters:
         return Stored(context.parameters[name], (), kind, extents)
