@@ -9,6 +9,7 @@ from polylsp.frontends.python.kinds import (
     DTYPES,
     REAL,
     UNKNOWN,
+    WHOLE,
     Array,
     Instance,
     Items,
@@ -53,6 +54,8 @@ def _constant(node: ast.Constant, declarations: Declarations) -> Kind | None:
 
 
 def _named(name: str, declarations: Declarations) -> Kind | None:
+    if name in ("int", "i8", "int64", "intp"):
+        return WHOLE
     if name in DTYPES:
         return Number(DTYPES[name])
     if name in ("ndarray", "NDArray", "ArrayLike", "Array"):
