@@ -113,7 +113,7 @@ def _optional(parts: list[ast.expr], declarations: Declarations) -> Kind | None:
     kinds = [annotated(one, declarations) for one in parts]
     known = [kind for kind in kinds if kind is not None and not isinstance(kind, Nothing)]
     numbers = [kind for kind in known if isinstance(kind, Number)]
-    if len(known) == 1 and len(kinds) == 2:
+    if len(known) == 1 and (len(kinds) == 1 or Nothing() in kinds):
         return known[0]
     return REAL if known and len(numbers) == len(kinds) else None
 

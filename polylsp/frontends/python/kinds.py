@@ -12,7 +12,7 @@ INT = Integer(128, True)
 NATURAL = Integer(127, False)
 """A length: an `int` that is never negative. It converts to `INT` without a change of value."""
 INT64 = Integer(64, True)
-BOOL = Integer(8, False)
+BOOL = Integer(1, False)
 DOUBLE = Floating(64)
 COMPLEX = Floating(128)
 
