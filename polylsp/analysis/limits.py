@@ -73,6 +73,10 @@ def _set_of_parameters(conditions: list[Condition], parameters: Parameters) -> i
         return isl.Set("{ : }")
 
 
+_MOST_BITS = 64
+"""What is wider has no limits: the whole numbers of a language whose arithmetic is exact."""
+
+
 def _ranges(names: Iterable[str], parameters: Parameters) -> list[Condition]:
     """That parameters hold what their types can hold."""
     found: list[Condition] = []
@@ -81,7 +85,10 @@ def _ranges(names: Iterable[str], parameters: Parameters) -> list[Condition]:
         if isinstance(of_type, Integer):
             symbol, half = Poly.atom(Symbol(name)), 1 << (of_type.bits - 1)
             low, high = (-half, half - 1) if of_type.signed else (0, 2 * half - 1)
-            found += [Compare(">=", symbol - low), Compare(">=", -symbol + high)]
+            if of_type.bits <= _MOST_BITS or not of_type.signed:
+                found.append(Compare(">=", symbol - low))
+            if of_type.bits <= _MOST_BITS:
+                found.append(Compare(">=", -symbol + high))
     return found
 
 

@@ -21,6 +21,7 @@ from polylsp.query import query
 from polylsp.remembered import State
 from polylsp.settings import Settings
 
+_Needs = tuple[tuple[str, Declaration], ...]
 _TOO_LONG = "Reading this function was given up because it took too long."
 
 
@@ -46,15 +47,15 @@ def read(
     """The functions of a Python file, and the code outside of them if there are loops in it."""
     items = _outlined(state, text)
     known = environment(items)
-    kept: dict[tuple[Item, str], Prepared] = {}
+    kept: dict[tuple[Item, _Needs], Prepared] = {}
     prepared: list[tuple[int, Prepared]] = []
     chosen = _with_module(items)
     for number, item in enumerate(chosen):
-        declarations = known.needed(item.texts)
-        needs = digest(declarations)
+        declarations = known.needed(item.words)
+        needs = tuple(declarations.items())
         one = state.prepared.get((item, needs))
         if one is None:
-            key = digest(item.name, item.texts, item.lines)
+            key = item.code
             if observe is not None and key not in stopped:
                 observe(key, item.name, number, len(chosen))
             one = _refused(item) if key in stopped else _prepare(item, declarations)
@@ -91,7 +92,7 @@ def lowered(code: Code) -> Function:
 
 def _prepare(item: Item, declarations: dict[str, Declaration]) -> Prepared:
     started = perf_counter()
-    key = digest(item.name, item.texts, item.lines, declarations)
+    key = digest(item.code, declarations)
     function = lowered(Code(key, item.name, item.texts, item.lines, declarations))
     spent = (("parse", perf_counter() - started),)
     return _placed(item, key, function, callees(function), spent)
@@ -100,12 +101,11 @@ def _prepare(item: Item, declarations: dict[str, Declaration]) -> Prepared:
 def _refused(item: Item) -> Prepared:
     whole = Site(0, max(0, len(item.texts) - 1))
     function = rejected(item.name, item.texts, item.lines, Rejection("budget", whole, _TOO_LONG))
-    return _placed(item, digest(item.name, item.texts, _TOO_LONG), function, (), ())
+    return _placed(item, digest(item.code, _TOO_LONG), function, (), ())
 
 
 def _placed(
     item: Item, key: str, function: Function, calls: tuple[str, ...], spent: tuple[tuple[str, float], ...]
 ) -> Prepared:
-    places = digest(item.starts, item.ends)
     starts, ends = item.starts or (0,), item.ends or (0,)
-    return Prepared(key, function, calls, places, starts, ends, (), spent, PYTHON.name)
+    return Prepared(key, function, calls, item.key, starts, ends, (), spent, PYTHON.name)

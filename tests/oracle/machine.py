@@ -37,7 +37,8 @@ Stack = tuple[Round, ...]
 
 
 class Event(NamedTuple):
-    """One access. `calls` are the calls inside which it happened, outermost first."""
+    """One access. `calls` are the calls inside which it happened, outermost first, `point` is the
+    element that an array statement was at."""
 
     uid: int
     slot: int
@@ -45,6 +46,7 @@ class Event(NamedTuple):
     write: bool
     stack: Stack
     calls: tuple[int, ...]
+    point: tuple[int, ...] = ()
 
 
 class Poison:
@@ -138,12 +140,12 @@ class Machine:
                 f"`{slot.name}` is read in a private copy, or after the loop, before it is written"
             )
         if self.tracing:
-            self.trace.append(Event(uid, slot.serial, key, False, self.stack, self.calls))
+            self.trace.append(Event(uid, slot.serial, key, False, self.stack, self.calls, self.point))
         return value
 
     def store(self, slot: Slot, key: Key, value: Value, uid: int) -> None:
         if self.tracing:
-            self.trace.append(Event(uid, slot.serial, key, True, self.stack, self.calls))
+            self.trace.append(Event(uid, slot.serial, key, True, self.stack, self.calls, self.point))
         slot.values[key] = value
 
     def tick(self) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from .claims import ModelClaim
 from .dependences import flows
 from .evidence import Evidence, Refutation, shown
+from .extents import extents
 from .machine import Event, Machine
 from .nests import (
     Assign,
@@ -21,6 +22,7 @@ from .nests import (
     For,
     Function,
     If,
+    Inputs,
     Linear,
     Name,
     Node,
@@ -54,7 +56,7 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
         return None
     numbers = statement_numbers(found.program, memories)
     for run in found.runs:
-        values = dict(run.inputs.parameters)
+        values = dict(run.inputs.parameters) | _shapes(found.program, run.inputs)
         domain, flow = instances(own[0].domain, values), instantiated(own[0].flow, values)
         if domain is None or flow is None:
             return None
@@ -68,6 +70,12 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
         if text:
             return [Refutation(kernel.name, 0, "model", f"{text}with {shown(run.inputs)}")]
     return []
+
+
+def _shapes(program: Program, inputs: Inputs) -> dict[str, int]:
+    """The parameters by which a model in Python knows the extents of arrays."""
+    found = extents(program, inputs)
+    return {f"{name}_shape_{d}": n for name, shape in found.items() for d, n in enumerate(shape)}
 
 
 def memory_names(model: ModelClaim) -> set[str]:
@@ -125,7 +133,7 @@ def enumerated(run: Machine, numbers: dict[int, int]) -> Flow:
 
 
 def _instance(event: Event, numbers: dict[int, int]) -> Instance:
-    return numbers[event.uid], tuple(round_.value for round_ in event.stack)
+    return numbers[event.uid], (*(round_.value for round_ in event.stack), *event.point)
 
 
 def statement_numbers(program: Program, memories: set[str]) -> dict[int, int]:

@@ -18,7 +18,6 @@ INEXACT = (
     frozenset({"guarded induction"}),
     frozenset({"nested induction"}),
     frozenset({"induction", "continue"}),
-    frozenset({"array statement"}),
     frozenset({"negative subscripts"}),
 )
 """What an affine program may hold, or hold together, and still not be decided: a condition on data, or

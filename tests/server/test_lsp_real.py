@@ -284,3 +284,24 @@ async def test_what_a_finding_about_overlap_is_answered_by(start):
     await plain.diagnostics(uri, 1)
     titles = [each.title for each in await plain.actions(uri, 1, only=["refactor"])]
     assert [title.partition(" (")[0] for title in titles] == ["Run `i` in parallel with OpenMP"]
+
+
+STENCIL = """\
+import numpy as np
+from numpy.typing import NDArray
+
+def f(n: int, a: NDArray[np.float64]):
+    for i in range(1, n):
+        a[i] = a[i] + 1.0
+"""
+
+
+async def test_a_python_file_is_analysed_as_it_is_typed(start, tmp_path: Path):
+    editor = await start("nvim-bookworm", *REAL)
+    uri = editor.open(STENCIL, uri=(tmp_path / "f.py").as_uri())
+    await editor.diagnostics(uri, 1, "parallel-loop")
+    version = editor.replace(uri, "a[i] + 1.0", "a[i - 1] + 1.0")
+    found = await editor.diagnostics(uri, version, "sequential-loop")
+    assert [each.range.start.line for each in found] == [4]
+    hovered = await editor.hover(uri, 4, 6)
+    assert "a[i - 1]" in hovered.contents.value

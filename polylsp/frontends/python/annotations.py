@@ -9,6 +9,7 @@ from polylsp.frontends.python.kinds import (
     DTYPES,
     REAL,
     UNKNOWN,
+    WHOLE,
     Array,
     Instance,
     Items,
@@ -53,6 +54,8 @@ def _constant(node: ast.Constant, declarations: Declarations) -> Kind | None:
 
 
 def _named(name: str, declarations: Declarations) -> Kind | None:
+    if name in ("int", "i8", "int64", "intp"):
+        return WHOLE
     if name in DTYPES:
         return Number(DTYPES[name])
     if name in ("ndarray", "NDArray", "ArrayLike", "Array"):
@@ -110,7 +113,7 @@ def _optional(parts: list[ast.expr], declarations: Declarations) -> Kind | None:
     kinds = [annotated(one, declarations) for one in parts]
     known = [kind for kind in kinds if kind is not None and not isinstance(kind, Nothing)]
     numbers = [kind for kind in known if isinstance(kind, Number)]
-    if len(known) == 1 and len(kinds) == 2:
+    if len(known) == 1 and (len(kinds) == 1 or Nothing() in kinds):
         return known[0]
     return REAL if known and len(numbers) == len(kinds) else None
 

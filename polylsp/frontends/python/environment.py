@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.frontends.python.annotations import annotated
 from polylsp.frontends.python.inference import inferred
 from polylsp.frontends.python.kinds import UNKNOWN, Kind, Nothing, joined
 from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Imported, Parameter, Value
-from polylsp.frontends.python.outline import Class, Outline
+from polylsp.frontends.python.outline import Class, Item, Outline
 from polylsp.frontends.python.parameters import Definition, parameter_kinds, result_annotated
 from polylsp.frontends.python.parse import parse
 from polylsp.frontends.python.tokens import Line
@@ -25,19 +25,20 @@ class Environment:
 
     names: dict[str, Declaration]
 
-    def needed(self, texts: Iterable[str]) -> dict[str, Declaration]:
+    def needed(self, words: frozenset[str]) -> dict[str, Declaration]:
         """The declarations that tokens name, in order of their names."""
-        return {name: self.names[name] for name in sorted(frozenset(texts) & self.names.keys())}
+        return {name: self.names[name] for name in sorted(words & self.names.keys())}
 
 
 def environment(items: Outline) -> Environment:
     """The environment of a file, given its outline."""
-    names = dict(_module(items.module.texts, items.module.lines))
+    names = dict(_module(items.module))
     for each in items.classes:
         names[each.name] = _class(each)
+    known = _Known.of(names)
     for item in items.functions:
         if "." not in item.name:
-            names[item.name] = _function(item.name, item.texts, item.lines, _Known.of(names))
+            names[item.name] = _function(item, known)
     return Environment(names)
 
 
@@ -54,9 +55,9 @@ class _Known:
 
 
 @query(size=64)
-def _module(texts: tuple[str, ...], lines: tuple[Line, ...]) -> tuple[tuple[str, Declaration], ...]:
+def _module(item: Item) -> tuple[tuple[str, Declaration], ...]:
     """What the code outside of functions declares."""
-    body = _body(texts, lines)
+    body = _body(item)
     found: dict[str, Declaration] = {}
     nodes = list(own_nodes(body))
     for node in nodes:
@@ -85,8 +86,9 @@ def _stores(nodes: list[ast.AST]) -> dict[str, int]:
     return found
 
 
-def _body(texts: tuple[str, ...], lines: tuple[Line, ...]) -> list[ast.stmt]:
+def _body(item: Item) -> list[ast.stmt]:
     """The statements of some lines; those before and after what cannot be read, if it cannot."""
+    texts, lines = item.texts, item.lines
     parsed = parse(texts, lines)
     if not isinstance(parsed, Rejection):
         return parsed.tree.body
@@ -112,9 +114,10 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, Declaration]]:
 
 
 @query(size=1024)
-def _function(name: str, texts: tuple[str, ...], lines: tuple[Line, ...], known: _Known) -> Callable:
+def _function(item: Item, known: _Known) -> Callable:
     """What callers see of a function."""
-    parsed = parse(texts, lines)
+    name = item.name
+    parsed = parse(item.texts, item.lines)
     if isinstance(parsed, Rejection):
         return Callable(name, (), UNKNOWN, "it does not parse")
     node = next((n for n in parsed.tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
@@ -170,7 +173,7 @@ def _returned(node: Definition, given: dict[str, Kind], declarations: dict[str, 
 def _class(found: Class) -> ClassOf:
     """What the attributes of a class's objects are, as far as its body annotates them."""
     fields: dict[str, Kind] = {}
-    for node in _body(found.texts, found.lines):
+    for node in _body(found.body):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
             fields[node.target.id] = annotated(node.annotation, {}) or UNKNOWN
     return ClassOf(found.name, tuple(fields.items()))

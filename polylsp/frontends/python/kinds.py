@@ -7,11 +7,12 @@ from typing import Union
 
 from polylsp.model.program import Floating, Integer
 
-INT = Integer(64, True)
-"""A Python `int`: it never overflows, which is how signed integers count in the model."""
-NATURAL = Integer(63, False)
+INT = Integer(128, True)
+"""A Python `int`: wider than any type of an array's elements, it has no limits and never overflows."""
+NATURAL = Integer(127, False)
 """A length: an `int` that is never negative. It converts to `INT` without a change of value."""
-BOOL = Integer(8, False)
+INT64 = Integer(64, True)
+BOOL = Integer(1, False)
 DOUBLE = Floating(64)
 COMPLEX = Floating(128)
 
@@ -27,12 +28,13 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An `ndarray` with `rank` dimensions. `assumed`: its rank and the type of its elements were
-    inferred from how it is used."""
+    """An `ndarray` with `rank` dimensions. `assumed`: nothing tells the type of its elements; `guessed`:
+    nothing tells how many dimensions it has."""
 
     element: NumberType
     rank: int
     assumed: bool = False
+    guessed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ def joined(left: Kind | None, right: Kind | None) -> Kind | None:
         case Number(a), Number(b):
             return Number(wider(a, b))
         case Array(a, rank, one), Array(b, other, two) if rank == other:
-            return Array(wider(a, b), rank, one or two) if a != b else Array(a, rank, one and two)
+            return Array(wider(a, b), rank, one or two if a != b else one and two)
         case Items(a), Items(b) if len(a) == len(b):
             parts = tuple(joined(x, y) or UNKNOWN for x, y in zip(a, b, strict=True))
             return Items(parts)
@@ -116,7 +118,7 @@ DTYPES: dict[str, NumberType] = {
     "float32": Floating(32), "single": Floating(32), "f4": Floating(32), "f": Floating(32),
     "float16": Floating(16), "half": Floating(16), "f2": Floating(16), "longdouble": Floating(80),
     "complex": COMPLEX, "complex128": COMPLEX, "c16": COMPLEX, "complex64": COMPLEX, "c8": COMPLEX,
-    "int": INT, "int64": INT, "i8": INT, "int_": INT, "intp": INT, "long": INT, "longlong": INT,
+    "int": INT64, "int64": INT64, "i8": INT64, "int_": INT64, "intp": INT64, "long": INT64, "longlong": INT64,
     "int32": Integer(32, True), "i4": Integer(32, True), "intc": Integer(32, True),
     "int16": Integer(16, True), "i2": Integer(16, True), "int8": Integer(8, True), "i1": Integer(8, True),
     "uint64": Integer(64, False), "u8": Integer(64, False), "uint": Integer(64, False),
@@ -125,6 +127,11 @@ DTYPES: dict[str, NumberType] = {
     "uintp": Integer(64, False), "bool": BOOL, "bool_": BOOL, "b1": BOOL, "boolean": BOOL,
 }  # fmt: skip
 """Element types by the names that NumPy, Numba and Python have for them."""
+
+
+def element_type(of_type: NumberType) -> NumberType:
+    """The type of an array's elements that hold such numbers."""
+    return INT64 if of_type == INT else of_type
 
 
 def dtype_name(of_type: NumberType) -> str:

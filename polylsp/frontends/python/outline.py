@@ -6,10 +6,13 @@ that is being typed costs its neighbours nothing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
 
 from polylsp.frontends.python.tokens import Line, Tokens, normalise, tokenize
+from polylsp.query import query
 
 MODULE = "<module>"
 """The name of the code that stands in no function."""
@@ -17,30 +20,40 @@ MODULE = "<module>"
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A function, or (`MODULE`) the code of the file outside of functions and classes.
+    """A function, or (`MODULE`) the code of the file outside of functions and classes; equal where its
+    text is, as far as that matters.
 
     `name` is qualified (`Solver.step`, `outer.inner`); `owner` is the class around a method. `texts` are
     its tokens, which stand at `starts` up to `ends`, relative to `start`, an offset in the file; `lines`
-    are its logical lines, their indentation relative to its first.
+    are its logical lines, their indentation relative to its first. `code` tells its tokens and lines from
+    others, `key` their places as well.
     """
 
-    name: str
-    owner: str
-    texts: tuple[str, ...]
-    lines: tuple[Line, ...]
+    key: str
+    code: str = field(compare=False)
+    name: str = field(compare=False)
+    owner: str = field(compare=False)
+    texts: tuple[str, ...] = field(compare=False, repr=False)
+    lines: tuple[Line, ...] = field(compare=False, repr=False)
     start: int = field(compare=False)
-    starts: tuple[int, ...]
-    ends: tuple[int, ...]
+    starts: tuple[int, ...] = field(compare=False, repr=False)
+    ends: tuple[int, ...] = field(compare=False, repr=False)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The tokens that occur."""
+        return _words(self)
 
 
 @dataclass(frozen=True, slots=True)
 class Class:
-    """A class: its name, and the lines of its body that are in no method."""
+    """A class: its name, its bases, and the lines of its body that are in no method; `methods` are its
+    functions."""
 
     name: str
     bases: tuple[str, ...]
-    texts: tuple[str, ...]
-    lines: tuple[Line, ...]
+    body: Item
+    methods: tuple[Item, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +65,97 @@ class Outline:
     module: Item
 
 
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A run of the text that begins at the left margin, and what was found in it; offsets count from
+    its start."""
+
+    text: str
+    functions: tuple[Item, ...]
+    classes: tuple[Class, ...]
+    rest: Item
+
+
 def outline(text: str) -> Outline:
-    """The functions, classes and other code of a file."""
-    tokens = tokenize(normalise(text))
+    """The functions, classes and other code of a file. What stands between two lines at the left margin
+    is looked at again only if it changed."""
+    plain = normalise(text)
+    functions: list[Item] = []
+    classes: list[Class] = []
+    rest: list[tuple[int, Item]] = []
+    start = 0
+    for piece in _pieces(plain):
+        found = _piece(piece)
+        functions += [replace(item, start=item.start + start) for item in found.functions]
+        classes += found.classes
+        if found.rest.lines:
+            rest.append((start, found.rest))
+        start += len(piece)
+    return Outline(tuple(functions), tuple(classes), _joined(rest))
+
+
+_MARGIN = re.compile(r"^(?=def\b|class\b|async def\b|@)", re.MULTILINE)
+_QUOTES = re.compile(r"\"\"\"|'''")
+
+
+def _pieces(text: str) -> Iterator[str]:
+    """The text cut before each definition at the left margin, but within strings of several lines."""
+    cuts = [match.start() for match in _MARGIN.finditer(text)]
+    start = 0
+    for cut in cuts:
+        part = text[start:cut]
+        if cut == start or (part.lstrip().startswith("@") and _is_decorators(part)):
+            continue
+        if _QUOTES.search(part) and not _is_whole(part):
+            continue
+        yield part
+        start = cut
+    yield text[start:]
+
+
+def _is_decorators(part: str) -> bool:
+    """Whether some lines are nothing but decorators of what follows."""
+    tokens = tokenize(part)
+    return all(tokens.texts[line.first] == "@" for line in tokens.lines)
+
+
+@query(size=8192)
+def _is_whole(part: str) -> bool:
+    """Whether no string of several lines goes on beyond some text."""
+    last = tokenize(part).texts[-1:]
+    opened = last[0].lstrip("rRbBuUfF") if last else ""
+    quotes = opened[:3]
+    return quotes not in ('"""', "'''") or (len(opened) > 5 and opened.endswith(quotes))
+
+
+@query(size=8192)
+def _piece(text: str) -> _Piece:
+    """What stands in a run of text."""
+    tokens = tokenize(text)
     cutter = _Cutter(tokens)
     rest = cutter.block(0, len(tokens.lines), "", "")
     functions = tuple(sorted(cutter.functions, key=lambda item: item.start))
-    return Outline(functions, tuple(cutter.classes), _item(tokens, MODULE, "", rest))
+    return _Piece(text, functions, tuple(cutter.classes), _item(tokens, MODULE, "", rest))
+
+
+@query(size=8192)
+def _words(item: Item) -> frozenset[str]:
+    return frozenset(item.texts)
+
+
+def _joined(parts: list[tuple[int, Item]]) -> Item:
+    """The code outside of functions as one item."""
+    texts: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    lines: list[Line] = []
+    for offset, part in parts:
+        shift, before = offset + part.start, len(texts)
+        texts += part.texts
+        starts += [at + shift for at in part.starts]
+        ends += [at + shift for at in part.ends]
+        lines += [Line(one.first + before, one.last + before, one.indent) for one in part.lines]
+    return _made(MODULE, "", texts, starts, ends, lines)
 
 
 @dataclass(slots=True)
@@ -112,7 +209,8 @@ class _Cutter:
             rest = self.block(header + 1, end, f"{name}.", name)
             own = _item(self.tokens, name, "", rest)
             bases = tuple(word for word in words[at + 1 :] if word.isidentifier())
-            self.classes.append(Class(name, bases, own.texts, own.lines))
+            methods = tuple(item for item in self.functions if item.owner == name)
+            self.classes.append(Class(name, bases, own, methods))
             return
         self.functions.append(_item(self.tokens, name, owner, lines[first:end]))
         self.block(header + 1, end, f"{name}.", "")
@@ -130,9 +228,20 @@ def _item(tokens: Tokens, name: str, owner: str, lines: list[Line] | tuple[Line,
         starts += tokens.starts[line.first : line.last]
         ends += tokens.ends[line.first : line.last]
         own.append(Line(first, len(texts), max(0, line.indent - base)))
+    return _made(name, owner, texts, starts, ends, own)
+
+
+def _made(
+    name: str, owner: str, texts: list[str], starts: list[int], ends: list[int], lines: list[Line]
+) -> Item:
     start = starts[0] if starts else 0
     shifted = tuple(at - start for at in starts), tuple(at - start for at in ends)
-    return Item(name, owner, tuple(texts), tuple(own), start, *shifted)
+    code = _digest(name, owner, texts, lines)
+    return Item(_digest(code, *shifted), code, name, owner, tuple(texts), tuple(lines), start, *shifted)
+
+
+def _digest(*values: object) -> str:
+    return blake2b(repr(values).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
 
 
 def loop_lines(item: Item) -> Iterator[tuple[int, Line]]:

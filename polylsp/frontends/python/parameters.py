@@ -44,7 +44,7 @@ def _settled(told: Kind | None, used: Kind) -> Kind:
         return used
     if isinstance(told, Array) and told.rank < 0:
         rank = used.rank if isinstance(used, Array) else -1
-        return Array(told.element, rank, told.assumed) if rank > 0 else UNKNOWN
+        return Array(told.element, abs(rank), told.assumed, rank < 0)
     return told
 
 

@@ -7,6 +7,7 @@ within lines leave it as it is.
 from __future__ import annotations
 
 import ast
+import re
 import warnings
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
 
 _Position = tuple[int, int]
+
+_LINE = re.compile(r" \(detected at line \d+\)| on line \d+")
+"""Lines in the parser's messages count from the function's first, which means nothing to a person."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,5 +93,5 @@ def _rejection(error: SyntaxError, written: _Written, count: int) -> Rejection:
     row, column = error.lineno or 1, max(0, (error.offset or 1) - 1)
     before = [number for (at, start), number in written.first.items() if (at, start) <= (row, column)]
     number = min(max(before, default=0), max(0, count - 1))
-    message = (error.msg or "invalid syntax").removeprefix("invalid syntax. ")
+    message = _LINE.sub("", error.msg or "invalid syntax").removeprefix("invalid syntax. ")
     return Rejection("syntax-error", Site(number, number), f"Python cannot read this: {message}")

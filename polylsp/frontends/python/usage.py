@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from polylsp.frontends.python.kinds import DOUBLE, REAL, UNKNOWN, WHOLE, Array, Kind
-from polylsp.frontends.python.names import Declarations, path_of
+from polylsp.frontends.python.names import Callable, Declarations, path_of
 
 
 def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
@@ -33,7 +33,7 @@ def subscripted(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
 def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declarations) -> dict[str, Kind]:
     """What names are, as far as their uses tell."""
     nodes = list(own_nodes(body))
-    ranks = _ranks(nodes, names)
+    ranks = _ranks(nodes, names, declarations)
     whole = _whole(nodes, declarations)
     bare = _whole_arrays(nodes, names)
     found: dict[str, Kind] = {}
@@ -48,7 +48,7 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
     return found
 
 
-def _ranks(nodes: list[ast.AST], names: set[str]) -> dict[str, int]:
+def _ranks(nodes: list[ast.AST], names: set[str], declarations: Declarations) -> dict[str, int]:
     """The number of subscripts of each name that has any, and of lengths that are asked of it."""
     found: dict[str, int] = {}
 
@@ -70,6 +70,12 @@ def _ranks(nodes: list[ast.AST], names: set[str]) -> dict[str, int]:
                 note(base, len(parts))
             case ast.Call(func=ast.Name(id="len"), args=[base]):
                 note(base, 1)
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                called = declarations.get(name)
+                parameters = called.parameters if isinstance(called, Callable) else ()
+                for given, wanted in zip(arguments, parameters, strict=False):
+                    if isinstance(wanted.kind, Array):
+                        note(given, wanted.kind.rank)
             case _:
                 pass
     return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polylsp.frontends.python.kinds import BOOL, DOUBLE, INT, NumberType, wider
+from polylsp.frontends.python.kinds import BOOL, DOUBLE, INT, NATURAL, NumberType, wider
 from polylsp.model.program import (
     Binary,
     BinaryOperator,
@@ -50,7 +50,7 @@ def binary(operator: BinaryOperator, left: Expr, right: Expr, site: Site) -> Exp
 
 def _plain(of_type: NumberType) -> NumberType:
     """Truth values and lengths count as plain whole numbers."""
-    return INT if of_type == BOOL or of_type == Integer(63, False) else of_type
+    return INT if of_type in (BOOL, NATURAL) else of_type
 
 
 def quotient(left: Expr, right: Expr, site: Site) -> Expr:

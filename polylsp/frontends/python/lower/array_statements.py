@@ -80,6 +80,10 @@ def _run(
 ) -> None:
     """Store elements, by way of an array of their own where they depend on what is stored."""
     counts, of_type = target.counts, target.array.kind.element
+    if len(found.counts) > len(counts):
+        text = f"`{context.text(node)}` stores an array of more dimensions than there are to store to"
+        refuse(context, fx, "unknown-shape", node, text, "annotate the arrays with their shapes")
+        return
     if _overlaps(target, found):
         found = _kept(context, found, counts, of_type, node, fx)
     site = context.site(node)

@@ -55,7 +55,8 @@ class Context:
     variables of those of the loops around, and `counted` (unique names) those that never get below zero.
     `owned` are arrays that nothing else leads to, each with the block (its first statement's identity) in
     which it comes into being; `blocks` what is to be declared there. `unfollowed` are names whose array
-    is not known, and why; `settled` names that are bound once at most.
+    is not known, and why; `settled` names that are bound once at most; `captured` names that other
+    functions see too.
     """
 
     parsed: Parsed
@@ -72,6 +73,7 @@ class Context:
     owned: dict[str, int] = field(default_factory=dict[str, int])
     unfollowed: dict[str, str] = field(default_factory=dict[str, str])
     settled: frozenset[str] = frozenset()
+    captured: frozenset[str] = frozenset()
     shapes: Shapes = field(default_factory=_no_shapes)
     depth: int = 0
     implied: int = 0

@@ -12,7 +12,7 @@ from polylsp.frontends.python.lower.iterables import dimensions, own_iterators
 from polylsp.frontends.python.lower.outlines import loop_outlines
 from polylsp.frontends.python.lower.owning import find_owned
 from polylsp.frontends.python.lower.shapes import shapes
-from polylsp.frontends.python.lower.sharing import shared_names
+from polylsp.frontends.python.lower.sharing import captured, shared_names
 from polylsp.frontends.python.lower.statements import block
 from polylsp.frontends.python.lower.storage import parameter
 from polylsp.frontends.python.names import Declarations
@@ -65,8 +65,9 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations) -> Function:
         parameter(context, one, kind, one in shared) for one, kind in _now(given, kinds).items()
     )
     context.settled = _settled(body, frozenset(given))
+    context.captured = captured(body) if found is not None else kinds.local
     context.shapes = shapes(context, body, frozenset(context.parameters))
-    find_owned(context, body, shared)
+    find_owned(context, body, shared | context.captured)
     lowered = block(context, body)
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
     whole = Block((*declared, *lowered.statements))

@@ -17,7 +17,9 @@ def terms_of(expression: Expr) -> tuple[Terms, int]:
     match expression:
         case Constant(int() as number):
             return {}, number
-        case Cast(operand, Integer(_, True)) if isinstance(operand.type, Integer) and operand.type.bits < 64:
+        case Cast(operand, Integer(_, True)) if (
+            isinstance(operand.type, Integer) and operand.type.bits < INT.bits
+        ):
             return terms_of(operand)
         case Binary("+" | "-" as operator, left, right):
             terms, rest = terms_of(left)

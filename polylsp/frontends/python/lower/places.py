@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number
+from polylsp.frontends.python.kinds import DOUBLE, INT, NATURAL, Array, Number
 from polylsp.frontends.python.lower.arithmetic import convert, number_type
 from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
 from polylsp.frontends.python.lower.natural import is_natural
@@ -105,5 +105,5 @@ def _index(context: Context, node: ast.expr, extent: Expr, joined: bool, fx: Eff
         if isinstance(kind, Number) and kind.type == DOUBLE:
             text = f"`{context.text(node)}` is not known to be a whole number, so it cannot be a subscript"
             refuse(context, fx, "non-affine-subscript", node, text, "annotate it with `int`")
-    subscript = convert(found, INT) if number_type(found) == Integer(63, False) else found
+    subscript = convert(found, INT) if number_type(found) == NATURAL else found
     return Index(subscript, None if is_natural(subscript, context.counted) else extent, joined)

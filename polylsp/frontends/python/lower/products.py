@@ -7,7 +7,7 @@ import ast
 from collections.abc import Callable
 
 from polylsp.frontends.python import library
-from polylsp.frontends.python.kinds import DOUBLE, Array, Number, NumberType
+from polylsp.frontends.python.kinds import DOUBLE, Array, Number, NumberType, element_type
 from polylsp.frontends.python.lower.arithmetic import binary, convert, quotient, whole
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.elementwise import Operand, Subscripts, operand
@@ -139,7 +139,7 @@ def _summed(
     if isinstance(kind, Number):
         element = kind.type
     elif isinstance(kind, Array):
-        element = kind.element
+        element = element_type(kind.element)
     site = context.site(node)
     place = _result(context, node, element, counts, fx)
     start = Constant(_neutral(operator, element), element, site)

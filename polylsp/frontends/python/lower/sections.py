@@ -175,8 +175,8 @@ def _run(context: Context, node: ast.Slice, extent: Expr, fx: Effects) -> Run | 
     if step < 0:
         start = simplified(binary("-", length, whole(1, site), site), site)
         return Run(start, _shrunk(length, -step, site), step)
-    start = _bound(context, node.lower, length, fx) if node.lower is not None else whole(0, site)
-    stop = _bound(context, node.upper, length, fx) if node.upper is not None else length
+    start = _start(context, node.lower, length, fx) if node.lower is not None else whole(0, site)
+    stop = _stop(context, node.upper, length, fx) if node.upper is not None else length
     count = simplified(binary("-", stop, start, site), site)
     return Run(start, _shrunk(count, step, site), step)
 
@@ -198,31 +198,38 @@ def _step(node: ast.expr | None) -> int | None:
     return found if isinstance(found, int) and found != 0 else None
 
 
-def _bound(context: Context, node: ast.expr, length: Expr, fx: Effects) -> Expr:
-    """Where a slice starts or stops; a negative bound counts from the end."""
+def _start(context: Context, node: ast.expr, length: Expr, fx: Effects) -> Expr:
+    """Where a slice starts; one that would start before the array starts with it."""
+    bound, from_end = _bound(context, node, length, fx)
+    return binary("max", bound, whole(0, bound.site), bound.site) if from_end else bound
+
+
+def _stop(context: Context, node: ast.expr, length: Expr, fx: Effects) -> Expr:
+    """Where a slice stops; one that would stop beyond the array stops with it."""
+    bound, from_end = _bound(context, node, length, fx)
+    is_inside = from_end and not isinstance(bound, Select)
+    return bound if is_inside else binary("min", bound, length, bound.site)
+
+
+def _bound(context: Context, node: ast.expr, length: Expr, fx: Effects) -> tuple[Expr, bool]:
+    """A bound of a slice, and whether it may count from the end, as a negative one does."""
     from polylsp.frontends.python.lower.expressions import value
 
+    if isinstance(node, ast.Constant) and node.value is None:
+        text = f"`{context.text(node)}` is no bound of a slice"
+        return refuse(context, fx, "unsupported-statement", node, text, "leave it out"), False
     found = value(context, node, fx)
     if not isinstance(found.type, Integer):
-        return refuse(context, fx, "non-affine-subscript", node, _not_whole(context, node))
+        return refuse(context, fx, "non-affine-subscript", node, _not_whole(context, node)), False
     site = context.site(node)
     bound = convert(found, INT)
     if isinstance(bound, Constant) and bound.value < 0:
-        return simplified(binary("+", length, bound, site), site)
-    if is_natural(bound, context.counted) or _is_negation(node):
-        negative = _is_negation(node) and not is_natural(bound, context.counted)
-        return simplified(binary("+", length, bound, site), site) if negative else bound
+        return simplified(binary("+", length, bound, site), site), True
+    if is_natural(bound, context.counted):
+        return bound, False
     below = compared("<", bound, whole(0, site), site)
-    return Select(below, simplified(binary("+", length, bound, site), site), bound, INT, site)
-
-
-def _is_negation(node: ast.expr) -> bool:
-    """Whether a bound is written as something negative, which people do to count from the end."""
-    return (
-        isinstance(node, ast.UnaryOp)
-        and isinstance(node.op, ast.USub)
-        and isinstance(node.operand, ast.Constant)
-    )
+    counted = simplified(binary("+", length, bound, site), site)
+    return Select(below, counted, bound, INT, site), True
 
 
 def _not_whole(context: Context, node: ast.expr) -> str:

@@ -29,6 +29,13 @@ def shared_names(body: Sequence[ast.stmt], kinds: Kinds, path: _PathOf) -> froze
     return frozenset(found)
 
 
+def captured(body: Sequence[ast.AST]) -> frozenset[str]:
+    """The names that functions inside of a function read or bind."""
+    inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    found = (node for root in body for node in ast.walk(root) if isinstance(node, inner))
+    return frozenset(n.id for one in found for n in ast.walk(one) if isinstance(n, ast.Name))
+
+
 def _stores(body: Sequence[ast.AST]) -> dict[str, int]:
     """How often names are bound, those that a nested function reaches counted once more."""
     found: dict[str, int] = {}

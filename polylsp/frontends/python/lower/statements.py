@@ -5,26 +5,32 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-from polylsp.frontends.python.kinds import Array, Number
+from polylsp.frontends.python.kinds import INT, Array, Number
 from polylsp.frontends.python.lower.assignments import assign, assign_in_place, bound_names, evaluate
 from polylsp.frontends.python.lower.context import Context, Effects
 from polylsp.frontends.python.lower.expressions import condition, value
 from polylsp.frontends.python.lower.storage import scalar, stored
 from polylsp.model.program import (
+    AddressOf,
     Assign,
     Block,
     Call,
     Constant,
     Declare,
+    Evaluate,
     If,
+    Index,
     Jump,
     Loop,
     Place,
+    Pointer,
+    Read,
     Site,
     Statement,
     Unsupported,
     Variable,
 )
+from polylsp.model.program import Array as ArrayType
 from polylsp.model.rejection import Rejection
 
 
@@ -174,7 +180,7 @@ def _return(context: Context, node: ast.Return) -> list[Statement]:
     fx = Effects()
     site = context.site(node)
     kind = context.kind(node.value) if node.value is not None else None
-    if node.value is None or (isinstance(node.value, ast.Name) and not isinstance(kind, Number)):
+    if node.value is None:
         return [Jump("return", site)]
     if isinstance(node.value, ast.Constant) and node.value.value is None:
         return [Jump("return", site)]
@@ -183,4 +189,15 @@ def _return(context: Context, node: ast.Return) -> list[Statement]:
         if not fx.rejections:
             return [*fx.statements, Jump("return", site, result)]
         return [*refused(context, node, fx.rejections[0]), Jump("return", site)]
-    return [*_simple(context, node, evaluate(context, node.value)), Jump("return", site)]
+    return [*_outliving(context, node.value), Jump("return", site)]
+
+
+def _outliving(context: Context, node: ast.expr) -> Iterator[Statement]:
+    """Uses of all that a returned value is made of: it is needed after the loops."""
+    for variable in sorted(named_in(context, node), key=lambda one: one.name):
+        of_type, site = variable.type, context.site(node)
+        if isinstance(of_type, ArrayType):
+            first = Place(variable, (Index(Constant(0, INT, site)),), of_type.element, site)
+            yield Evaluate(AddressOf(first, Pointer(of_type.element), site), site)
+        else:
+            yield Evaluate(Read(Place(variable, (), of_type, site)), site)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from polylsp.frontends.python.kinds import BOOL, INT, NATURAL, Array, Kind, Number, dtype_name
+from dataclasses import replace
+
+from polylsp.frontends.python.kinds import BOOL, INT, NATURAL, Array, Kind, Number, dtype_name, element_type
 from polylsp.frontends.python.lower.context import Context, Effects, Stored
 from polylsp.model.program import Array as ArrayType
 from polylsp.model.program import Call, Expr, Integer, Invariant, Pointer, Site, Type, Variable
@@ -17,7 +19,7 @@ def length(name: str, dimension: int) -> Expr:
 
 def array_type(kind: Array, extents: tuple[Expr, ...]) -> ArrayType:
     """The type of an array with these lengths."""
-    found: Type = kind.element
+    found: Type = element_type(kind.element)
     for extent in reversed(extents):
         found = ArrayType(found, extent)
     assert isinstance(found, ArrayType)
@@ -26,9 +28,12 @@ def array_type(kind: Array, extents: tuple[Expr, ...]) -> ArrayType:
 
 def assumption(name: str, kind: Kind) -> str:
     """What the type of a variable rests on, if the source does not tell it."""
-    if not isinstance(kind, Array) or not kind.assumed:
+    if not isinstance(kind, Array):
         return ""
-    return f"`{name}` holds {dtype_name(kind.element)}"
+    holds = f"holds {dtype_name(kind.element)}" if kind.assumed else ""
+    dimensions = "has one dimension" if kind.guessed else ""
+    words = " and ".join(filter(None, (holds, dimensions)))
+    return f"`{name}` {words}" if words else ""
 
 
 def parameter(context: Context, name: str, kind: Kind, shared: bool) -> Variable:
@@ -58,7 +63,7 @@ def scalar(context: Context, name: str) -> Variable | None:
     kind = context.kinds.of_name(name)
     if not isinstance(kind, Number):
         return None
-    local = name in context.kinds.local
+    local = name in context.kinds.local and name not in context.captured
     variable = Variable(context.unique(name), name, _signed(kind.type), "local" if local else "global")
     context.variables[name] = variable
     if local:
@@ -84,10 +89,11 @@ def _stored(context: Context, name: str) -> Stored | None:
     kind = context.kinds.of_name(name)
     if not isinstance(kind, Array) or kind.rank < 1:
         return None
+    kind = replace(kind, element=element_type(kind.element))
     extents = tuple(extent(context, name, k) for k in range(kind.rank))
     if name in context.parameters:
         return Stored(context.parameters[name], (), kind, extents)
-    local = name in context.kinds.local
+    local = name in context.kinds.local and name not in context.captured
     owned = name in context.owned
     whole = array_type(kind, extents)
     of_type = whole if owned else Pointer(whole.element)
