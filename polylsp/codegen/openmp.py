@@ -80,6 +80,7 @@ def _clauses(
     if len(loops) > 1:
         yield Clause("collapse", (str(len(loops)),))
     yield listed("private", data.private)
+    yield listed("firstprivate", data.kept)
     yield listed("lastprivate", data.lastprivate)
     yield from data.reductions
     yield _schedule(subject, loops)

@@ -14,10 +14,11 @@ from polylsp.codegen.directive import Clause
 from polylsp.codegen.footprint import section
 from polylsp.codegen.stretch import stretch_of
 from polylsp.codegen.subject import Subject
+from polylsp.codegen.trip_counts import surely_run
 from polylsp.model.action import Declined
 from polylsp.model.extents import constant_extents, is_whole_array
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Type, Variable
+from polylsp.model.program import Array, Type, Variable
 from polylsp.model.scop import Access, Scop
 from polylsp.model.verdict import Parallel, Reduction
 
@@ -28,12 +29,14 @@ _MOST_BYTES = 1 << 20
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """Names for the clauses; `reductions` by operator, in the order of the source; `atomic` are the arrays
-    whose elements are updated one at a time instead."""
+    whose elements are updated one at a time instead; `kept` are those `lastprivate` that the loop leaves as
+    they are if it does not run: firstprivate too, since compilers copy them back all the same."""
 
     private: tuple[str, ...]
     lastprivate: tuple[str, ...]
     reductions: tuple[Clause, ...]
     atomic: tuple[Atomic, ...] = ()
+    kept: tuple[str, ...] = ()
 
 
 Preferred = Literal["section", "atomic"]
@@ -64,10 +67,29 @@ def sharing(
         return refused
     own = {each.iterator for each in loops}
     last = verdict.lastprivate
+    may_not_run = bool(last) and not surely_run(subject, loops)
+    counter = next((each for each in last if each in own), "") if may_not_run else ""
+    if counter:
+        return Declined(
+            f"`{counter}` is used after the loop `{name}`, which may not run at all, and a directive leaves "
+            f"it open then: count in a variable of the loop's own, and set `{counter}` after the loop."
+        )
     updates = tuple(each for each in reduced if isinstance(each, Atomic))
     return Sharing(
-        tuple(n for n in verdict.private if n not in own), last, _clauses(verdict, reduced), updates
+        tuple(n for n in verdict.private if n not in own),
+        last,
+        _clauses(verdict, reduced),
+        updates,
+        tuple(n for n in last if may_not_run and _is_set_before(subject, root, n)),
     )
+
+
+def _is_set_before(subject: Subject, root: LoopFacts, name: str) -> bool:
+    """Whether a variable may have a value as a loop begins."""
+    variable = next(v for v in effects(subject.loop(root.ordinal)).variables if v.source_name == name)
+    if variable.storage != "local" or isinstance(variable.type, Array) or root.depth > 1:
+        return True
+    return any(each.site.first < root.site.first for each in subject.assigned(variable))
 
 
 def _seen_by_calls(subject: Subject, root: LoopFacts, names: Iterable[str]) -> str:

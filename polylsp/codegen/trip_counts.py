@@ -1,5 +1,7 @@
-"""Which loops become one where a compiler multiplies their trip counts without a look at the signs: gcc runs
-rounds of a nest that OpenACC collapses if two of its loops end more than a step before they start."""
+"""How often loops run that share a directive: whether at all, and which of them a compiler may
+make one that multiplies their trip counts without a look at the signs. gcc runs rounds of a nest that
+OpenACC collapses if two of its loops end more than a step before they start.
+"""
 
 from __future__ import annotations
 
@@ -25,15 +27,29 @@ def multiplied(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
     return loops
 
 
-def _have_a_product(subject: Subject, loops: tuple[LoopFacts, ...]) -> bool:
-    """Whether the product of the trip counts is positive only where all of them are."""
+def surely_run(subject: Subject, loops: tuple[LoopFacts, ...]) -> bool:
+    """Whether loops that share a directive have an iteration each time that the first of them begins."""
+    found = _iterations(subject, loops)
+    return found is not None and found[0].is_subset(found[1].params())
+
+
+def _iterations(subject: Subject, loops: tuple[LoopFacts, ...]) -> tuple[isl.Set, isl.Set] | None:
+    """The values of parameters at which loops may begin, and their iterations at these."""
     found = subject.nest(loops[0].ordinal)
     if found is None:
-        return False
+        return None
     scop, region = found[1].scop, stretch_of(subject, loops[0])
     where = entered(subject, scop, region).intersect(scop.defined)
+    return where, iterations(scop, loops[-1].ordinal, region)
+
+
+def _have_a_product(subject: Subject, loops: tuple[LoopFacts, ...]) -> bool:
+    """Whether the product of the trip counts is positive only where all of them are."""
+    found = _iterations(subject, loops)
+    if found is None:
+        return False
     # Every other round is a round too: a trip count has the sign of the distance that the counter covers.
-    inside = iterations(scop, loops[-1].ordinal, region).remove_divs()
+    where, inside = found[0], found[1].remove_divs()
     known = [*_distances(inside)]
     if len(known) < len(loops) or not _tell_when_nothing_runs(known, where.subtract(inside.params())):
         return False

@@ -18,6 +18,7 @@ from polylsp.codegen.transform.fresh import fresh_name
 from polylsp.codegen.transform.leaves import counter
 from polylsp.codegen.transform.scope import Declaration, declaration_of, is_named_outside, mentions, removed
 from polylsp.codegen.transform.syntax import LoopText
+from polylsp.codegen.trip_counts import surely_run
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.program import Assign, Floating, Integer, Read, Statement, Variable
 from polylsp.settings import Settings
@@ -134,6 +135,9 @@ def _edits(
         else f"{counter} - {start if start.isidentifier() or start.isdigit() else f'({start})'}"
     )
     extent = spelled(points, added(last, first, -1))
+    if not surely_run(subject, (subject.known(ordinal),)):
+        # An array has an element at least (C11 6.7.6.2p5).
+        extent = f"{extent} > 0 ? {extent} : 1"
     node = Span(declaration.node.start_byte, declaration.node.end_byte).shift(subject.start)
     inside = text.span.start <= node.start < text.span.end
     if inside and (

@@ -41,6 +41,11 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     data = sharing(subject, (known,))
     if isinstance(data, Declined):
         return data
+    if data.kept:
+        return Declined(
+            f"`{data.kept[0]}` is used after the loop `{name}`, which may not run at all, and the directive "
+            f"leaves it open then: set it after the loop."
+        )
     words = clauses(
         listed("private", data.private), listed("lastprivate", data.lastprivate), *data.reductions
     )
