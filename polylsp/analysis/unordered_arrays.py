@@ -1,5 +1,5 @@
-"""Elements of arrays that two parts of a parallel region use in two threads, one of them writing: nothing keeps
-these in order."""
+"""Elements of arrays that two parts of a parallel region use in two threads, one of them writing: nothing
+keeps these in order."""
 
 from __future__ import annotations
 
