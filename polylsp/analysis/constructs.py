@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Literal
 
 from polylsp.analysis.canonical import misfits
+from polylsp.analysis.doacross import Doacross, doacross, says_order
 from polylsp.analysis.effects import loops_in, walk
 from polylsp.analysis.summaries import Calls
 from polylsp.model.directive import (
@@ -92,7 +93,8 @@ class Directed:
 class Construct:
     """A directive with the loops that it makes one and hands out, outermost first. `region` is the
     directive whose threads share the work, where it is another one; `orphaned`: it stands in another
-    function. `inside` are the directives in the loops."""
+    function. `inside` are the directives in the loops, but for those that say what iterations wait for,
+    as `doacross` does."""
 
     directive: Directive
     loops: tuple[Loop, ...]
@@ -100,6 +102,7 @@ class Construct:
     region: Directive | None
     orphaned: bool
     inside: tuple[Directive, ...]
+    doacross: Doacross | None = None
 
     @property
     def loop(self) -> Loop:
@@ -144,9 +147,16 @@ def construct_of(directed: Directed, directive: AnyDirective) -> Construct | Non
     if found is None:
         return None
     mode, region, orphaned = found
-    if is_restrained(directive) or (region is not None and is_restrained(region)):
+    waits = doacross(directive, inside, loops[0]) if len(loops) == 1 else None
+    restraining = [clause for clause in directive.clauses if _restrains(clause)]
+    if restraining != ([] if waits is None else [Ordered(1)]):
         return None
-    return Construct(directive, loops, mode, region, orphaned, inside)
+    if region is not None and is_restrained(region):
+        return None
+    others = tuple(each for each in inside if not says_order(each))
+    if waits is None and len(others) < len(inside):
+        return None
+    return Construct(directive, loops, mode, region, orphaned, others, waits)
 
 
 def runs_in_parallel(directive: AnyDirective) -> bool:
@@ -223,7 +233,7 @@ def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Direc
         if each.pragma <= directive.pragma or not loop.site.first <= each.at <= loop.site.last:
             continue
         if isinstance(each, UnknownDirective) or not (
-            _is_ordered(each) or _KNOWN_INSIDE.issuperset(each.words)
+            _is_ordered(each) or says_order(each) or _KNOWN_INSIDE.issuperset(each.words)
         ):
             return None
         found.append(each)

@@ -13,7 +13,7 @@ from polylsp.analysis.order import keeps_no_order
 from polylsp.analysis.parallel_regions import is_followed, region_around
 from polylsp.analysis.phases import Part, Simple, flat
 from polylsp.analysis.task_data import TaskData, leaves_to_chance
-from polylsp.analysis.unordered import ModelOf, array_meeting
+from polylsp.analysis.unordered_arrays import ModelOf, array_meeting
 from polylsp.model.directive import AnyDirective, Directive, Unordered, UnorderedKind
 from polylsp.model.program import Block, If, Jump, Loop, Site, Statement, Unsupported
 from polylsp.model.verdict import AccessPoint, Dependence, DependenceKind, Witness

@@ -149,6 +149,9 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
         found = _on_memory(conflicts, sharing, scalars, racing)
         if found is not None:
             by_variable.setdefault(racing.memory.variable.name, found)
+    if sharing.construct.doacross is not None:
+        # Copies and sums are in order where iterations wait for each other.
+        return tuple(found for found in _one_race(by_variable.values()) if isinstance(found, Race))
     for name, found in (
         *counter_findings(conflicts, sharing, scalars),
         *copy_findings(conflicts, sharing),

@@ -167,6 +167,11 @@ def _differs_by_thread(conflicts: Conflicts, sharing: DataSharing, access: Acces
 
 def _at_once(conflicts: Conflicts, construct: Construct, conflict: Conflict, ordinal: int) -> Conflict | None:
     """The pairs of a conflict that the construct does not keep in order."""
+    if construct.doacross is not None:
+        depth = conflicts.statement(conflict.source).loops.index(ordinal)
+        sites = conflict.source.site, conflict.sink.site
+        pairs = construct.doacross.unordered(conflict.relation, depth, *sites)
+        return None if pairs.is_empty() else Conflict(conflict.source, conflict.sink, pairs, conflict.certain)
     if construct.mode != "lanes":
         return conflict
     source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)

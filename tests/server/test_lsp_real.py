@@ -97,7 +97,7 @@ async def test_an_action_on_a_sample(start):
     ("sample", "header", "title"),
     [
         ("gemm", "    for (int i = 0; i < ni; i++) {", "Restructure the loops of `kernel_gemm` for speed: "),
-        ("3mm", "static void kernel_3mm(", "Restructure the loops of `kernel_3mm` for speed: "),
+        ("mvt", "static void kernel_mvt(", "Restructure the loops of `kernel_mvt` for speed: "),
         ("syrk", "        for (int k = 0; k < m; k++)", "Run several iterations of the loops around `j` "),
         ("atax", "        for (int j = 0; j < n; j++)", "Add up over `j` with the vector unit"),
     ],
