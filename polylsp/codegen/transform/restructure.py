@@ -4,12 +4,12 @@ each the new text is analysed, so that each rests on dependences of the text tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from polylsp.codegen import openmp
 from polylsp.codegen.subject import Again, Subject
-from polylsp.codegen.transform import block, distribute, jam, simd, skew, time_tile
+from polylsp.codegen.transform import block, distribute, jam, simd, skew, strips, time_tile
 from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
@@ -53,7 +53,7 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
         return Declined("There are directives in this function already: remove them first.")
     # What is tried and then made is the same text.
     state = _State(subject, settings, lru_cache(_FEW_TEXTS)(again))
-    moved = _time_tiles(state)
+    moved = _time_tiles(state) | _strips(state)
     _until_done(state, _separations)
     moved |= _until_done(state, _blocks)
     _until_done(state, _directives)
@@ -97,6 +97,18 @@ def _time_tiles(state: _State) -> bool:
         if not isinstance(plan, time_tile.Plan) or not time_tile.comes_back(plan):
             continue
         made |= state.make(time_tile.made(state.subject, plan))
+    return made
+
+
+def _strips(state: _State) -> bool:
+    """Strips of loops that hold a scalar for loops that jump through memory; whether there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 2]:
+        steps = strips.steps(state.subject, ordinal, state.settings)
+        tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
+        if not isinstance(steps, Declined) and all(tried.make(step(tried.subject)) for step in steps):
+            made = True
+            state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
     return made
 
 
