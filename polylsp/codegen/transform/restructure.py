@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from polylsp.codegen import openmp
 from polylsp.codegen.subject import Again, Subject
-from polylsp.codegen.transform import block, distribute, jam, simd, skew, strips, time_tile
+from polylsp.codegen.transform import block, distribute, jam, parting, simd, skew, strips, time_tile
 from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
@@ -53,7 +53,7 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
         return Declined("There are directives in this function already: remove them first.")
     # What is tried and then made is the same text.
     state = _State(subject, settings, lru_cache(_FEW_TEXTS)(again))
-    moved = _time_tiles(state) | _strips(state)
+    moved = _time_tiles(state) | _strips(state) | _until_done(state, _partings)
     _until_done(state, _separations)
     moved |= _until_done(state, _blocks)
     _until_done(state, _directives)
@@ -110,6 +110,34 @@ def _strips(state: _State) -> bool:
             made = True
             state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
     return made
+
+
+def _partings(state: _State) -> Iterator[Answer]:
+    """Cuts of sequential loops at the value of a counter around them, where all but one iteration of each
+    are then free."""
+    for loop in state.subject.facts.loops:
+        if not isinstance(loop.verdict, Sequential) or _stands_in_tiles(state.subject, loop.ordinal):
+            continue
+        if not _depth_inside(state.subject, loop) and not _is_free(state.subject, loop.parent):
+            continue
+        for outer in state.subject.around(loop.ordinal):
+            answer = parting.parted(state.subject, loop.ordinal, outer.ordinal)
+            if isinstance(answer, Edited) and _frees(state, loop, answer):
+                yield answer
+
+
+def _frees(state: _State, loop: LoopFacts, answer: Edited) -> bool:
+    """Whether the first and the last part of a loop that was cut in three can run in parallel."""
+    after = state.again(applied(state.subject.text, answer.replacements))
+    if after is None:
+        return False
+    parts = [each for each in after.facts.loops if each.ordinal >= loop.ordinal]
+    parts = [each for each in parts if (each.parent, each.iterator) == (loop.parent, loop.iterator)]
+    return all(isinstance(each.verdict, Parallel) for each in parts[:2])
+
+
+def _is_free(subject: Subject, ordinal: int | None) -> bool:
+    return bool(ordinal) and isinstance(subject.known(ordinal or 0).verdict, Parallel)
 
 
 def _separations(state: _State) -> Iterator[Answer]:
