@@ -7,7 +7,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.chain import Chain, opened, unstable
+from polylsp.codegen.transform.chain import Chain, is_directed, opened, unstable
 from polylsp.codegen.transform.domain import iterations, spelled
 from polylsp.codegen.transform.layout import Made, kept, replaced, style_of
 from polylsp.codegen.transform.leaves import counter
@@ -21,6 +21,8 @@ def parted(subject: Subject, ordinal: int, outer: int) -> Answer:
         return text
     if isinstance(around, Declined):
         return around
+    if is_directed(text):
+        return Declined("A directive stands before the loop: remove it, cut the loop, then add it anew.")
     found = unstable(subject, (outer, ordinal)) or iterations(subject, Chain((ordinal,), (text,)))
     if isinstance(found, Declined):
         return found
