@@ -11,9 +11,10 @@ from polylsp.analysis.effects import effects, loops_in, nodes, walk
 from polylsp.analysis.liveness import exposed, live_after_loops
 from polylsp.codegen.placing import newline
 from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.bounds import bounds_of
 from polylsp.codegen.transform.chain import Chain, is_directed, is_homonym, opened, unstable
 from polylsp.codegen.transform.domain import Iterations, iterations, spelled
-from polylsp.codegen.transform.expression import added
+from polylsp.codegen.transform.expression import Linear, added
 from polylsp.codegen.transform.fresh import fresh_name
 from polylsp.codegen.transform.leaves import counter
 from polylsp.codegen.transform.scope import Declaration, declaration_of, is_named_outside, mentions, removed
@@ -91,19 +92,36 @@ def _start(subject: Subject, statement: Statement) -> int:
 
 
 def _count(subject: Subject, ordinal: int) -> int | None:
-    """How often the loop runs, if that is known."""
+    """How often the loop runs at most in one iteration of those around it, if that is known."""
     found = subject.nest(ordinal)
     domain = found[1].scop.loops[ordinal].domain if found is not None else None
     if domain is None or not domain.dim(isl.dim_type.set):
         return None
-    values = domain.project_out(isl.dim_type.set, 0, domain.dim(isl.dim_type.set) - 1)
-    values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
-    if values.is_empty() or not values.is_bounded():
+    outer = domain.dim(isl.dim_type.set) - 1
+    counted = isl.Map.from_domain(domain).add_dims(isl.dim_type.out, 1)
+    counted = counted.equate(isl.dim_type.in_, outer, isl.dim_type.out, 0)
+    counted = counted.project_out(isl.dim_type.in_, outer, 1)
+    apart = counted.reverse().apply_range(counted).deltas()
+    apart = apart.project_out(isl.dim_type.param, 0, apart.dim(isl.dim_type.param))
+    if apart.is_empty() or not apart.is_bounded():
         return None
-    low, high = values.dim_min_val(0), values.dim_max_val(0)
-    # isl's own optimum can be wrong where there are divisions: nothing may lie outside.
-    within = values.lower_bound_val(isl.dim_type.set, 0, low).upper_bound_val(isl.dim_type.set, 0, high)
-    return high.sub(low).to_python() + 1 if values.is_subset(within) else None
+    high = apart.dim_max_val(0)
+    # isl's own optimum can be wrong where there are divisions: nothing may lie beyond.
+    within = apart.upper_bound_val(isl.dim_type.set, 0, high)
+    return high.to_python() + 1 if apart.is_subset(within) else None
+
+
+def _extent(subject: Subject, ordinal: int, text: LoopText, points: Iterations) -> str:
+    """How many elements the array needs: a number where one bound is as far from the first value."""
+    own = bounds_of(subject, ordinal, text, ())
+    (first,), (last,) = points.firsts, points.lasts
+    apart = [_difference(each, own.firsts[0]) for each in own.lasts] if own and len(own.firsts) == 1 else []
+    known = [each.get("", 0) for each in apart if set(each) <= {""}]
+    return str(min(known)) if known else spelled(points, added(last, first, -1))
+
+
+def _difference(last: Linear, first: Linear) -> Linear:
+    return {term: factor for term, factor in added(last, first, -1).items() if factor}
 
 
 def _spans(subject: Subject, ordinal: int, variable: Variable) -> list[Span] | None:
@@ -127,15 +145,15 @@ def _edits(
     spans: list[Span],
 ) -> tuple[Replacement, ...] | Declined:
     name = fresh_name(subject, f"{variable.source_name}s", f"{variable.source_name}_of")
-    (first,), (last,), (counter,) = points.firsts, points.lasts, points.counters
+    (first,), (counter,) = points.firsts, points.counters
     start = spelled(points, first)
     index = (
         counter
         if start == "0"
         else f"{counter} - {start if start.isidentifier() or start.isdigit() else f'({start})'}"
     )
-    extent = spelled(points, added(last, first, -1))
-    if not surely_run(subject, (subject.known(ordinal),)):
+    extent = _extent(subject, ordinal, text, points)
+    if not extent.isdigit() and not surely_run(subject, (subject.known(ordinal),)):
         # An array has an element at least (C11 6.7.6.2p5).
         extent = f"{extent} > 0 ? {extent} : 1"
     node = Span(declaration.node.start_byte, declaration.node.end_byte).shift(subject.start)

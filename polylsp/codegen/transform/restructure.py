@@ -3,21 +3,21 @@ each the new text is analysed, so that each rests on dependences of the text tha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import lru_cache
-from typing import TypeVar
 
-from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.codegen import openmp
 from polylsp.codegen.subject import Again, Subject
-from polylsp.codegen.transform import TRANSFORMS, block, distribute, skew, time_tile
+from polylsp.codegen.transform import TRANSFORMS, block, distribute
 from polylsp.codegen.transform.chain import Chain, chain_inside
-from polylsp.codegen.transform.together import joined, together
+from polylsp.codegen.transform.composing import State, depth_inside, limited, stands_in_tiles, until_done
+from polylsp.codegen.transform.exposing import cut_in_strips, partings, time_tiles, wavefronts
+from polylsp.codegen.transform.together import joined
 from polylsp.model.action import ActionName, Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
 from polylsp.model.roots import is_governed, parallel_roots
-from polylsp.model.verdict import Assumption, Parallel, Sequential
+from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
 from polylsp.text import Span
 
@@ -25,36 +25,6 @@ _SELDOM = 2
 """How deep a loop may stand in sequential ones for threads to start on it."""
 
 _FEW_TEXTS = 4
-T = TypeVar("T")
-
-
-@dataclass
-class _State:
-    """The text so far, and what was said on the way."""
-
-    subject: Subject
-    settings: Settings
-    again: Again
-    assumptions: dict[Assumption, None] = field(default_factory=dict[Assumption, None])
-    remarks: dict[str, None] = field(default_factory=dict[str, None])
-
-    def make(self, answer: Answer) -> bool:
-        """Make an edit, if there is one; whether the text is another one now."""
-        if isinstance(answer, Declined):
-            return False
-        after = self.again(applied(self.subject.text, answer.replacements))
-        if after is None or after.facts.problems != self.subject.facts.problems:
-            return False
-        self.subject = after
-        self.assumptions.update(dict.fromkeys(answer.assumptions))
-        self.remarks.update(dict.fromkeys(answer.remarks))
-        return True
-
-
-def _limited(settings: Settings, work: Callable[[], T]) -> T | Declined:
-    """What `work` returns, if isl does not take too long: each of the many questions has its own limit."""
-    found = budgeted(settings.max_operations, work)
-    return Declined("Looking for another order took too long.") if isinstance(found, Exhausted) else found
 
 
 def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
@@ -62,24 +32,27 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     if subject.facts.directives:
         return Declined("There are directives in this function already: remove them first.")
     # What is tried and then made is the same text.
-    state = _State(subject, settings, lru_cache(_FEW_TEXTS)(again))
-    timed = _time_tiles(state)
-    split = _until_done(state, _separations)
+    state = State(subject, settings, lru_cache(_FEW_TEXTS)(again))
+    timed = time_tiles(state)
+    in_strips = cut_in_strips(state)
+    parted = until_done(state, partings)
+    split = until_done(state, _separations)
     count = len(state.subject.facts.loops)
-    moved = _until_done(state, _blocks)
+    moved = until_done(state, _blocks)
     tiled = len(state.subject.facts.loops) > count
-    threaded = _until_done(state, _directives)
-    slanted = _until_done(state, _wavefronts)
+    threaded = until_done(state, _directives)
+    slanted = until_done(state, wavefronts)
     last = _last(state)
-    if not timed and not moved and not last.replacements:
+    exposed = timed or in_strips or parted
+    if not exposed and not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     changed = _difference(subject.text, applied(state.subject.text, last.replacements))
     assumed = tuple(dict.fromkeys((*state.assumptions, *last.assumptions)))
     done: tuple[tuple[ActionName, bool], ...] = (
         ("time-tile", timed),
-        ("distribute", split),
+        ("distribute", split or parted),
         ("interchange", moved and not tiled),
-        ("tile", tiled),
+        ("tile", tiled or in_strips),
         ("skew", slanted),
         ("openmp", threaded),
     )
@@ -87,16 +60,6 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     return Edited(
         (changed,), assumed, tuple(dict.fromkeys((*state.remarks, *last.remarks))), (*parts, *last.parts)
     )
-
-
-def _until_done(state: _State, steps: Callable[[_State], Iterator[Answer]]) -> bool:
-    """Make the edits that a step offers, as many at a time as are apart; whether there was any."""
-    made = False
-    tried: set[str] = set()
-    while state.subject.text not in tried:
-        tried.add(state.subject.text)
-        made |= any(state.make(edit) for edit in together(steps(state)))
-    return made
 
 
 def _difference(before: str, after: str) -> Replacement:
@@ -111,29 +74,17 @@ def _difference(before: str, after: str) -> Replacement:
 # --- Steps -------------------------------------------------------------------------------
 
 
-def _time_tiles(state: _State) -> bool:
-    """Blocks for loops that come back to the same grid in each iteration, the last one first, so that those
-    before it keep their numbers; whether there were any."""
-    made = False
-    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 1]:
-        plan = _limited(state.settings, lambda o=ordinal: time_tile.planned(state.subject, o, state.settings))
-        if not isinstance(plan, time_tile.Plan) or not time_tile.comes_back(plan):
-            continue
-        made |= state.make(time_tile.made(state.subject, plan))
-    return made
-
-
-def _separations(state: _State) -> Iterator[Answer]:
+def _separations(state: State) -> Iterator[Answer]:
     """Splits of loops, inner ones before those around them, that leave nests which can be blocked."""
     for loop in reversed(state.subject.facts.loops):
-        inside = _depth_inside(state.subject, loop)
-        if inside and loop.depth + inside > 2 and not _stands_in_tiles(state.subject, loop.ordinal):
-            answer = _limited(state.settings, lambda o=loop.ordinal: distribute.separated(state.subject, o))
+        inside = depth_inside(state.subject, loop)
+        if inside and loop.depth + inside > 2 and not stands_in_tiles(state.subject, loop.ordinal):
+            answer = limited(state.settings, lambda o=loop.ordinal: distribute.separated(state.subject, o))
             if isinstance(answer, Edited) and _helps(state, loop, answer):
                 yield answer
 
 
-def _helps(state: _State, loop: LoopFacts, answer: Edited) -> bool:
+def _helps(state: State, loop: LoopFacts, answer: Edited) -> bool:
     """Whether a split of a loop makes a nest that can be blocked."""
     after = state.again(applied(state.subject.text, answer.replacements))
     if after is None:
@@ -155,52 +106,40 @@ def _is_worth_it(subject: Subject, plan: block.Plan) -> bool:
     return isinstance(_jammed(subject, plan.chain.ordinals[-1], Settings()), Edited)
 
 
-def _depth_inside(subject: Subject, loop: LoopFacts) -> int:
-    inner = [each for each in subject.facts.loops if each.parent == loop.ordinal]
-    return max((1 + _depth_inside(subject, each) for each in inner), default=0)
-
-
-def _blocks(state: _State) -> Iterator[Answer]:
+def _blocks(state: State) -> Iterator[Answer]:
     """Tiles of nests in another order."""
     for chain in _chains(state.subject):
         if _is_tiled(state, chain):
             continue
-        plan = _limited(state.settings, lambda c=chain: block.planned(state.subject, c))
+        plan = limited(state.settings, lambda c=chain: block.planned(state.subject, c))
         if isinstance(plan, block.Plan) and _is_worth_it(state.subject, plan):
             inside_parallel = any(
                 isinstance(each.verdict, Parallel) for each in state.subject.around(plan.chain.ordinals[0])
             )
             outermost = state.subject.known(plan.chain.ordinals[0])
             tiled = len(plan.chain.ordinals) > 2 or (not inside_parallel and outermost.depth <= _SELDOM)
-            yield _limited(
+            yield limited(
                 state.settings,
                 lambda p=plan, t=tiled: block.blocked(state.subject, p, state.settings, t),
             )
 
 
-def _is_tiled(state: _State, chain: Chain) -> bool:
+def _is_tiled(state: State, chain: Chain) -> bool:
     """Whether a loop of the chain, or around it, steps from tile to tile."""
     found = state.subject.nest(chain.ordinals[0])
-    return found is None or _stands_in_tiles(state.subject, chain.ordinals[-1])
-
-
-def _stands_in_tiles(subject: Subject, ordinal: int) -> bool:
-    found = subject.nest(ordinal)
-    around = [*(each.ordinal for each in subject.around(ordinal)), ordinal]
-    loops = found[1].scop.loops if found is not None else {}
-    return any(abs(loops[o].step) > 1 for o in around if o in loops)
+    return found is None or stands_in_tiles(state.subject, chain.ordinals[-1])
 
 
 def _chains(subject: Subject) -> Iterator[Chain]:
     """The chains that end in an innermost loop."""
     for loop in subject.facts.loops:
-        if not _depth_inside(subject, loop):
+        if not depth_inside(subject, loop):
             chain = chain_inside(subject, loop.ordinal)
             if isinstance(chain, Chain) and len(chain.ordinals) > 1:
                 yield chain
 
 
-def _directives(state: _State) -> Iterator[Answer]:
+def _directives(state: State) -> Iterator[Answer]:
     """Directives on the outermost parallel loops."""
     for loop in state.subject.facts.loops:
         roots = parallel_roots(state.subject.facts, loop.ordinal)
@@ -209,20 +148,11 @@ def _directives(state: _State) -> Iterator[Answer]:
         # Sums in the innermost loops of sequential ones are work for the vector unit; in two sequential loops
         # threads would start too often.
         if all(root.depth <= _SELDOM for root in roots) and not any(
-            root.depth > 1 and _adds(root) and not _depth_inside(state.subject, root) for root in roots
+            root.depth > 1 and _adds(root) and not depth_inside(state.subject, root) for root in roots
         ):
-            yield _limited(
+            yield limited(
                 state.settings, lambda o=loop.ordinal: openmp.edit(state.subject, o, state.settings)
             )
-
-
-def _wavefronts(state: _State) -> Iterator[Answer]:
-    """Wavefronts in place of the two innermost loops in tiles, where each iteration waits for the one before:
-    a processor then works at several iterations at once."""
-    for loop in state.subject.facts.loops:
-        innermost = isinstance(loop.verdict, Sequential) and not _depth_inside(state.subject, loop)
-        if innermost and _stands_in_tiles(state.subject, loop.ordinal):
-            yield _limited(state.settings, lambda o=loop.ordinal: skew.innermost(state.subject, o))
 
 
 def _adds(loop: LoopFacts) -> bool:
@@ -237,13 +167,13 @@ def _jammed(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     return answer
 
 
-def _last(state: _State) -> Edited:
+def _last(state: State) -> Edited:
     """Several iterations at once where they share what they load, and sums for the vector unit: the loops are
     not analysed again after that."""
     made: list[Edited] = []
     parts: dict[ActionName, None] = {}
     for loop in state.subject.facts.loops:
-        if _depth_inside(state.subject, loop):
+        if depth_inside(state.subject, loop):
             continue
         name: ActionName = "unroll-and-jam"
         answer = _jammed(state.subject, loop.ordinal, state.settings)

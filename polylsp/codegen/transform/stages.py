@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from polylsp.analysis.effects import effects, walk
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.chain import Chain, comments, opened
+from polylsp.codegen.transform.chain import Chain, comments, is_directed, opened
 from polylsp.codegen.transform.domain import Iterations, iterations
 from polylsp.codegen.transform.expression import Linear
 from polylsp.codegen.transform.layout import Kept, Made, Piece, kept
@@ -87,8 +87,8 @@ def time_loop(subject: Subject, ordinal: int, fixed: Collection[int] = ()) -> Ti
     if isinstance(text, Declined):
         return text
     name = subject.known(ordinal).iterator or ""
-    if any(part.directive for part in text.parts):
-        return Declined(f"A directive stands in the loop `{name}`: remove it first.")
+    if is_directed(text) or any(part.directive for part in text.parts):
+        return Declined(f"A directive stands before or in the loop `{name}`: remove it first.")
     own = iterations(subject, Chain((ordinal,), (text,)))
     if isinstance(own, Declined):
         return own

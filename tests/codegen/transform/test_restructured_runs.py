@@ -20,7 +20,7 @@ PROGRAMS = sorted((Path(__file__).parents[3] / "samples/polybench/c").glob("*.c"
 RESTRUCTURED = {
     *("2mm", "3mm", "gemm", "syr2k", "syrk", "trmm", "doitgen"),
     *("correlation", "covariance", "gramschmidt", "lu", "gemver", "mvt"),
-    *("jacobi-1d", "jacobi-2d", "heat-3d", "fdtd-2d", "seidel-2d"),
+    *("jacobi-1d", "jacobi-2d", "heat-3d", "fdtd-2d", "seidel-2d", "symm", "floyd-warshall"),
     *("cholesky", "durbin", "gesummv", "ludcmp", "trisolv", "atax", "bicg"),
 }
 # Tiles so small that the samples have several, whole ones and others.

@@ -1,0 +1,77 @@
+"""Steps of restructuring that make loops which can run at once where there are none, or few: time tiles,
+strips, cuts, wavefronts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform import parting, skew, strips, time_tile
+from polylsp.codegen.transform.composing import State, depth_inside, limited, stands_in_tiles
+from polylsp.model.action import Answer, Declined, Edited, applied
+from polylsp.model.facts import LoopFacts
+from polylsp.model.verdict import Parallel, Sequential
+
+
+def time_tiles(state: State) -> bool:
+    """Blocks for loops that come back to the same grid in each iteration, the last one first, so that those
+    before it keep their numbers; whether there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 1]:
+        plan = limited(state.settings, lambda o=ordinal: time_tile.planned(state.subject, o, state.settings))
+        if not isinstance(plan, time_tile.Plan) or not time_tile.comes_back(plan):
+            continue
+        made |= state.make(time_tile.made(state.subject, plan))
+    return made
+
+
+def cut_in_strips(state: State) -> bool:
+    """Strips of loops that hold a scalar for loops that jump through memory; whether there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 2]:
+        steps = limited(state.settings, lambda o=ordinal: strips.steps(state.subject, o, state.settings))
+        tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
+        if not isinstance(steps, Declined) and all(tried.make(step(tried.subject)) for step in steps):
+            made = True
+            state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
+    return made
+
+
+def partings(state: State) -> Iterator[Answer]:
+    """Cuts of sequential loops at the value of a counter around them, where all but one iteration of each
+    are then free."""
+    for loop in state.subject.facts.loops:
+        if not isinstance(loop.verdict, Sequential) or stands_in_tiles(state.subject, loop.ordinal):
+            continue
+        if not depth_inside(state.subject, loop) and not _is_free(state.subject, loop.parent):
+            continue
+        for outer in state.subject.around(loop.ordinal):
+            answer = limited(
+                state.settings, lambda i=loop.ordinal, o=outer.ordinal: parting.parted(state.subject, i, o)
+            )
+            if isinstance(answer, Edited) and _frees(state, loop, answer):
+                yield answer
+
+
+def _frees(state: State, loop: LoopFacts, answer: Edited) -> bool:
+    """Whether the first and the last part of a loop that was cut in three can run in parallel."""
+    after = state.again(applied(state.subject.text, answer.replacements))
+    if after is None:
+        return False
+    parts = [each for each in after.facts.loops if each.ordinal >= loop.ordinal]
+    parts = [each for each in parts if (each.parent, each.iterator) == (loop.parent, loop.iterator)]
+    return all(isinstance(each.verdict, Parallel) for each in parts[:2])
+
+
+def _is_free(subject: Subject, ordinal: int | None) -> bool:
+    return bool(ordinal) and isinstance(subject.known(ordinal or 0).verdict, Parallel)
+
+
+def wavefronts(state: State) -> Iterator[Answer]:
+    """Wavefronts in place of the two innermost loops in tiles, where each iteration waits for the one before:
+    a processor then works at several iterations at once."""
+    for loop in state.subject.facts.loops:
+        innermost = isinstance(loop.verdict, Sequential) and not depth_inside(state.subject, loop)
+        if innermost and stands_in_tiles(state.subject, loop.ordinal):
+            yield limited(state.settings, lambda o=loop.ordinal: skew.innermost(state.subject, o))
