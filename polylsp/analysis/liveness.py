@@ -53,7 +53,7 @@ def live_after_loops(function: Function, summarised: Container[str]) -> dict[int
 
 def _outlives(variable: Variable, kept: frozenset[str]) -> bool:
     """Whether what the variable holds can be seen without naming it."""
-    return (variable.escapes and variable.name in kept) or variable.storage in ("global", "static")
+    return (variable.escapes and variable.name in kept) or variable.storage in ("global", "static", "cell")
 
 
 def _addresses_kept(function: Function, summarised: Container[str]) -> frozenset[str]:

@@ -93,7 +93,7 @@ def _sets_global_integers(function: Function) -> bool:
     return any(
         isinstance(s, Assign)
         and not s.target.steps
-        and s.target.variable.storage in ("global", "static")
+        and s.target.variable.storage in ("global", "static", "cell")
         and isinstance(s.target.type, (Integer, Pointer))
         for s in walk(function.body)
     )

@@ -34,6 +34,7 @@ class Code:
     texts: tuple[str, ...] = field(compare=False, repr=False)
     lines: tuple[Line, ...] = field(compare=False, repr=False)
     declarations: dict[str, Declaration] = field(compare=False, repr=False)
+    owner: str = field(default="", compare=False)
 
 
 def read(
@@ -51,7 +52,7 @@ def read(
     prepared: list[tuple[int, Prepared]] = []
     chosen = _with_module(items)
     for number, item in enumerate(chosen):
-        declarations = known.needed(item.words)
+        declarations = known.needed(item.words | {item.owner})
         needs = tuple(declarations.items())
         one = state.prepared.get((item, needs))
         if one is None:
@@ -87,13 +88,13 @@ def _with_module(items: Outline) -> list[Item]:
 @query()
 def lowered(code: Code) -> Function:
     """The program of a function."""
-    return lower(code.name, code.texts, code.lines, code.declarations)
+    return lower(code.name, code.texts, code.lines, code.declarations, code.owner)
 
 
 def _prepare(item: Item, declarations: dict[str, Declaration]) -> Prepared:
     started = perf_counter()
     key = digest(item.code, declarations)
-    function = lowered(Code(key, item.name, item.texts, item.lines, declarations))
+    function = lowered(Code(key, item.name, item.texts, item.lines, declarations, item.owner))
     spent = (("parse", perf_counter() - started),)
     return _placed(item, key, function, callees(function), spent)
 

@@ -95,13 +95,14 @@ class Variable:
     `source_name` is what the user wrote. `escapes` says that its address is taken in a way
     that lets an unknown pointer reach it. `const`: it is written before the program begins, and
     no correct program writes it again (C11 6.7.3p6). `assumed` says what its type rests on where the
-    source does not tell it ("`a` holds float64"), or is empty.
+    source does not tell it ("`a` holds float64"), or is empty. A `cell` is seen by other functions too,
+    but by its name alone: no pointer leads to it.
     """
 
     name: str
     source_name: str
     type: Type
-    storage: Literal["parameter", "local", "static", "global"]
+    storage: Literal["parameter", "local", "static", "global", "cell"]
     escapes: bool = False
     const: bool = False
     assumed: str = ""

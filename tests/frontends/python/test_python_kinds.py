@@ -70,7 +70,8 @@ def kinds_of(text: str) -> dict[str, Kind]:
 
 def test_parameters_by_their_use() -> None:
     found = kinds_of(
-        "def f(a, b, n, x, c):\n    m = n + 1\n    for i in range(m):\n        a[i][2] = b[i] * x\n    c.go()\n"
+        "def f(a, b, n, x, c):\n    m = n + 1\n"
+        "    for i in range(m):\n        a[i][2] = b[i] * x\n    c.go()\n"
     )
     assert found["a"] == Array(DOUBLE, 2, assumed=True)
     assert found["b"] == Array(DOUBLE, 1, assumed=True)
@@ -82,7 +83,8 @@ def test_what_is_assigned() -> None:
     found = kinds_of(
         "def f(n: int):\n"
         "    u = np.zeros((n, n), dtype=np.float32)\n    v = u[1:, 0] + 1.0\n    w = u @ u\n    s = u.sum()\n"
-        "    r, c = u.shape\n    t = 0\n    t += 1.5\n    k = n // 2\n    q = n / 2\n    z = u.T[0]\n    y = 1\n    y = u\n"
+        "    r, c = u.shape\n    t = 0\n    t += 1.5\n    k = n // 2\n    q = n / 2\n"
+        "    z = u.T[0]\n    y = 1\n    y = u\n"
     )
     single = Floating(32)
     assert found["u"] == Array(single, 2) and found["v"] == Array(single, 1)

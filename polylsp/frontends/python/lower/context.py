@@ -56,7 +56,7 @@ class Context:
     `owned` are arrays that nothing else leads to, each with the block (its first statement's identity) in
     which it comes into being; `blocks` what is to be declared there. `unfollowed` are names whose array
     is not known, and why; `settled` names that are bound once at most; `captured` names that other
-    functions see too.
+    functions see too; `own` is a method's first parameter, its object.
     """
 
     parsed: Parsed
@@ -74,6 +74,7 @@ class Context:
     unfollowed: dict[str, str] = field(default_factory=dict[str, str])
     settled: frozenset[str] = frozenset()
     captured: frozenset[str] = frozenset()
+    own: str = ""
     shapes: Shapes = field(default_factory=_no_shapes)
     depth: int = 0
     implied: int = 0
@@ -99,6 +100,11 @@ class Context:
         if isinstance(root, ast.Name) and root.id in self.kinds.local:
             return ""
         return path_of(node, self.kinds.declarations)
+
+    def attribute(self, node: ast.expr) -> str:
+        """`self.u`, where an expression is an attribute of a method's own object; else empty."""
+        is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        return self.text(node) if is_own and self.own and node.value.id == self.own else ""  # type: ignore[union-attr]
 
     def next_implied(self) -> int:
         """The ordinal of one more loop that no `for` of the source writes."""

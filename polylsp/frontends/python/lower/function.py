@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from polylsp.frontends.python.inference import Kinds, inferred
-from polylsp.frontends.python.kinds import Array, Kind
+from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
 from polylsp.frontends.python.lower.context import Context
 from polylsp.frontends.python.lower.iterables import dimensions, own_iterators
 from polylsp.frontends.python.lower.outlines import loop_outlines
@@ -26,14 +26,20 @@ from polylsp.model.rejection import Rejection
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def lower(name: str, texts: tuple[str, ...], lines: tuple[Line, ...], declarations: Declarations) -> Function:
+def lower(
+    name: str,
+    texts: tuple[str, ...],
+    lines: tuple[Line, ...],
+    declarations: Declarations,
+    owner: str = "",
+) -> Function:
     """The program of one function, or of the code outside of functions. One that does not parse has a
-    problem and its loops' headers."""
+    problem and its loops' headers. `owner` is the class around a method."""
     parsed = parse(texts, lines)
     if isinstance(parsed, Rejection):
         return rejected(name, texts, lines, parsed)
     try:
-        return _lower(name, parsed, declarations)
+        return _lower(name, parsed, declarations, owner)
     except RecursionError:
         whole = Site(0, max(0, len(texts) - 1))
         deep = Rejection("budget", whole, "this function is nested too deeply to be analysed")
@@ -54,10 +60,10 @@ def definition(parsed: Parsed) -> Definition | None:
     return only if isinstance(only, (ast.FunctionDef, ast.AsyncFunctionDef)) else None
 
 
-def _lower(name: str, parsed: Parsed, declarations: Declarations) -> Function:
+def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) -> Function:
     found = definition(parsed)
     body = found.body if found is not None else parsed.tree.body
-    given = parameter_kinds(found, declarations) if found is not None else {}
+    given = parameter_kinds(found, declarations, owner) if found is not None else {}
     kinds = inferred(body, given, declarations)
     context = Context(parsed, kinds, _ordinals(body), private=own_iterators(body))
     shared = shared_names(body, kinds, context.path)
@@ -65,6 +71,8 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations) -> Function:
         parameter(context, one, kind, one in shared) for one, kind in _now(given, kinds).items()
     )
     context.settled = _settled(body, frozenset(given))
+    context.own = next((one for one, kind in given.items() if kind == Instance(owner)), "")
+    context.unfollowed.update(_rebound_attributes(context, body))
     context.captured = captured(body) if found is not None else kinds.local
     context.shapes = shapes(context, body, frozenset(context.parameters))
     find_owned(context, body, shared | context.captured)
@@ -72,6 +80,14 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations) -> Function:
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
     whole = Block((*declared, *lowered.statements))
     return Function(name, arguments, whole, _name_site(parsed.texts))
+
+
+def _rebound_attributes(context: Context, body: Sequence[ast.stmt]) -> dict[str, str]:
+    """The attributes of a method's own object that get another array while it runs."""
+    found = (n for n in own_nodes(list(body)) if isinstance(n, ast.Attribute))
+    targets = [n for n in found if isinstance(n.ctx, ast.Store)]
+    names = {context.attribute(n) for n in targets if not isinstance(context.kind(n), Number)}
+    return dict.fromkeys(names - {""}, "is bound to another array")
 
 
 def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:

@@ -55,5 +55,5 @@ def loops(
 
 def _fixed(context: Context, count: Expr, node: ast.AST, statements: list[Statement]) -> Expr:
     """A length that what the loops store cannot change."""
-    loads = any(place.steps or place.variable.storage == "global" for place in places_in(count))
+    loads = any(place.steps or place.variable.storage in ("global", "cell") for place in places_in(count))
     return held(context, count, node, statements) if loads else count

@@ -205,4 +205,4 @@ def _read_in(expression: Expr) -> Iterator[Variable]:
 
 
 def _loads(expression: Expr) -> bool:
-    return any(place.steps or place.variable.storage == "global" for place in places_in(expression))
+    return any(place.steps or place.variable.storage in ("global", "cell") for place in places_in(expression))

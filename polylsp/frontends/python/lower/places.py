@@ -8,9 +8,9 @@ from polylsp.frontends.python.kinds import DOUBLE, INT, NATURAL, Array, Number
 from polylsp.frontends.python.lower.arithmetic import convert, number_type
 from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
 from polylsp.frontends.python.lower.natural import is_natural
-from polylsp.frontends.python.lower.storage import scalar, stored
+from polylsp.frontends.python.lower.storage import attribute, scalar, stored
 from polylsp.frontends.python.usage import subscripted
-from polylsp.model.program import Expr, Floating, Index, Integer, Place
+from polylsp.model.program import Expr, Floating, Index, Integer, Place, Variable
 
 
 def place_of(context: Context, node: ast.expr, fx: Effects) -> Place | None:
@@ -22,6 +22,10 @@ def place_of(context: Context, node: ast.expr, fx: Effects) -> Place | None:
     if isinstance(node, ast.Starred):
         refuse(context, fx, "unsupported-statement", node, "values taken together by `*` are not analysed")
         return None
+    name = context.attribute(node)
+    found = attribute(context, name, context.kind(node)) if name else None
+    if isinstance(found, Variable):
+        return Place(found, (), found.type, context.site(node))
     what = f"`{context.text(node)}` is an attribute of an object whose class is not known"
     refuse(context, fx, "unsupported-type", node, what, "give the value a name of its own before the loop")
     return None
@@ -39,6 +43,9 @@ def not_a_number(context: Context, node: ast.expr) -> str:
     """Why an expression cannot be followed where a number is needed."""
     kind = context.kind(node)
     text = f"`{context.text(node)}`"
+    name = node.id if isinstance(node, ast.Name) else context.attribute(node)
+    if name in context.unfollowed:
+        return f"{text} {context.unfollowed[name]}"
     if isinstance(kind, Array):
         return f"{text} is a whole array where a number is expected"
     what = getattr(kind, "what", "")
@@ -49,7 +56,9 @@ def base_of(context: Context, node: ast.expr) -> Stored | None:
     """Where the elements of an array are that an expression names."""
     if isinstance(node, ast.Name):
         return stored(context, node.id)
-    return None
+    name = context.attribute(node)
+    found = attribute(context, name, context.kind(node)) if name else None
+    return found if isinstance(found, Stored) else None
 
 
 def _element(context: Context, node: ast.Subscript, fx: Effects) -> Place | None:

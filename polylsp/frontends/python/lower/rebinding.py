@@ -92,10 +92,9 @@ def is_followed(context: Context, value: ast.expr, target: ast.Name) -> bool:
     """Whether it is known what array a name holds that is bound to `value`."""
     if makes(context, value):
         return True
-    if not isinstance(value, ast.Name):
+    if not isinstance(value, ast.Name) and not context.attribute(value):
         return False
-    kinds = context.kinds
-    one, other = kinds.of_name(value.id), kinds.of_name(target.id)
+    one, other = context.kind(value), context.kind(target)
     return isinstance(one, Array) and isinstance(other, Array) and one.rank == other.rank
 
 

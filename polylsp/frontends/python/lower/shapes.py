@@ -88,6 +88,8 @@ def _bind(context: Context, found: Shapes, target: ast.expr, value: ast.expr) ->
     if not isinstance(target, ast.Name) or not isinstance(context.kinds.of_name(target.id), Array):
         return
     other = like(context, value)
+    if "." in other:
+        found.note(other, other)
     if other:
         found.join(target.id, other)
     else:
@@ -98,6 +100,8 @@ def like(context: Context, node: ast.expr) -> str:
     """The name of an array that an expression's result is as long as in each dimension; or empty."""
     if isinstance(node, ast.Name):
         return node.id
+    if context.attribute(node):
+        return context.attribute(node)
     if not isinstance(node, ast.Call):
         return ""
     if library.numpy_name(context.path(node.func)) in library.LIKE_MAKERS and node.args:

@@ -65,7 +65,7 @@ def _escapes(node: ast.expr, parents: tuple[ast.AST, ...], kinds: Kinds, path: _
             case ast.Subscript(value=value) if value is node:
                 if isinstance(kinds.of(parent), Number):
                     return False
-            case ast.Attribute(attr=name):
+            case ast.Attribute(value=value, attr=name) if value is node:
                 if name in _HARMLESS:
                     return False
                 if name in _FRESH or name in library.REDUCTIONS or name == "dot":

@@ -64,7 +64,7 @@ def scalar(context: Context, name: str) -> Variable | None:
     if not isinstance(kind, Number):
         return None
     local = name in context.kinds.local and name not in context.captured
-    variable = Variable(context.unique(name), name, _signed(kind.type), "local" if local else "global")
+    variable = Variable(context.unique(name), name, _signed(kind.type), "local" if local else "cell")
     context.variables[name] = variable
     if local:
         context.declared.append(variable)
@@ -104,6 +104,26 @@ def _stored(context: Context, name: str) -> Stored | None:
     elif local:
         context.declared.append(variable)
     return Stored(variable, (), kind, extents)
+
+
+def attribute(context: Context, name: str, kind: Kind | None) -> Stored | Variable | None:
+    """Where an attribute of a method's own object is: the elements of an array, or a number. Others may
+    see both; arrays of two attributes may be views of one."""
+    if name in context.unfollowed:
+        return None
+    if isinstance(kind, Number):
+        found = context.variables.get(name) or Variable(name, name, _signed(kind.type), "cell")
+        context.variables[name] = found
+        return found
+    if not isinstance(kind, Array) or kind.rank < 1:
+        return None
+    if name not in context.arrays:
+        kind = replace(kind, element=element_type(kind.element))
+        extents = tuple(length(name, k) for k in range(kind.rank))
+        whole = array_type(kind, extents)
+        variable = Variable(name, name, Pointer(whole.element), "parameter", assumed=assumption(name, kind))
+        context.arrays[name] = Stored(variable, (), kind, extents)
+    return context.arrays[name]
 
 
 def extent(context: Context, name: str, dimension: int) -> Expr:
