@@ -30,6 +30,14 @@ def named(word: str) -> Language:
     return next((one for one in LANGUAGES if one.name == word), C)
 
 
+def named_after(path: str, word: str) -> str:
+    """The path under which a document is read that an editor has a word for: one that is not saved yet
+    has no name that tells its language."""
+    if word == C.name or language_of(path) is not None or language_of(path, word) is None:
+        return path
+    return f"{path}{named(word).searched[0]}"
+
+
 def language_of(path: str, word: str = "") -> Language | None:
     """The language of a file, by the word that an editor has for it, else by its name; `None` if it is
     none of ours."""

@@ -111,5 +111,5 @@ async def test_code_pages_only_for_clients_that_link_them(start):
 
 async def test_other_languages_are_left_alone(start):
     editor = await start("vscode1139-ext11")
-    uri = editor.open("x = 1", uri="file:///project/a.py", language="python")
+    uri = editor.open("x = 1", uri="file:///project/a.rs", language="rust")
     assert list((await editor.pull(uri)).items) == []

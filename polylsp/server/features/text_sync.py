@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from polylsp.language import named_after
 from polylsp.server.convert import edit_of
 from polylsp.server.documents import Document
 from polylsp.server.findings import Findings
@@ -14,7 +15,8 @@ from polylsp.text import Source
 def did_open(ls: PolylspServer, params: types.DidOpenTextDocumentParams) -> None:
     """A document is open: from now on its text is what the client says."""
     item = params.text_document
-    document = Document(item.uri, path_of(item.uri), item.language_id, item.version, Source(item.text))
+    path = named_after(path_of(item.uri), item.language_id)
+    document = Document(item.uri, path, item.language_id, item.version, Source(item.text))
     ls.open(document, Findings(item.uri, ls.client))
 
 

@@ -134,8 +134,9 @@ def _pure(context: Context, node: ast.Call, name: str, fx: Effects) -> Expr:
 def called(context: Context, node: ast.Call, declared: Callable, fx: Effects) -> Expr:
     """A call of a function of the file."""
     arguments = _matched(context, node, declared, fx)
-    if declared.problem:
-        refuse(context, fx, "unknown-call", node, f"`{declared.name}` is not followed: {declared.problem}")
+    problem = "it calls itself" if declared.name == context.name else declared.problem
+    if problem:
+        refuse(context, fx, "unknown-call", node, f"`{declared.name}` is not followed: {problem}")
     passed: list[Expr] = []
     for parameter, given in zip(declared.parameters, arguments, strict=False):
         passed.append(_passed(context, given, parameter.kind, fx))

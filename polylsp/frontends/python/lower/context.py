@@ -56,7 +56,8 @@ class Context:
     `owned` are arrays that nothing else leads to, each with the block (its first statement's identity) in
     which it comes into being; `blocks` what is to be declared there. `unfollowed` are names whose array
     is not known, and why; `settled` names that are bound once at most; `captured` names that other
-    functions see too; `own` is a method's first parameter, its object.
+    functions see too; `own` is a method's first parameter, its object;
+    `name` the function's.
     """
 
     parsed: Parsed
@@ -75,6 +76,7 @@ class Context:
     settled: frozenset[str] = frozenset()
     captured: frozenset[str] = frozenset()
     own: str = ""
+    name: str = ""
     shapes: Shapes = field(default_factory=_no_shapes)
     depth: int = 0
     implied: int = 0

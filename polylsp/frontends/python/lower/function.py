@@ -65,7 +65,7 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) ->
     body = found.body if found is not None else parsed.tree.body
     given = parameter_kinds(found, declarations, owner) if found is not None else {}
     kinds = inferred(body, given, declarations)
-    context = Context(parsed, kinds, _ordinals(body), private=own_iterators(body))
+    context = Context(parsed, kinds, _ordinals(body), private=own_iterators(body), name=name)
     shared = shared_names(body, kinds, context.path)
     arguments = tuple(
         parameter(context, one, kind, one in shared) for one, kind in _now(given, kinds).items()
