@@ -108,7 +108,7 @@ def test_the_header_of_a_function_means_all_of_its_loops(polylsp, file: Path, li
     file.write_text(TWO)
     ran = polylsp("offload", f"a.c:{line}", "--target", "openacc", "--write")
     assert (ran.status, ran.err) == (0, "")
-    assert "#pragma acc data copyout(a[0:n], b[0:n])\n    {\n" in file.read_text()
+    assert "#pragma acc data copyout(a[0:n], b[0:n]) if(n > 1000000)\n    {\n" in file.read_text()
 
 
 def test_only_a_device_is_asked_for_whole_functions(polylsp, file: Path) -> None:
