@@ -40,15 +40,21 @@ def _refused(subject: Subject, kernel: Kernel) -> str:
 def _loops(
     subject: Subject, kernel: Kernel, shared: Shared | None, settings: Settings
 ) -> Iterator[tuple[LoopFacts, Directive]]:
-    inner = vectors(subject, kernel.loops)
+    inner = tuple(
+        loop for loop in vectors(subject, kernel.loops) if _takes_a_directive(subject, kernel, loop)
+    )
     levels = (Clause("gang"),) if inner else (Clause("gang"), Clause("vector"))
     yield kernel.loops[0], _outer(kernel, levels, shared, settings)
     for loop in inside(subject, kernel.loops):
-        if _takes_a_directive(subject, loop):
+        if _takes_a_directive(subject, kernel, loop):
             yield loop, _inner(loop, inner)
 
 
-def _takes_a_directive(subject: Subject, loop: LoopFacts) -> bool:
+def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> bool:
+    """Whether a loop inside can have a directive, which makes its counter private: not where the counter's
+    last value goes back to the host (OpenACC 3.3, 2.6.1)."""
+    if loop.iterator in kernel.uses or any(each.name == loop.iterator for each in kernel.moved):
+        return False
     condition = subject.loop(loop.ordinal).condition
     unequal = isinstance(condition, Binary) and condition.operator == "!="
     return not loop.misfit and not unequal and not subject.begins_in_macro(loop.site)
