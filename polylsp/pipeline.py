@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,7 @@ from polylsp.frontends.c.environment import Environment, environment_of, place
 from polylsp.frontends.c.options import Options, options_for
 from polylsp.frontends.c.outline import Item, Outline
 from polylsp.frontends.c.pragmas import keeps_data
-from polylsp.model.action import Answer, Ask, Declined
+from polylsp.model.action import Answer, Ask, Declined, Edited
 from polylsp.model.facts import FunctionFacts
 from polylsp.model.feasibility import Feasibility
 from polylsp.model.program import Function
@@ -119,7 +120,16 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     subject = _subject(path, text, settings, ask.function, ask.starts)
     if subject is None:
         return Declined(f"There is no function `{ask.function}` here any more.")
-    return answer(subject, ask, settings, _again(path, settings, ask.function, ask.starts))
+    found = answer(subject, ask, settings, _again(path, settings, ask.function, ask.starts))
+    return _unless_there(path, found)
+
+
+def _unless_there(path: str, found: Answer) -> Answer:
+    """The edit, unless a file that it would make is there already."""
+    for created in found.created if isinstance(found, Edited) else ():
+        if (Path(path).parent / created.name).exists():
+            return Declined(f"`{created.name}` is there already: rename or remove it first.")
+    return found
 
 
 def _again(path: str, settings: Settings, name: str, starts: int) -> Callable[[str], Subject | None]:

@@ -16,13 +16,19 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class Hull:
-    """All values between two, for all parameters: `text` is `[first:count]` in C. `exact`: the ends are
-    values that the dimension takes, not ones further out."""
+    """All values between two, for all parameters: `first` and `count` say in C where they begin and how many
+    they are. `exact`: the ends are values that the dimension takes, not ones further out."""
 
     low: isl.PwAff
     high: isl.PwAff
-    text: str
+    first: str
+    count: str
     exact: bool = True
+
+    @property
+    def text(self) -> str:
+        """`[first:count]`."""
+        return f"[{self.first}:{self.count}]"
 
     def values(self) -> isl.Set:
         """All of them: `{ [x] }`."""
@@ -107,7 +113,7 @@ def _told(low: isl.Aff, ends: list[isl.Aff], names: Names, where: isl.Set) -> Hu
     first, text = spelled(low, names), _largest(sorted(counts, key=lambda one: bool(one.is_cst())), names)
     if first is None or text is None:
         return None
-    return Hull(isl.PwAff.from_aff(low), _maximum(ends), f"[{first}:{text}]")
+    return Hull(isl.PwAff.from_aff(low), _maximum(ends), first, text)
 
 
 def _maximum(affs: list[isl.Aff]) -> isl.PwAff:
