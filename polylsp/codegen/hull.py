@@ -72,7 +72,7 @@ def _highest(values: isl.Set) -> list[isl.Aff] | None:
     """The few expressions of which the largest is the last value, wherever the set is not empty."""
     found = highest(values)
     affs = _pieces(found, values) if found is not None else []
-    if found is None or len(affs) > _FEW:
+    if found is None or not 0 < len(affs) <= _FEW:
         return None
     for some in (*([one] for one in affs), affs):
         if found.ne_set(_maximum(some)).intersect_params(values.params()).is_empty():
@@ -87,8 +87,8 @@ def _lowest(values: isl.Set) -> isl.Aff | None:
     if found is None:
         return None
     affs = _pieces(found, values)
-    if len(affs) == 1:
-        return affs[0]
+    if len(affs) < 2:
+        return affs[0] if affs else None
     for each in (*affs, _zero(affs[0])):
         one = isl.PwAff.from_aff(each)
         outside = one.gt_set(found).union(one.lt_set(isl.PwAff.from_aff(_zero(each))))

@@ -11,7 +11,7 @@ from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
-from polylsp.model.program import Array, Constant, Expr, Floating, Integer, Pointer, Type
+from polylsp.model.program import Array, Constant, Declare, Expr, Floating, Integer, Pointer, Type
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _IDENTIFIER = re.compile(r"(?<![\w.'])[A-Za-z_]")
@@ -40,9 +40,18 @@ def baked(region: Region, buffers: Sequence[Buffer]) -> list[str] | Declined:
 def _is_named(subject: Subject, text: str, value: int) -> bool:
     """Whether a number is written with a name; where an array stands, C means its first element."""
     words = set(_NAME.findall(text))
-    plain = {v.source_name for v in subject.variables if not isinstance(v.type, Integer)}
     implied = value in (0, 1) and not _NAME.fullmatch(text)
-    return bool(_IDENTIFIER.search(text)) and not _STEP.search(text) and not words & plain and not implied
+    if implied or words & _local(subject) or _STEP.search(text):
+        return False
+    return bool(_IDENTIFIER.search(text))
+
+
+def _local(subject: Subject) -> set[str]:
+    """Variables of the function: what they start from is a number of its own. Others are arrays, for which C
+    reads the first element, and whatever a test compares with zero."""
+    declared = {s.variable for s in walk(subject.function.body) if isinstance(s, Declare)}
+    known = {v for v in subject.variables if not v.const}
+    return {v.source_name for v in (*declared, *known)}
 
 
 def _follows(text: str, found: dict[str, set[int]]) -> bool:

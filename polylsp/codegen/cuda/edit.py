@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import islpy as isl
+
+from polylsp.analysis.effects import loops_in
 from polylsp.codegen.cuda.baked import baked
 from polylsp.codegen.cuda.expressions import Unwritable, Words
 from polylsp.codegen.cuda.host import Host, arguments, header, host_lines
@@ -14,12 +17,14 @@ from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
 from polylsp.codegen.cuda.memory import Memories, memories_of, plain_names
 from polylsp.codegen.cuda.naming import fresh_of, variable_names
 from polylsp.codegen.cuda.region import Region, loops_at, region_of
-from polylsp.codegen.cuda.schedule import dependences, scheduled
+from polylsp.codegen.cuda.schedule import dependences, domain_of, scheduled
+from polylsp.codegen.routines import is_compiled
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.surround import surrounded, undirected
 from polylsp.codegen.work import work_of
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
 from polylsp.model.program import Integer, Variable
+from polylsp.model.roots import is_governed
 from polylsp.model.verdict import Assumption
 from polylsp.settings import Settings
 from polylsp.text import Span, newline
@@ -30,6 +35,9 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     region = region_of(subject, ordinal)
     if isinstance(region, Declined):
         return region
+    reason = _already(region)
+    if reason:
+        return Declined(reason)
     found = leaves_of(region)
     if isinstance(found, Declined):
         return found
@@ -45,7 +53,21 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return Declined(str(reason))
 
 
+def _already(region: Region) -> str:
+    """Why the loops run elsewhere already; empty if they do not."""
+    subject, loop = region.subject, loops_at(region.statements)[0]
+    if any(is_governed(subject.facts, each.ordinal) for each in loops_in(*region.statements)):
+        return "A directive runs this loop in parallel already."
+    if is_compiled(subject.text, subject.start):
+        return f"`{subject.function.name}` runs on the device already, inside of other loops."
+    before = subject.text[: subject.span(loop.site).start].rstrip()
+    called = re.search(r"(\w+_cuda\d*)\([^;{}]*\) != 0\) \{$", before)
+    return f"`{called[1]}` runs this loop on a GPU already." if called else ""
+
+
 def _mapped(region: Region, found: Leaves) -> tuple[Kernel, ...] | Declined:
+    if domain_of(found).is_empty():
+        return Declined(f"The loop in line {region.subject.line_number(region.last.site)} never runs.")
     pairs = dependences(region, found)
     schedule = scheduled(region, found, pairs)
     if isinstance(schedule, Declined):
@@ -63,6 +85,7 @@ def _edited(
     region: Region, found: Leaves, memories: Memories, launched: tuple[Kernel, ...], settings: Settings
 ) -> Answer:
     setting = _setting(region, found, memories)
+    _refuse_unnamed(setting)
     name = setting.fresh.name(f"{region.subject.function.name}_cuda")
     made = tuple(
         (kernel, written(setting, kernel, setting.fresh.name(f"{name}_kernel{number}")))
@@ -97,6 +120,16 @@ def _setting(region: Region, found: Leaves, memories: Memories) -> Setting:
         variables.update({names[v.name]: v for v in own})
     leaves = {leaf.name: leaf for leaf in found.leaves}
     return Setting(region, leaves, words, texts, variables, memories.buffers, fresh)
+
+
+def _refuse_unnamed(setting: Setting) -> None:
+    """The bounds of loops must be known before the first of them, by name."""
+    for leaf in setting.leaves.values():
+        for k in range(leaf.domain.dim(isl.dim_type.param)):
+            name = leaf.domain.get_dim_name(isl.dim_type.param, k) or ""
+            if name not in setting.parameters and leaf.domain.involves_dims(isl.dim_type.param, k, 1):
+                shown = setting.region.scop.parameters.get(name, name)
+                raise Unwritable(f"`{shown}` is not known before the loop: set a variable to it first.")
 
 
 def _signed(variable: Variable, name: str) -> str:

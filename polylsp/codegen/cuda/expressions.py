@@ -98,7 +98,7 @@ def place_text(place: Place, words: Words) -> str:
 
 
 def _times(row: str, extent: str) -> str:
-    return "0" if row == "0" else f"{row} * {extent}"
+    return "0" if row == "0" else f"{row} * {extent if extent.isalnum() else f'({extent})'}"
 
 
 def assigned_text(value: Expr, target: Type, words: Words) -> str:

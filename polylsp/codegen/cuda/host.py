@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.codegen.cuda.kernels import Setting, Written
+from polylsp.codegen.cuda.kernels import Setting, Written, spelled
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.mapping import Kernel, host_date
 from polylsp.codegen.cuda.memory import Buffer, Memories, sizes
 from polylsp.codegen.cuda.scan import scanned
 from polylsp.codegen.cuda.statements import INDENT, type_words
-from polylsp.model.program import Variable
+from polylsp.model.program import Integer, Variable
 
 _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 _LARGEST, _LARGEST_SUMMED = 1 << 30, 1 << 26
@@ -119,7 +119,7 @@ def _launches(host: Host) -> list[str]:
     length = max(len(kernel.date) for kernel, _ in host.kernels)
     by_name = {kernel.name: made for kernel, made in host.kernels}
     order = isl.UnionMap("{ }")
-    context = host.setting.region.scop.context.params()
+    context = spelled(host.setting, host.setting.region.context.params())
     for kernel, _ in host.kernels:
         counters = kernel.outer.intersect_domain(kernel.domain).range()
         own = isl.Set.from_union_set(counters).set_tuple_name(kernel.name)
@@ -207,7 +207,8 @@ def _entry(host: Host) -> Iterator[str]:
 def _checks(host: Host) -> Iterator[str]:
     largest = _LARGEST if all(made.plain for _, made in host.kernels) else _LARGEST_SUMMED
     for each in host.limits:
-        yield f"if ({each} > {largest} || {each} < -{largest})"
+        unsigned = each in {v.source_name for v in host.scalars if _is_unsigned(v)}
+        yield f"if ({each} > {largest})" if unsigned else f"if ({each} > {largest} || {each} < -{largest})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     for each in dict.fromkeys(sizes(host.buffers)):
         yield f"if ({each} > INT_MAX)"
@@ -218,6 +219,10 @@ def _checks(host: Host) -> Iterator[str]:
         yield f"if ({ends[0]} < {ends[3]} &&"
         yield f"    {ends[2]} < {ends[1]})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
+
+
+def _is_unsigned(variable: Variable) -> bool:
+    return isinstance(variable.type, Integer) and not variable.type.signed
 
 
 def _address(buffer: Buffer, end: bool) -> str:

@@ -204,8 +204,17 @@ def _launch(setting: Setting, kernel: Kernel) -> Place:
     names = [f"__h{k}" for k in range(kernel.counters)]
     fixed = isl.Set(_equal(names, range(len(names)), len(names)))
     own = kernel.outer.intersect_domain(kernel.domain).intersect_range(fixed.to_union_set()).domain()
-    context = own.params().intersect(setting.region.scop.context.params())
+    context = spelled(setting, own.params().intersect(setting.region.context.params()))
     return Place(kernel.schedule.intersect_domain(own), context)
+
+
+def spelled(setting: Setting, known: isl.Set) -> isl.Set:
+    """What is known of the parameters that have a name on the device."""
+    for k in reversed(range(known.dim(_PARAM))):
+        name = known.get_dim_name(_PARAM, k) or ""
+        if name not in setting.parameters and not name.startswith("__h"):
+            known = known.project_out(_PARAM, k, 1)
+    return known
 
 
 def _equal(names: list[str], dimensions: Sequence[int], length: int) -> str:

@@ -127,10 +127,22 @@ def _leaf(
         if first <= s.site.first and s.site.last <= last and s.loops[: len(loops)] == loops
     )
     domain = region.scop.loops[loops[-1]].domain if loops else isl.Set("{ [] }")
-    domain = domain.intersect_params(region.scop.context)
+    domain = _relevant(domain, region.context)
     own = own_scalars(unit, kept)
     variables = tuple(v for v in sorted(effects(*unit.statements).variables, key=_by_name) if v.name in own)
     return Leaf(name, unit.statements, loops, position, domain.set_tuple_name(name), variables, numbers)
+
+
+def _relevant(domain: isl.Set, context: isl.Set) -> isl.Set:
+    """The iterations where the region is reached, without parameters that make no difference then: these
+    may have no name there."""
+    result = domain.gist_params(context).coalesce()
+    for k in reversed(range(result.dim(isl.dim_type.param))):
+        if result.involves_dims(isl.dim_type.param, k, 1):
+            without = result.eliminate(isl.dim_type.param, k, 1)
+            same = without.intersect_params(context).is_subset(result.intersect_params(context))
+            result = without.coalesce() if same else result
+    return result
 
 
 def _by_name(variable: Variable) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import islpy as isl
+
 from polylsp.analysis.effects import effects, loops_in, walk
 from polylsp.analysis.regions import Nest
 from polylsp.codegen.merged import merged
@@ -18,12 +20,14 @@ from polylsp.model.scop import Scop
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """`statements` follow one another at `place`, and begin and end with a loop; `scop` is their model."""
+    """`statements` follow one another at `place`, and begin and end with a loop; `scop` is their model.
+    `context` holds the values of parameters at which they are reached."""
 
     subject: Subject
     place: Stretch
     statements: tuple[Statement, ...]
     scop: Scop
+    context: isl.Set
 
     @property
     def last(self) -> LoopFacts:
@@ -68,7 +72,8 @@ def region_at(
     place = Stretch(site, around)
     if place.depth(scop):
         return Declined("The loop around this one is modelled with it: ask for that one.")
-    return Region(subject, place, statements, scop)
+    entry = next(iter(nests.values())).entries[loops[0].ordinal]
+    return Region(subject, place, statements, scop, scop.context.intersect(entry.active.params()))
 
 
 def loops_at(statements: Sequence[Statement]) -> list[Loop]:

@@ -71,7 +71,7 @@ def scheduled(region: Region, found: Leaves, order: isl.UnionMap) -> isl.Schedul
 
 
 def _computed(region: Region, domain: isl.UnionSet, order: isl.UnionMap) -> isl.Schedule | None:
-    constraints = isl.ScheduleConstraints.on_domain(domain).set_context(region.scop.context)
+    constraints = isl.ScheduleConstraints.on_domain(domain).set_context(region.context)
     constraints = constraints.set_validity(order).set_coincidence(order).set_proximity(order)
     with _options():
         try:
