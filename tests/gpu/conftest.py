@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import os
 import shutil
+from pathlib import Path
 
 import pytest
 
-from .device import Device, Program
+from .device import Device, Program, header_folder
 
 
 @pytest.fixture(scope="session")
@@ -17,10 +18,16 @@ def compilers() -> tuple[str, str]:
     return pytest.fail(reason) if os.environ.get("CI") else pytest.skip(reason)
 
 
+@pytest.fixture(scope="session")
+def headers(compilers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the header is that plays CUDA."""
+    return header_folder(compilers[1], tmp_path_factory.mktemp("headers"))
+
+
 @pytest.fixture
-def program(compilers: tuple[str, str], tmp_path: object) -> Program:
+def program(compilers: tuple[str, str], headers: Path, tmp_path: Path) -> Program:
     """Builds programs with their kernels played on the host, and runs them."""
-    return Program(*compilers, tmp_path)  # type: ignore[arg-type]
+    return Program(*compilers, headers, tmp_path)
 
 
 @pytest.fixture(scope="session")

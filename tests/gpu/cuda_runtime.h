@@ -6,7 +6,8 @@
 //   guard before it, and is full of NaN at first, as shared memory is. A kernel that is given a pointer of the host
 //   ends the program.
 // - POLYLSP_CUDA_FAIL=n lets the n-th call that can fail do so, and with n = 0 their number is printed at the end.
-#pragma once
+#ifndef POLYLSP_CUDA_ON_THE_HOST
+#define POLYLSP_CUDA_ON_THE_HOST
 
 #include <cmath>
 #include <cstdint>
@@ -271,3 +272,5 @@ inline cudaError_t cudaDeviceSynchronize()
 {
     return played::failing() ? cudaErrorUnknown : cudaSuccess;
 }
+
+#endif

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -57,11 +58,23 @@ def played(text: str) -> str:
     return _LAUNCH.sub(rf"played::launch({barriers}, \1, \2, ", text)
 
 
-class Program:
-    """Builds and runs programs in a folder."""
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+_CXX = ("-std=c++17", "-O1", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
 
-    def __init__(self, gcc: str, gxx: str, folder: Path) -> None:
-        self.gcc, self.gxx, self.folder = gcc, gxx, folder
+
+def header_folder(gxx: str, folder: Path) -> Path:
+    """A folder with the header that plays CUDA, compiled once for all programs."""
+    header = folder / "cuda_runtime.h"
+    shutil.copy(HERE / header.name, header)
+    _run(gxx, *_CXX, "-x", "c++-header", str(header), "-o", f"{header}.gch")
+    return folder
+
+
+class Program:
+    """Builds and runs programs in a folder; `headers` is where the header that plays CUDA is."""
+
+    def __init__(self, gcc: str, gxx: str, headers: Path, folder: Path) -> None:
+        self.gcc, self.gxx, self.headers, self.folder = gcc, gxx, headers, folder
 
     def build(self, text: str, files: Mapping[str, str], *flags: str) -> Path:
         """The program of a C file and its `.cu` files, without a warning."""
@@ -70,13 +83,13 @@ class Program:
             source = self.folder / f"{name}.cpp"
             source.write_text(played(content), encoding="utf-8")
             objects.append(str(self.folder / f"{name}.o"))
-            self._run(self.gxx, "-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas",
-                      "-Wno-sign-compare", f"-I{HERE}", "-c", str(source), "-o", objects[-1])  # fmt: skip
+            own = ("-w",) if "-w" in flags else ()
+            _run(self.gxx, *_CXX, *own, f"-I{self.headers}", "-c", str(source), "-o", objects[-1])
         source, program = self.folder / "program.c", self.folder / "program"
         source.write_text(text, encoding="utf-8")
-        self._run(self.gcc, "-std=gnu99", "-O1", "-Wall", "-Wextra", "-Werror", *flags, "-c", str(source),
-                  "-o", str(self.folder / "program.o"))  # fmt: skip
-        self._run(self.gxx, str(self.folder / "program.o"), *objects, "-o", str(program), "-lm")
+        compiled = str(self.folder / "program.o")
+        _run(self.gcc, "-std=gnu99", "-O1", *WARNINGS, *flags, "-c", str(source), "-o", compiled)
+        _run(self.gxx, compiled, *objects, "-o", str(program), "-lm")
         return program
 
     def output(self, program: Path, failing: int = -1) -> str:
@@ -96,9 +109,10 @@ class Program:
         assert ran.returncode == 0, (ran.returncode, ran.stderr)
         return ran
 
-    def _run(self, *command: str) -> None:
-        ran = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert ran.returncode == 0, ran.stderr
+
+def _run(*command: str) -> None:
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
 
 
 class Device:

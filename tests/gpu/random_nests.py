@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 import sys
 import tempfile
 from collections import Counter
@@ -24,11 +23,12 @@ from tests.oracle.interpreter import runner
 from tests.oracle.nests import Program as Drawn
 from tests.oracle.values import Floating
 
-from .device import Offloaded, Program, offloaded
+from .device import Offloaded, Program, header_folder, offloaded
 
 
-def trial(drawn: Drawn | str) -> Offloaded:
-    """Run every nest of a program on the device, and compare what it prints."""
+def trial(drawn: Drawn | str, headers: Path) -> Offloaded:
+    """Run every nest of a program on the device, and compare what it prints; `headers` is where the one is
+    that plays CUDA."""
     if isinstance(drawn, str):
         text = drawn
         wanted = next(printed(text))
@@ -39,7 +39,7 @@ def trial(drawn: Drawn | str) -> Offloaded:
     done = offloaded("drawn.c", text, Settings(offload_threshold=0))
     if done.files:
         with tempfile.TemporaryDirectory() as folder:
-            program = Program(shutil.which("gcc") or "gcc", shutil.which("g++") or "g++", Path(folder))
+            program = Program("gcc", "g++", headers, Path(folder))
             built = program.build(done.text, done.files, "-ffp-contract=off", "-w")
             found = [float(line) for line in program.output(built).split()]
         assert_close(wanted, found, "\n".join((done.text, *done.files.values())))
@@ -56,13 +56,15 @@ def main() -> int:
     asked = parser.parse_args()
     outcomes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
+    folder = tempfile.TemporaryDirectory()
+    headers = header_folder("g++", Path(folder.name))
 
     @seed(asked.seed)
     @settings(DRAWN, max_examples=asked.examples, derandomize=False)
     @given(drawn=affine_programs() | sums())
     def draw(drawn: Drawn | str) -> None:
         try:
-            done = trial(drawn)
+            done = trial(drawn, headers)
         except AssertionError as failure:
             outcomes["refuted"] += 1
             print(failure, flush=True)
@@ -71,6 +73,7 @@ def main() -> int:
         reasons.update(re.sub("`[^`]*`", "`…`", each) for each in done.declined)
 
     draw()
+    folder.cleanup()
     for reason, count in reasons.most_common():
         print(f"{count:6}  {reason}")
     print({"drawn": asked.examples, **outcomes})

@@ -123,7 +123,10 @@ REFUSED = {
     "nothing at once": ("for (int i = 1; i < n; i++) x[i] += x[i - 1];", "can run at once"),
     "a call": ("for (int i = 0; i < n; i++) x[i] = g(y[i]);", "`g`"),
     "a return": ("for (int i = 0; i < n; i++) { x[i] = 1; if (y[i] > 3) return; }", "`return` in line 2"),
-    "a counter that is needed": ("int i; for (i = 0; i < n; i++) x[i] = 1; y[0] = i;", "`i` is needed"),
+    "a counter that is needed": (
+        "int i; for (i = 0; i < n; i++) x[i] = 1; y[0] = i;",
+        "The value of `i` is needed",
+    ),
     "an index on data": ("for (int i = 0; i < n; i++) x[(int)y[i]] = 1;", "`x`"),
     "long double": ("for (int i = 0; i < n; i++) { long double t = x[i]; x[i] = t * t; }", "type"),
     "sizeof": ("for (int i = 0; i < n; i++) x[i] = y[i] * sizeof(double) * n;", ""),

@@ -17,7 +17,7 @@ from polylsp.analysis.liveness import exposed_in, live_after_loops
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.units import Unit, own_scalars, units_of
 from polylsp.model.action import Declined
-from polylsp.model.program import Block, Declare, Floating, Loop, Statement, Variable
+from polylsp.model.program import Block, Declare, Floating, Loop, Pointer, Statement, Variable
 from polylsp.model.scop import Access
 
 
@@ -181,6 +181,7 @@ def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: f
         if variable is None:
             continue
         if not isinstance(variable.type, Floating) or variable.source_name in opened:
-            shown = variable.source_name
-            return f"`{shown}` is needed in a later iteration or behind the loop: compute it from a counter."
+            advice = "index an array" if isinstance(variable.type, Pointer) else "compute it from a counter"
+            where = "in a later iteration or behind the loop"
+            return f"The value of `{variable.source_name}` is needed {where}: {advice} instead."
     return ""
