@@ -12,6 +12,7 @@ Each is asked by value and remembered, so an edit re-asks only what it changed.
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from time import perf_counter
 
 from polylsp.analysis.facts import Wanted
@@ -19,7 +20,7 @@ from polylsp.deciding import answer_of, calls_of, decided, lighter, summaries, t
 from polylsp.editing import placed_in, rewritten, subject_of, tried
 from polylsp.languages.functions import Observer
 from polylsp.languages.reading import language_for, read
-from polylsp.model.action import Answer, Ask, Declined
+from polylsp.model.action import Answer, Ask, Declined, Edited
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.space import IterationSpace
@@ -98,7 +99,16 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     subject = subject_of(path, text, settings, ask.function, ask.starts)
     if subject is None:
         return Declined(f"There is no function `{ask.function}` here any more.")
-    return answer(subject, ask, settings, rewritten(path, settings, ask.function, ask.starts))
+    found = answer(subject, ask, settings, rewritten(path, settings, ask.function, ask.starts))
+    return _unless_there(path, found)
+
+
+def _unless_there(path: str, found: Answer) -> Answer:
+    """The edit, unless a file that it would make is there already."""
+    for created in found.created if isinstance(found, Edited) else ():
+        if (Path(path).parent / created.name).exists():
+            return Declined(f"`{created.name}` is there already: rename or remove it first.")
+    return found
 
 
 def _is_broken(placed: PlacedFunction) -> bool:

@@ -19,7 +19,7 @@ from polylsp.model.program import (
     Unary,
 )
 
-_PRECEDENCE = {
+PRECEDENCE = {
     "*": 10, "/": 10, "%": 10, "+": 9, "-": 9, "<<": 8, ">>": 8, "<": 7, "<=": 7, ">": 7, ">=": 7,
     "==": 6, "!=": 6, "&": 5, "^": 4, "|": 3, "&&": 2, "||": 1,
 }  # fmt: skip
@@ -47,7 +47,7 @@ def spell(expression: Expr, around: int = 0) -> str:
         case Binary("min" | "max" as operator, left, right):
             return f"{operator}({spell(left)}, {spell(right)})"
         case Binary(operator, left, right):
-            own = _PRECEDENCE[operator]
+            own = PRECEDENCE[operator]
             shown = "//" if operator == "/" and expression.floors else operator
             text = f"{spell(left, own)} {shown} {spell(right, own + 1)}"
             return f"({text})" if own < around else text

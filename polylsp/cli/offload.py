@@ -10,7 +10,7 @@ from polylsp.cli.exits import Exit
 from polylsp.cli.files import Unreadable
 from polylsp.cli.one_file import edited
 from polylsp.cli.output import complain, write_bytes
-from polylsp.cli.rewriting import Original, Unwritable, original, rewrite
+from polylsp.cli.rewriting import Original, Unwritable, beside_it, create, original, rewrite
 from polylsp.model.action import Declined, Edited, applied
 
 
@@ -33,10 +33,16 @@ def run(options: argparse.Namespace) -> int:
 
 def _deliver(before: Original, answer: Edited, *, write: bool) -> None:
     after = before.encoded(applied(before.text, answer.replacements))
+    beside = [(beside_it(before, each.name), before.encoded(each.text)) for each in answer.created]
     if write:
+        # The source calls what stands in the new files: they come first.
+        for path, data in beside:
+            create(path, data)
         rewrite(before, after)
     else:
         write_bytes(b"".join(_diff(before, after)))
+        for path, data in beside:
+            write_bytes(b"".join(_added(path, data)))
     for assumption in answer.assumptions:
         complain(f"right only if {assumption.sentence}")
     for remark in answer.remarks:
@@ -46,8 +52,16 @@ def _deliver(before: Original, answer: Edited, *, write: bool) -> None:
 def _diff(before: Original, after: bytes) -> Iterator[bytes]:
     """A unified diff, in the encoding of the file, that `patch -p0` applies."""
     name = before.path.encode(errors="surrogateescape")
-    old, new = _lines(before.data), _lines(after)
-    for line in diff_bytes(unified_diff, old, new, name, name):
+    yield from _unified(_lines(before.data), _lines(after), name, name)
+
+
+def _added(path: str, data: bytes) -> Iterator[bytes]:
+    """A unified diff that makes a new file."""
+    yield from _unified([], _lines(data), b"/dev/null", path.encode(errors="surrogateescape"))
+
+
+def _unified(old: list[bytes], new: list[bytes], name: bytes, new_name: bytes) -> Iterator[bytes]:
+    for line in diff_bytes(unified_diff, old, new, name, new_name):
         yield line
         if not line.endswith(b"\n"):
             yield b"\n\\ No newline at end of file\n"

@@ -59,6 +59,22 @@ def rewrite(before: Original, data: bytes) -> None:
         raise Unwritable(f"{before.path}: not edited: {error.strerror or error}") from error
 
 
+def beside_it(before: Original, name: str) -> str:
+    """The path of a file in the same folder, as the user would write it."""
+    return str(Path(before.path).parent / name)
+
+
+def create(path: str, data: bytes) -> None:
+    """Make a file that is not there; raises `Unwritable`."""
+    try:
+        with Path(path).open("xb") as file:
+            file.write(data)
+    except FileExistsError as error:
+        raise Unwritable(f"{path}: not made: there is such a file already") from error
+    except OSError as error:
+        raise Unwritable(f"{path}: not made: {error.strerror or error}") from error
+
+
 def _replace(target: Path, data: bytes, status: os.stat_result) -> None:
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from polylsp.codegen import openacc, openmp, openmp_target
+from polylsp.codegen.cuda import edit as cuda
 from polylsp.codegen.rewriting import Edit, rewritten_first
 from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
@@ -29,6 +30,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
             return Declined("A directive runs this loop in parallel already.")
         return rewritten_first(subject, ask.ordinal, settings, DIRECTIVES[ask.action], again)
+    if ask.action == "cuda":
+        return cuda.edit(subject, ask.ordinal, settings)
     if ask.action == "restructure":
         return restructured(subject, settings, again)
     if ask.action in TRANSFORMS:

@@ -28,20 +28,27 @@ _PARAM = isl.dim_type.param
 class Section:
     """A section in C, and its elements as an isl set of the memory's dimensions: `None` where rows are
     whole in C while less of them is touched. `assumed`: its ends are not surely inside the array.
-    `rows` are the values of its first subscript, where these are all that it leaves out."""
+    `rows` are the values of its first subscript, where these are all that it leaves out; `first` and `count`
+    say in C where these begin and how many they are, and `inner` how many elements the other dimensions
+    have."""
 
     text: str
     elements: isl.Set | None
     assumed: bool = False
     rows: isl.Set | None = None
+    first: str = ""
+    count: str = ""
+    inner: tuple[str, ...] = ()
 
 
-def section(subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch) -> Section | None:
+def section(
+    subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch, names: Names | None = None
+) -> Section | None:
     """The section around all elements that accesses of one memory touch in one run of `region`, as it
-    can be written before it; `None` if it cannot be written."""
+    can be written before it, with `names` or those that are known there; `None` if it cannot be written."""
     memory = accesses[0].memory
     elements = touched(scop, accesses, region)
-    names = names_before(subject, scop, region)
+    names = names or names_before(subject, scop, region)
     if memory.strides:
         return _linear(memory, elements, names)
     around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
@@ -112,7 +119,7 @@ def _rows(
     where: isl.Set,
 ) -> Section | None:
     subscripts = _leading(memory.shape)
-    inner = _inner_extents(subject, memory.variable.type, subscripts, region.site)
+    inner = inner_extents(subject, memory.variable.type, subscripts, region.site, names)
     if not subscripts or memory.follows_pointers or memory.scoped or inner is None:
         return None
     first = hull(elements, 0, names, where)
@@ -131,7 +138,8 @@ def _rows(
             box = box.intersect(own.among(k, space))
     whole = "".join(f"[0:{extent}]" for extent in inner)
     text = f"{memory.variable.source_name}{first.text}{whole}"
-    return Section(text, box if exact else None, not first.exact, first.values())
+    surely = box if exact else None
+    return Section(text, surely, not first.exact, first.values(), first.first, first.count, tuple(inner))
 
 
 def _bare(elements: isl.Set) -> isl.Set:
@@ -145,7 +153,9 @@ def _leading(shape: tuple[str, ...]) -> int:
     return next((k for k, step in enumerate(shape) if step != "[]"), len(shape))
 
 
-def _inner_extents(subject: Subject, of_type: Type, subscripts: int, site: Site) -> list[str] | None:
+def inner_extents(
+    subject: Subject, of_type: Type, subscripts: int, site: Site, names: Names
+) -> list[str] | None:
     """The declared extents of all dimensions but the first."""
     extents: list[str] = []
     if not isinstance(of_type, (Array, Pointer)):
@@ -154,7 +164,7 @@ def _inner_extents(subject: Subject, of_type: Type, subscripts: int, site: Site)
     for _ in range(subscripts - 1):
         if not isinstance(inner, Array) or inner.extent is None:
             return None
-        text = written(subject, inner.extent, site)
+        text = written(subject, inner.extent, site, names)
         if text is None:
             return None
         extents.append(text)
@@ -177,7 +187,8 @@ def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
     texts = _written_sum(first, names), _written_sum(last - first + 1, names)
     if texts[0] is None or texts[1] is None:
         return None
-    return Section(f"{memory.variable.source_name}[{texts[0]}:{texts[1]}]", None)
+    text = f"{memory.variable.source_name}[{texts[0]}:{texts[1]}]"
+    return Section(text, None, first=texts[0], count=texts[1])
 
 
 def _polynomial(value: isl.Aff) -> Poly | None:

@@ -16,13 +16,19 @@ _FEW = 3
 
 @dataclass(frozen=True)
 class Hull:
-    """All values between two, for all parameters: `text` is `[first:count]` in C. `exact`: the ends are
-    values that the dimension takes, not ones further out."""
+    """All values between two, for all parameters: `first` and `count` say in C where they begin and how many
+    they are. `exact`: the ends are values that the dimension takes, not ones further out."""
 
     low: isl.PwAff
     high: isl.PwAff
-    text: str
+    first: str
+    count: str
     exact: bool = True
+
+    @property
+    def text(self) -> str:
+        """`[first:count]`."""
+        return f"[{self.first}:{self.count}]"
 
     def values(self) -> isl.Set:
         """All of them: `{ [x] }`."""
@@ -68,7 +74,7 @@ def _highest(values: isl.Set) -> list[isl.Aff] | None:
     """The few expressions of which the largest is the last value, wherever the set is not empty."""
     found = highest(values)
     affs = _pieces(found, values) if found is not None else []
-    if found is None or len(affs) > _FEW:
+    if found is None or not 0 < len(affs) <= _FEW:
         return None
     for some in (*([one] for one in affs), affs):
         if found.ne_set(_maximum(some)).intersect_params(values.params()).is_empty():
@@ -83,8 +89,8 @@ def _lowest(values: isl.Set) -> isl.Aff | None:
     if found is None:
         return None
     affs = _pieces(found, values)
-    if len(affs) == 1:
-        return affs[0]
+    if len(affs) < 2:
+        return affs[0] if affs else None
     for each in (*affs, _zero(affs[0])):
         one = isl.PwAff.from_aff(each)
         outside = one.gt_set(found).union(one.lt_set(isl.PwAff.from_aff(_zero(each))))
@@ -109,7 +115,7 @@ def _told(low: isl.Aff, ends: list[isl.Aff], names: Names, where: isl.Set) -> Hu
     first, text = spelled(low, names), _largest(sorted(counts, key=lambda one: bool(one.is_cst())), names)
     if first is None or text is None:
         return None
-    return Hull(isl.PwAff.from_aff(low), _maximum(ends), f"[{first}:{text}]")
+    return Hull(isl.PwAff.from_aff(low), _maximum(ends), first, text)
 
 
 def _maximum(affs: list[isl.Aff]) -> isl.PwAff:

@@ -43,8 +43,8 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     return Names(found, named_constants(subject))
 
 
-def written(subject: Subject, value: Expr, site: Site) -> str | None:
-    """A value of a declaration in C, if it is the same just before `site`."""
+def written(subject: Subject, value: Expr, site: Site, names: Names) -> str | None:
+    """A value of a declaration in C, if it is the same just before `site`, with `names` for numbers."""
     for node in subexpressions(value):
         if isinstance(node, (AddressOf, Call)):
             return None
@@ -53,7 +53,7 @@ def written(subject: Subject, value: Expr, site: Site) -> str | None:
         ):
             return None
     if isinstance(value, Constant) and isinstance(value.value, int):
-        return Names({}, named_constants(subject)).number(value.value)
+        return names.number(value.value)
     return spell(value)
 
 

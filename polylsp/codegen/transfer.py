@@ -39,7 +39,7 @@ def moved(asked: Question) -> Data | Declined:
         hidden = why_not_named(asked.subject, asked.region, variable, accesses) or _unseen(
             asked, variable, accesses, host
         )
-        one = Declined(hidden) if hidden else _array(asked, variable, accesses, host)
+        one = Declined(hidden) if hidden else array_data(asked, variable, accesses, host)
         if isinstance(one, Declined):
             return one
         transfers += one.transfers
@@ -138,7 +138,10 @@ def _memories(accesses: Iterable[Access]) -> list[Memory]:
 # --- One of them -------------------------------------------------------------------------
 
 
-def _array(asked: Question, variable: Variable, device: list[Access], host: list[Access]) -> Data | Declined:
+def array_data(
+    asked: Question, variable: Variable, device: list[Access], host: list[Access]
+) -> Data | Declined:
+    """What moves of one variable, given all that the device and the host do with it in the region."""
     name = variable.source_name
     uses = uses_of(variable, host, list(asked.runs), asked.conflicts)
     if all("[]" not in a.memory.shape for a in device):

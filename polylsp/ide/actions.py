@@ -41,12 +41,12 @@ class Offer:
 
 def offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
     """What can be done to the loop under a cursor or around a selection."""
-    found = _loop(source, report, span) if named(report.language).edited else None
+    found = loop_at(source, report, span) if named(report.language).edited else None
     listed = _offers(source, settings, *found) if found else ()
     return tuple(sorted(listed, key=lambda each: each.kind != "quickfix"))
 
 
-def _loop(source: Source, report: FileReport, span: Span) -> tuple[PlacedFunction, LoopFacts] | None:
+def loop_at(source: Source, report: FileReport, span: Span) -> tuple[PlacedFunction, LoopFacts] | None:
     """The loop whose header is at the start of `span`, else the innermost one around all of it."""
     at_header = loop_at_header(report, span.start)
     if at_header is not None:

@@ -15,6 +15,9 @@ from polylsp.text import Span
 Target = Literal["openmp", "openacc", "openmp-target"]
 """Whose directives are written."""
 
+KernelTarget = Literal["cuda"]
+"""For which kernels are written, in a file of their own."""
+
 TransformName = Literal[
     "interchange", "distribute", "fuse", "skew", "tile", "time-tile", "unroll-and-jam", "simd",
     "restructure", "privatize", "expand", "restrict", "overlap-check", "rewrite-reduction",
@@ -22,9 +25,10 @@ TransformName = Literal[
 ]  # fmt: skip
 """A change of the code that exposes parallelism or locality, or discharges an assumption."""
 
-ActionName = Literal[Target, TransformName]
+ActionName = Literal[Target, KernelTarget, TransformName]
 
 TARGETS: tuple[Target, ...] = get_args(Target)
+KERNEL_TARGETS: tuple[KernelTarget, ...] = (*get_args(KernelTarget),)
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
 
 
@@ -52,8 +56,17 @@ class Replacement:
 
 
 @dataclass(frozen=True, slots=True)
+class Created:
+    """A new file beside the one that is edited. Where there is one of that name, the edit is not made."""
+
+    name: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Edited:
-    """The edit: replacements in offsets of the file's text, in order and apart from each other.
+    """The edit: replacements in offsets of the file's text, in order and apart from each other, and files
+    that are `created` along with them.
     `assumptions` are what its correctness rests on; `remarks` are sentences for the person who chose
     it (what the run-time guard checks, why a loop was left alone). `parts` are the actions that it is
     composed of, if it is, in their order."""
@@ -62,6 +75,7 @@ class Edited:
     assumptions: tuple[Assumption, ...] = ()
     remarks: tuple[str, ...] = ()
     parts: tuple[ActionName, ...] = ()
+    created: tuple[Created, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,8 @@ from polylsp.text import Encoding
 class Client:
     """A client's abilities. `pulls`: it asks for diagnostics and can be told to ask again;
     a client that could not be told is sent them instead. `action_literals`: it takes code actions that
-    hold edits, not commands alone; `resolves_edits` and `resolves_commands`: it asks for these later."""
+    hold edits, not commands alone; `resolves_edits` and `resolves_commands`: it asks for these later;
+    `makes_files`: an edit may make files."""
 
     encoding: Encoding = "utf-16"
     markdown: bool = False
@@ -36,6 +37,7 @@ class Client:
     preferred_actions: bool = False
     disabled_actions: bool = False
     document_changes: bool = False
+    makes_files: bool = False
     applies_edits: bool = False
 
 
@@ -74,6 +76,7 @@ def client_of(params: types.InitializeParams) -> Client:
         preferred_actions=has(f"{actions}.is_preferred_support"),
         disabled_actions=has(f"{actions}.disabled_support"),
         document_changes=has("workspace.workspace_edit.document_changes"),
+        makes_files=_makes_files(capabilities),
         applies_edits=has("workspace.apply_edit"),
     )
 
@@ -86,6 +89,11 @@ def _encoding(capabilities: types.ClientCapabilities) -> Encoding:
             return "utf-32"
         case _:
             return "utf-16"
+
+
+def _makes_files(capabilities: types.ClientCapabilities) -> bool:
+    known = get_capability(capabilities, "workspace.workspace_edit.resource_operations", ()) or ()
+    return types.ResourceOperationKind.Create in known
 
 
 def _wants_status(params: types.InitializeParams) -> bool:

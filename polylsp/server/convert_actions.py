@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
+from urllib.parse import quote
 
 from typing_extensions import assert_never
 
 from polylsp.ide.actions import Offer
 from polylsp.ide.ready import ReadyOffer
-from polylsp.model.action import TARGETS, TRANSFORMS, ActionName, Ask, Replacement
+from polylsp.model.action import KERNEL_TARGETS, TARGETS, TRANSFORMS, ActionName, Ask, Created, Replacement
 from polylsp.server.client import Client
 from polylsp.server.convert import Json, extent
 from polylsp.server.documents import Document
 from polylsp.text import Source, Span
 
-_ACTIONS = (*TARGETS, *TRANSFORMS)
+_ACTIONS = (*TARGETS, *KERNEL_TARGETS, *TRANSFORMS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,16 +68,32 @@ def command(title: str, name: str, *arguments: Any) -> Json:
     return {"title": title, "command": name, "arguments": list(arguments)}
 
 
-def workspace_edit(document: Document, replacements: Sequence[Replacement], client: Client) -> Json:
-    """The edit of a document as it is now; where the client can tell, of no other version."""
+def workspace_edit(
+    document: Document, replacements: Sequence[Replacement], client: Client, created: Sequence[Created] = ()
+) -> Json:
+    """The edit of a document as it is now; where the client can tell, of no other version. Files that are
+    `created` beside it come first, since the document then names what stands in them."""
     edits = [
         {"range": extent(document.source, each.span, client.encoding), "newText": each.text}
         for each in replacements
     ]
-    if not client.document_changes:
+    if not client.document_changes and not created:
         return {"changes": {document.uri: edits}}
-    version = {"uri": document.uri, "version": document.version}
-    return {"documentChanges": [{"textDocument": version, "edits": edits}]}
+    # A client that can make files takes this form too, though it may know of no versions.
+    version = {"uri": document.uri, "version": document.version if client.document_changes else None}
+    files = [change for each in created for change in _creation(document, each)]
+    return {"documentChanges": [*files, {"textDocument": version, "edits": edits}]}
+
+
+def _creation(document: Document, created: Created) -> list[Json]:
+    """A file is made, never replaced, and then written."""
+    uri = f"{document.uri.rpartition('/')[0]}/{quote(created.name)}"
+    nothing = {"line": 0, "character": 0}
+    text = {"range": {"start": nothing, "end": nothing}, "newText": created.text}
+    return [
+        {"kind": "create", "uri": uri, "options": {"overwrite": False, "ignoreIfExists": False}},
+        {"textDocument": {"uri": uri, "version": None}, "edits": [text]},
+    ]
 
 
 # --- From LSP ------------------------------------------------------------------------------

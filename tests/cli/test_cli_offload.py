@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from polylsp import cli, pipeline
-from polylsp.model.action import TARGETS, TRANSFORMS, Edited, Replacement
+from polylsp.model.action import KERNEL_TARGETS, TARGETS, TRANSFORMS, Edited, Replacement
 from polylsp.text import Span
 
 SCALE = """\
@@ -44,7 +44,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_the_choices_are_those_of_the_model() -> None:
-    assert (cli.TARGETS, cli.TRANSFORMS) == (TARGETS, TRANSFORMS)
+    assert ((*TARGETS, *KERNEL_TARGETS), TRANSFORMS) == (cli.TARGETS, cli.TRANSFORMS)
 
 
 @pytest.mark.parametrize("how", [(), ("--diff",)])

@@ -305,3 +305,40 @@ async def test_a_python_file_is_analysed_as_it_is_typed(start, tmp_path: Path):
     assert [each.range.start.line for each in found] == [4]
     hovered = await editor.hover(uri, 4, 6)
     assert "a[i - 1]" in hovered.contents.value
+
+
+SCALE = "void f(int n, double *a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] *= 2;\n}\n"
+GPU = "Offload `i` to a GPU (CUDA)"
+
+
+@pytest.mark.parametrize("capture", ["vscode1139-ext11", "nvim-bookworm"])
+async def test_kernels_for_a_gpu_are_a_file_of_their_own(start, tmp_path: Path, capture: str):
+    editor = await start(capture, *REAL)
+    uri = editor.open(SCALE, uri=(tmp_path / "f g.c").as_uri())
+    (offer,) = [each for each in await editor.actions(uri, 2) if each.title == GPU]
+    assert offer.disabled is None and offer.edit is None
+    made = await editor.request(types.CODE_ACTION_RESOLVE, offer)
+    create, written, edited = made.edit.document_changes
+    assert create.kind == "create" and create.uri == (tmp_path / "f_cuda.cu").as_uri()
+    assert not create.options.overwrite and not create.options.ignore_if_exists
+    assert written.text_document.uri == create.uri and "__global__" in written.edits[0].new_text
+    assert edited.text_document.uri == uri
+    assert any("f_cuda(n, a) != 0" in each.new_text for each in edited.edits)
+
+
+async def test_a_file_that_is_there_is_left_alone(start, tmp_path: Path):
+    editor = await start("vscode1139-ext11", *REAL)
+    (tmp_path / "f_cuda.cu").write_text("mine")
+    uri = editor.open(SCALE, uri=(tmp_path / "f.c").as_uri())
+    (offer,) = [each for each in await editor.actions(uri, 2) if each.title == GPU]
+    assert (await editor.request(types.CODE_ACTION_RESOLVE, offer)).edit is None
+
+
+async def test_an_editor_that_makes_no_files_says_so(start, tmp_path: Path):
+    def unable(params):
+        params["capabilities"]["workspace"]["workspaceEdit"] = {"documentChanges": True}
+
+    editor = await start("vscode1139-ext11", *REAL, prepare=unable)
+    uri = editor.open(SCALE, uri=(tmp_path / "f.c").as_uri())
+    (offer,) = [each for each in await editor.actions(uri, 2) if each.title == GPU]
+    assert "polylsp offload --target cuda" in offer.disabled.reason

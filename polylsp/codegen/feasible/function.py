@@ -9,7 +9,7 @@ from polylsp.codegen.feasible.speed import faster
 from polylsp.codegen.feasible.trials import Trials
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
-from polylsp.model.action import TARGETS, Declined, Edited, TransformName
+from polylsp.model.action import KERNEL_TARGETS, TARGETS, Declined, Edited, TransformName
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import Feasibility, Possible, Refused, lines_moved
 from polylsp.model.roots import is_governed, parallel_roots
@@ -31,6 +31,7 @@ def feasibility(trials: Trials) -> Feasibility:
         refused += _refused(trials, loop)
         possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
     possible += faster(trials)
+    refused += _without_kernels(trials)
     return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
 
 
@@ -42,6 +43,21 @@ def _roots(trials: Trials, loop: LoopFacts) -> tuple[LoopFacts, ...]:
     facts = trials.subject.facts
     roots = parallel_roots(facts, loop.ordinal)
     return () if any(is_governed(facts, root.ordinal) for root in roots) else roots
+
+
+def _without_kernels(trials: Trials) -> Iterator[Refused]:
+    """The loops of which there are no kernels: loops of one nest are asked about together."""
+    above = trials.subject.text.count("\n", 0, trials.subject.start)
+    for loop in trials.subject.facts.loops:
+        inside = trials.subject.nest(loop.ordinal)
+        if inside is None or not _roots(trials, loop):
+            continue
+        around = (*trials.subject.around(loop.ordinal), loop)
+        outer = next(each.ordinal for each in around if each.ordinal in inside[0].loops)
+        for target in KERNEL_TARGETS:
+            found = trials.answer(target, loop.ordinal, outer)
+            if isinstance(found, Declined):
+                yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
 
 
 def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:

@@ -118,6 +118,10 @@ def _linear(expression: isl.AstExpr, atoms: Mapping[str, str]) -> Linear:
     if kind == _KIND.id:
         name = expression.id_get_id().get_name()
         return {atoms.get(name, name): 1}
+    if _operator(expression) in (_OP.select, _OP.cond):
+        condition, *chosen = (expression.get_op_arg(k) for k in range(3))
+        then, otherwise = (text_of(each, atoms) for each in chosen)
+        return {f"({condition_text(condition, atoms)} ? {then} : {otherwise})": 1}
     return _operation(_operator(expression), [_linear(each, atoms) for each in _arguments(expression)])
 
 

@@ -10,6 +10,7 @@ from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from polylsp.ide.actions import Offer, offers
 from polylsp.ide.function_action import function_offers
+from polylsp.ide.kernel_action import kernel_offers
 from polylsp.ide.lookup import loop_of_ask
 from polylsp.ide.mend_action import mend_offers
 from polylsp.ide.ready import ReadyOffer
@@ -40,6 +41,7 @@ async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list
         *mend_offers(source, report, settings, span),
         *offers(source, report, settings, span),
         *function_offers(source, report, settings, span),
+        *kernel_offers(source, report, span, client.makes_files and document.uri.startswith("file:")),
         *suppress_offers(source, report, settings, span),
     ]
     wanted = [each for each in listed if _is_wanted(each.kind, params.context.only)]
@@ -70,7 +72,7 @@ async def apply(ls: PolylspServer, data: Any) -> Json:
     if isinstance(answer, Declined):
         ls.tell_user(answer.reason, types.MessageType.Info)
         return {"applied": False}
-    edit = convert_actions.workspace_edit(document, answer.replacements, ls.client)
+    edit = convert_actions.workspace_edit(document, answer.replacements, ls.client, answer.created)
     params = types.ApplyWorkspaceEditParams(ls.protocol.typed(edit, types.WorkspaceEdit))
     outcome = await ls.workspace_apply_edit_async(params)
     if not outcome.applied:
@@ -172,7 +174,8 @@ async def _asked(ls: PolylspServer, document: Document, ask: Ask) -> Answer:
 
 def _edit(ls: PolylspServer, document: Document, answer: Edited) -> Json:
     """The parts of an action that are worked out."""
-    made: Json = {"edit": convert_actions.workspace_edit(document, answer.replacements, ls.client)}
+    edit = convert_actions.workspace_edit(document, answer.replacements, ls.client, answer.created)
+    made: Json = {"edit": edit}
     if answer.remarks:
         made["command"] = convert_actions.command("Tell more", commands.TELL_REMARKS, *answer.remarks)
     return made

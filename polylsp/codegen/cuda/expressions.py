@@ -1,0 +1,213 @@
+"""Expressions of the program as CUDA C++ that means what they mean in C."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import walk
+from polylsp.analysis.spelling import PRECEDENCE
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.type_words import plain_words
+from polylsp.model.program import (
+    AddressOf,
+    Binary,
+    Call,
+    Cast,
+    Constant,
+    Declare,
+    Expr,
+    Field,
+    Floating,
+    Integer,
+    Invariant,
+    Place,
+    Read,
+    Select,
+    Type,
+    Unary,
+)
+
+
+class Unwritable(Exception):
+    """Something that has no place on the device; the sentence is for a person. It never leaves `cuda`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Words:
+    """How things are called on the device: variables by unique name, and for arrays the extents of all
+    dimensions but the first. Scalars in `pointed` are found through a pointer."""
+
+    subject: Subject
+    names: Mapping[str, str]
+    extents: Mapping[str, tuple[str, ...]]
+    pointed: frozenset[str]
+
+
+_LITERAL = re.compile(r"-?(0[xX][0-9a-fA-F]+|\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?)[uUlLfF]*")
+_UNARY = 11
+_DOUBLE = frozenset((
+    "sqrt", "fabs", "exp", "exp2", "log", "log2", "log10", "pow", "sin", "cos", "tan", "asin", "acos",
+    "atan", "atan2", "sinh", "cosh", "tanh", "floor", "ceil", "round", "trunc", "fmin", "fmax", "fmod",
+    "hypot", "cbrt", "erf", "expm1", "log1p",
+))  # fmt: skip
+
+
+def text_of(value: Expr, words: Words, around: int = 0) -> str:
+    """An expression, in parentheses if it binds weaker than what is `around`; raises `Unwritable`."""
+    match value:
+        case Constant():
+            return _constant(value, words)
+        case Read(place):
+            return place_text(place, words)
+        case Unary(operator, operand):
+            inner = text_of(operand, words, _UNARY)
+            gap = " " if inner.startswith(operator) else ""
+            return _grouped(f"{operator}{gap}{inner}", _UNARY, around)
+        case Cast(operand, of_type):
+            return _grouped(f"({_words_of(of_type)}){text_of(operand, words, _UNARY)}", _UNARY, around)
+        case Select(condition, then, otherwise):
+            parts = text_of(condition, words, 1), text_of(then, words, 1), text_of(otherwise, words, 1)
+            return _grouped(f"{parts[0]} ? {parts[1]} : {parts[2]}", 0.5, around)
+        case Call():
+            return _call(value, words)
+        case Binary():
+            return _binary(value, words, around)
+        case Invariant(text):
+            raise Unwritable(f"`{text}` has no value on the device: put it into a variable first.")
+        case AddressOf(place):
+            raise Unwritable(f"The address of `{place.variable.source_name}` is the host's.")
+
+
+def place_text(place: Place, words: Words) -> str:
+    """A variable, or an element of an array whose rows lie one behind the other."""
+    name = words.names[place.variable.name]
+    if not place.steps:
+        return f"*{name}" if place.variable.name in words.pointed else name
+    inner = words.extents.get(place.variable.name)
+    subscripts = [s.subscript for s in place.steps if not isinstance(s, Field)]
+    if inner is None or len(subscripts) != len(place.steps) or len(subscripts) != len(inner) + 1:
+        raise Unwritable(f"`{place.variable.source_name}` is no array of numbers here.")
+    text = text_of(subscripts[0], words, 10 if inner else 0)
+    for number, (extent, subscript) in enumerate(zip(inner, subscripts[1:], strict=True)):
+        row = text if not number or text.isalnum() else f"({text})"
+        column = text_of(subscript, words, PRECEDENCE["+"])
+        text = " + ".join(part for part in (_times(row, extent), column) if part != "0") or "0"
+    return f"{name}[{text}]"
+
+
+def _times(row: str, extent: str) -> str:
+    return "0" if row == "0" else f"{row} * {extent if extent.isalnum() else f'({extent})'}"
+
+
+def assigned_text(value: Expr, target: Type, words: Words) -> str:
+    """What stands behind `=`: an assignment converts by itself."""
+    if isinstance(value, Cast) and value.type == target and _converts_alike(value.operand, target):
+        return text_of(value.operand, words)
+    return text_of(value, words)
+
+
+def _converts_alike(value: Expr, target: Type) -> bool:
+    return isinstance(value.type, (Integer, Floating)) and isinstance(target, (Integer, Floating))
+
+
+def _grouped(text: str, own: float, around: float) -> str:
+    return f"({text})" if own < around else text
+
+
+def _binary(value: Binary, words: Words, around: int) -> str:
+    operator, left, right = value.operator, value.left, value.right
+    if operator in ("min", "max"):
+        raise Unwritable(f"`{words.subject.source(value.site)}` has no spelling on the device.")
+    if value.floors or not isinstance(left.type, (Integer, Floating)):
+        raise Unwritable(f"`{words.subject.source(value.site)}` is not a computation with numbers.")
+    own = PRECEDENCE[operator]
+    texts = _operand(left, right, words, own), _operand(right, left, words, own + 1)
+    # A shift or a bit operation reads more easily with what it is applied to in parentheses.
+    return _grouped(f"{texts[0]} {operator} {texts[1]}", own, around)
+
+
+def _operand(value: Expr, other: Expr, words: Words, around: int) -> str:
+    """An operand: where the other one makes C convert it, the conversion needs no words."""
+    if isinstance(value, Cast) and value.type == natural(other, words) and _widens(value, words):
+        return text_of(value.operand, words, around)
+    return text_of(value, words, around)
+
+
+def _widens(value: Cast, words: Words) -> bool:
+    before, after = natural(value.operand, words), value.type
+    if isinstance(after, Floating):
+        return isinstance(before, Integer) or (isinstance(before, Floating) and before.bits <= after.bits)
+    return before == after
+
+
+def natural(value: Expr, words: Words) -> Type:
+    """The type that the text of an expression has."""
+    if not isinstance(value, Constant):
+        return value.type
+    text = _literal(value, words)
+    if isinstance(value.type, Floating) and text is not None:
+        if text[-1] in "fF" and not text.lower().startswith("0x"):
+            return Floating(32)
+        return Floating(64) if any(c in text for c in ".eE") else Integer(32, True)
+    return value.type
+
+
+def _literal(value: Constant, words: Words) -> str | None:
+    """What the user wrote, if that is a number."""
+    text = words.subject.source(value.site)
+    return text if _LITERAL.fullmatch(text) else None
+
+
+def _constant(value: Constant, words: Words) -> str:
+    text = _literal(value, words)
+    if text is not None:
+        return text
+    if isinstance(value.type, Integer):
+        return _grouped(f"{value.value}{_suffix(value.type)}", 0 if value.value < 0 else 99, 1)
+    number = float(value.value)
+    shown = words.subject.source(value.site)
+    if not _is_exact(number) and not _is_variable(shown, value, words):
+        raise Unwritable(f"`{shown}` stands for a number that a macro hides: put it into a variable first.")
+    text = repr(number) + ("f" if value.type == Floating(32) else "")
+    return f"({text})" if number < 0 else text
+
+
+def _is_exact(number: float) -> bool:
+    """Whether a number is the same in all floating types."""
+    return abs(number) < 1 << 20 and number * 1024 == int(number * 1024)
+
+
+def _is_variable(name: str, value: Constant, words: Words) -> bool:
+    """Whether a number is what a `const` variable of the same type holds."""
+    found = {v.type for v in words.subject.variables if v.source_name == name}
+    declared = {s.variable for s in walk(words.subject.function.body) if isinstance(s, Declare)}
+    return found | {v.type for v in declared if v.source_name == name} == {value.type}
+
+
+def _suffix(of_type: Integer) -> str:
+    return ("" if of_type.signed else "u") + ("L" if of_type.bits > 32 else "")
+
+
+def _call(value: Call, words: Words) -> str:
+    """A function of `math.h`; C++ has several of each name, so that the type of an argument matters."""
+    name = value.function
+    bits = 64 if name in _DOUBLE else 32 if name.endswith("f") and name[:-1] in _DOUBLE else 0
+    if not bits:
+        raise Unwritable(f"`{name}` cannot be called on the device: write its statements out.")
+    arguments = [_argument(each, bits, words) for each in value.arguments]
+    return f"{name}({', '.join(arguments)})"
+
+
+def _argument(value: Expr, bits: int, words: Words) -> str:
+    if natural(value, words) == Floating(bits):
+        return text_of(value, words)
+    return f"({_words_of(Floating(bits))}){text_of(value, words, _UNARY)}"
+
+
+def _words_of(of_type: Type) -> str:
+    text = plain_words(of_type) if not isinstance(of_type, Floating) or of_type.bits <= 64 else None
+    if text is None:
+        raise Unwritable("A value has a type that the device does not have.")
+    return "bool" if text == "_Bool" else text

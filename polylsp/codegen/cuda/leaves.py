@@ -1,0 +1,187 @@
+"""What a thread runs at one point of the iteration space: statements whose text stays as it is.
+
+Loops whose iterations the model knows are opened; what shares a variable of one iteration stays together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.analysis.constructs import within
+from polylsp.analysis.effects import effects, walk
+from polylsp.analysis.induction import own_jumps
+from polylsp.analysis.liveness import exposed_in, live_after_loops
+from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.units import Unit, own_scalars, units_of
+from polylsp.model.action import Declined
+from polylsp.model.program import Block, Declare, Floating, Loop, Pointer, Statement, Variable
+from polylsp.model.scop import Access
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """Statements, with one instance for each iteration of the opened loops around (`loops`, ordinals,
+    outermost first). `domain` holds these, by the leaf's name; `position` is its place among its siblings
+    at each depth; `own` are variables declared outside of which each instance has its own; `numbers` are
+    the statements of the model in it."""
+
+    name: str
+    statements: tuple[Statement, ...]
+    loops: tuple[int, ...]
+    position: tuple[int, ...]
+    domain: isl.Set
+    own: tuple[Variable, ...]
+    numbers: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Leaves:
+    """The leaves of a region in source order. `shared` are the accesses that instances may have in common,
+    each with its leaf's name; `kept` the scalars among these (unique names)."""
+
+    leaves: tuple[Leaf, ...]
+    shared: tuple[tuple[Leaf, Access], ...]
+    kept: frozenset[str]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The opened loops around a block, its position, and what is needed of it beyond one iteration."""
+
+    loops: tuple[int, ...]
+    position: tuple[int, ...]
+    needed: frozenset[str]
+    kept: frozenset[str] = frozenset()
+
+
+def leaves_of(region: Region) -> Leaves | Declined:
+    """The leaves of a region; or why they cannot run elsewhere."""
+    needed = _needed(region)
+    found = list(_leaves(region, region.statements, _Place((), (), needed)))
+    kept = frozenset(name for _, names in found for name in names)
+    leaves = [leaf for leaf, _ in found]
+    reason = _refused(region, leaves, kept, needed)
+    if reason:
+        return Declined(reason)
+    return Leaves(tuple(leaves), tuple(_shared(region, leaves)), kept)
+
+
+def _needed(region: Region) -> frozenset[str]:
+    """The unique names of what may be read behind the region."""
+    after = live_after_loops(region.subject.function, region.subject.calls.summaries)[region.last.ordinal]
+    return after | effects(*region.statements).scalars if "*" in after else after
+
+
+def _leaves(
+    region: Region, statements: tuple[Statement, ...], place: _Place
+) -> Iterator[tuple[Leaf, frozenset[str]]]:
+    units = units_of(statements, place.needed)
+    kept = place.kept | units.kept
+    for number, unit in enumerate(units.units):
+        position = (*place.position, number)
+        loop = unit.loop
+        if loop is not None and _opens(region, unit, loop, kept, len(place.loops)):
+            after = live_after_loops(region.subject.function, region.subject.calls.summaries)
+            needed = exposed_in(loop) | after[loop.ordinal] | kept
+            inner = _Place((*place.loops, loop.ordinal), position, needed, kept)
+            yield from _leaves(region, loop.body.statements, inner)
+        elif not _is_empty(unit):
+            yield _leaf(region, unit, place.loops, position, kept), kept
+
+
+def _is_empty(unit: Unit) -> bool:
+    return all(isinstance(s, Declare) for s in unit.statements)
+
+
+def _opens(region: Region, unit: Unit, loop: Loop, kept: frozenset[str], depth: int) -> bool:
+    """Whether the model knows exactly which iterations a loop has, and these may run in another order."""
+    known = region.scop.loops.get(loop.ordinal)
+    facts = region.subject.known(loop.ordinal)
+    if known is None or known.obstacles or facts.misfit or facts.iterator is None:
+        return False
+    if any(own_jumps(loop.body)):
+        return False
+    assigned = effects(*unit.statements[:-1], loop.step).scalars
+    if len(assigned) != 1 or assigned & kept:
+        return False
+    return not any(
+        guard.depth <= depth + (guard.kind == "loop")
+        for s in region.scop.statements
+        if loop.ordinal in s.loops
+        for guard in s.guards
+    )
+
+
+def _leaf(
+    region: Region, unit: Unit, loops: tuple[int, ...], position: tuple[int, ...], kept: frozenset[str]
+) -> Leaf:
+    name = "L" + "_".join(str(each) for each in position)
+    sites = [s.site for s in walk(*unit.statements) if not isinstance(s, Block)]
+    first, last = min(s.first for s in sites), max(s.last for s in sites)
+    numbers = frozenset(
+        number
+        for number, s in enumerate(region.scop.statements)
+        if first <= s.site.first and s.site.last <= last and s.loops[: len(loops)] == loops
+    )
+    domain = region.scop.loops[loops[-1]].domain if loops else isl.Set("{ [] }")
+    domain = _relevant(domain, region.context)
+    own = own_scalars(unit, kept)
+    variables = tuple(v for v in sorted(effects(*unit.statements).variables, key=_by_name) if v.name in own)
+    return Leaf(name, unit.statements, loops, position, domain.set_tuple_name(name), variables, numbers)
+
+
+def _relevant(domain: isl.Set, context: isl.Set) -> isl.Set:
+    """The iterations where the region is reached, without parameters that make no difference then: these
+    may have no name there."""
+    result = domain.gist_params(context).coalesce()
+    for k in reversed(range(result.dim(isl.dim_type.param))):
+        if result.involves_dims(isl.dim_type.param, k, 1):
+            without = result.eliminate(isl.dim_type.param, k, 1)
+            same = without.intersect_params(context).is_subset(result.intersect_params(context))
+            result = without.coalesce() if same else result
+    return result
+
+
+def _by_name(variable: Variable) -> str:
+    return variable.name
+
+
+# --- What they share ---------------------------------------------------------------------
+
+
+def _shared(region: Region, leaves: list[Leaf]) -> Iterator[tuple[Leaf, Access]]:
+    """The accesses of the leaves, without those to variables of one instance."""
+    for leaf in leaves:
+        inside = {s.variable.name for s in walk(*leaf.statements) if isinstance(s, Declare)}
+        private = inside | {v.name for v in leaf.own}
+        for access in region.scop.accesses:
+            if access.statement in leaf.numbers and access.memory.variable.name not in private:
+                yield leaf, access
+
+
+def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: frozenset[str]) -> str:
+    """Why the leaves say not all that happens; empty if they do."""
+    inside = [n for leaf in leaves for n in leaf.numbers]
+    if len(set(inside)) != len(inside):
+        return "Statements here come out of one macro: write them out first."
+    written = {a.memory.variable.name for a in region.scop.accesses if a.kind == "write"}
+    for access in region.scop.accesses:
+        name, site = access.memory.variable.source_name, region.scop.statements[access.statement].site
+        outside = access.statement not in inside and within(site, region.place.site)
+        if outside and access.memory.variable.name in written:
+            return f"`{name}` is changed, and read to enter a loop: copy that value first."
+    assigned = effects(*region.statements)
+    by_name = {v.name: v for v in assigned.variables}
+    opened = {region.subject.known(o).iterator for leaf in leaves for o in leaf.loops}
+    for name in sorted(assigned.scalars & (kept | needed)):
+        variable = by_name.get(name)
+        if variable is None:
+            continue
+        if not isinstance(variable.type, Floating) or variable.source_name in opened:
+            advice = "index an array" if isinstance(variable.type, Pointer) else "compute it from a counter"
+            where = "in a later iteration or behind the loop"
+            return f"The value of `{variable.source_name}` is needed {where}: {advice} instead."
+    return ""

@@ -1,0 +1,159 @@
+"""The arrays of a region: what of them is on the device, and what must move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+
+from polylsp.analysis.aliases import overlap_assumptions
+from polylsp.analysis.conflicts import Conflicts
+from polylsp.codegen.affine import Names
+from polylsp.codegen.cuda.leaves import Leaves
+from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.footprint import names_before, section
+from polylsp.codegen.moving import Question
+from polylsp.codegen.naming import why_not_named
+from polylsp.codegen.transfer import array_data
+from polylsp.codegen.transform.type_words import element_words, plain_words
+from polylsp.model.action import Declined
+from polylsp.model.program import Floating, Integer, Variable
+from polylsp.model.scop import Access, Memory
+from polylsp.model.verdict import Assumption
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
+    elements of type `words`; all in C. A `scalar` is one element."""
+
+    variable: Variable
+    memory: Memory
+    words: str
+    first: str
+    count: str
+    inner: tuple[str, ...]
+    comes_in: bool
+    goes_out: bool
+    written: bool
+    scalar: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return self.variable.source_name
+
+    @property
+    def elements(self) -> str:
+        """How many elements are on the device, as a product in `size_t`."""
+        return " * ".join(["(size_t)" + _factor(self.count), *map(_factor, self.inner)])
+
+    @property
+    def offset(self) -> str:
+        """The first of these elements; empty for the very first."""
+        if self.first == "0":
+            return ""
+        return " * ".join(["(ptrdiff_t)" + _factor(self.first), *map(_factor, self.inner)])
+
+
+@dataclass(frozen=True, eq=False)
+class Memories:
+    """The buffers by name, pairs of them that must not overlap, and what else must be true."""
+
+    buffers: tuple[Buffer, ...]
+    apart: tuple[tuple[Buffer, Buffer], ...]
+    assumptions: tuple[Assumption, ...]
+
+
+def memories_of(region: Region, found: Leaves) -> Memories | Declined:
+    """What a region needs on the device; or why that cannot be told."""
+    buffers: list[Buffer] = []
+    assumed: list[Assumption] = []
+    for accesses in _moved(found).values():
+        one = _buffer(region, accesses, assumed)
+        if isinstance(one, Declined):
+            return one
+        buffers.append(one)
+    ordered = tuple(sorted(buffers, key=lambda each: each.name))
+    every = list({a.memory.name: a.memory for _, a in found.shared}.values())
+    written = {a.memory.name for _, a in found.shared if a.kind == "write"}
+    apart = [p for p in combinations(ordered, 2) if (p[0].written or p[1].written) and _may_overlap(*p)]
+    told = {frozenset((one.memory.path, other.memory.path)) for one, other in apart}
+    rest = overlap_assumptions([m for m in every if m.name in written], every, set())
+    assumed += [each for each in rest if frozenset(each.subjects) not in told]
+    return Memories(ordered, tuple(apart), tuple(dict.fromkeys(assumed)))
+
+
+def plain_names(region: Region) -> Names:
+    """How values are written just before a region, with numbers as numbers: another file has no macros."""
+    return Names(names_before(region.subject, region.scop, region.place).parameters)
+
+
+def _moved(found: Leaves) -> dict[str, list[Access]]:
+    """The accesses to what is moved, by variable: arrays, and scalars that the device sets."""
+    result: dict[str, list[Access]] = {}
+    for _, access in found.shared:
+        result.setdefault(access.memory.variable.name, []).append(access)
+    return {
+        name: accesses
+        for name, accesses in result.items()
+        if any(a.memory.shape or a.kind == "write" for a in accesses)
+    }
+
+
+def _may_overlap(one: Buffer, other: Buffer) -> bool:
+    return any(True for _ in overlap_assumptions([one.memory], [other.memory], set()))
+
+
+def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -> Buffer | Declined:
+    memory, variable = accesses[0].memory, accesses[0].memory.variable
+    name = variable.source_name
+    if any(a.memory is not memory for a in accesses) or any(step != "[]" for step in memory.shape):
+        return Declined(f"`{name}` is a structure, or is seen in two ways: use an array of numbers.")
+    reason = why_not_named(region.subject, region.place, variable, accesses)
+    words = _words(region, memory)
+    if reason or words is None:
+        return Declined(reason or f"The elements of `{name}` have a type that a GPU does not have.")
+    asked = Question(region.subject, Conflicts(region.scop), region.place, (), region.last)
+    data = array_data(asked, variable, accesses, [])
+    if isinstance(data, Declined):
+        return data
+    (moved,) = data.transfers
+    assumed += data.assumptions
+    written = any(a.kind == "write" for a in accesses)
+    if not memory.shape:
+        return Buffer(variable, memory, words, "0", "1", (), True, moved.goes_out, written, True)
+    part = section(region.subject, region.scop, accesses, region.place, plain_names(region))
+    if part is None:
+        return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
+    return Buffer(
+        variable, memory, words, part.first, part.count, part.inner, moved.comes_in, moved.goes_out, written
+    )
+
+
+def _words(region: Region, memory: Memory) -> str | None:
+    """The type of an element, in words that C and C++ share."""
+    if not isinstance(memory.element, (Integer, Floating)):
+        return None
+    if isinstance(memory.element, Floating) and memory.element.bits not in (32, 64):
+        return None
+    words = element_words(region.subject, memory.variable, memory.element) or ""
+    own = [word for word in words.split() if word not in ("const", "volatile", "restrict")]
+    if own and all(word in _BASIC for word in own):
+        return " ".join(own)
+    return plain_words(memory.element)
+
+
+_BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned"))
+
+
+def sizes(buffers: tuple[Buffer, ...]) -> Iterator[str]:
+    """The products that must stay within `int`, in which the device counts elements."""
+    for each in buffers:
+        if each.inner:
+            last = each.count if each.first == "0" else f"({each.first}) + {each.count}"
+            yield " * ".join(["(long long)" + _factor(last), *map(_factor, each.inner)])
+
+
+def _factor(text: str) -> str:
+    return text if text.isidentifier() or text.isdigit() or text.startswith("(") else f"({text})"

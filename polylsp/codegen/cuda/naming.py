@@ -1,0 +1,103 @@
+"""What things are called on the device."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polylsp.codegen.cuda.leaves import Leaf
+from polylsp.codegen.cuda.region import Region, declared_in
+from polylsp.codegen.transform.leaves import counter
+from polylsp.model.program import Integer, Variable
+
+RESERVED = frozenset((
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "catch",
+    "char16_t", "char32_t", "char8_t", "class", "compl", "concept", "const_cast", "consteval",
+    "constexpr", "constinit", "decltype", "delete", "dynamic_cast", "explicit", "export", "false",
+    "friend", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
+    "or_eq", "private", "protected", "public", "reinterpret_cast", "requires", "static_assert",
+    "static_cast", "template", "this", "thread_local", "throw", "true", "try", "typeid", "typename",
+    "using", "virtual", "wchar_t", "xor", "xor_eq", "blockIdx", "blockDim", "threadIdx", "gridDim",
+    "warpSize", "dim3", "min", "max", "size_t", "ptrdiff_t", "NULL", "TRY", "blocks", "error",
+))  # fmt: skip
+"""Names that mean something else in CUDA C++, or in what is written around the user's code."""
+
+
+@dataclass
+class Fresh:
+    """Names that nothing else has."""
+
+    used: set[str]
+    _count: dict[str, int] = field(default_factory=dict)
+
+    def name(self, wanted: str) -> str:
+        """The name that is wanted, or one with a number behind it."""
+        result, number = wanted, 2
+        while result in self.used:
+            result, number = f"{wanted}{number}", number + 1
+        self.used.add(result)
+        return result
+
+
+def fresh_of(region: Region) -> Fresh:
+    """Names that neither the user's file nor CUDA uses."""
+    return Fresh({*re.findall(r"\w+", region.subject.text), *RESERVED})
+
+
+def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:
+    """The names of the variables of a function on the device, by their unique names there: those of the
+    source, but for names that CUDA uses."""
+    return {
+        v.name: fresh.name(f"{v.source_name}_") if v.source_name in RESERVED else v.source_name
+        for v in sorted(region.subject.variables, key=lambda v: v.name)
+    }
+
+
+def dimension_names(
+    region: Region, leaves: Sequence[Leaf], order: isl.UnionMap, names: Mapping[str, str], fresh: Fresh
+) -> list[str]:
+    """Names for the dimensions of a schedule: a counter's, where the dimension is that counter wherever
+    there is one of that name; a new one otherwise."""
+    result: list[str] = []
+    maps = {each.get_tuple_name(isl.dim_type.in_): each for each in _maps(order)}
+    count = max((each.dim(isl.dim_type.out) for each in maps.values()), default=0)
+    for dimension in range(count):
+        own = [_counter(region, leaf, maps[leaf.name], dimension) for leaf in leaves]
+        known = {names[each.name] for each in own if each is not None}
+        name = known.pop() if len(known) == 1 else ""
+        clear = name and name not in result and _is_only(region, leaves, own, name)
+        result.append(name if clear else fresh.name(f"c{dimension}"))
+    return result
+
+
+def _maps(order: isl.UnionMap) -> Iterator[isl.Map]:
+    found: list[isl.Map] = []
+    order.foreach_map(found.append)
+    yield from found
+
+
+def _counter(region: Region, leaf: Leaf, order: isl.Map, dimension: int) -> Variable | None:
+    """The counter of which a dimension has the value, for one leaf."""
+    for number, ordinal in enumerate(leaf.loops):
+        if order.is_subset(order.equate(isl.dim_type.in_, number, isl.dim_type.out, dimension)):
+            own = counter(region.subject, ordinal)
+            signed = isinstance(own.type, Integer) and own.type.signed and own.type.bits == 32
+            return own if signed else None
+    return None
+
+
+def _is_only(region: Region, leaves: Sequence[Leaf], own: Sequence[Variable | None], name: str) -> bool:
+    """Whether no other variable of that name is set in a leaf."""
+    for leaf, variable in zip(leaves, own, strict=True):
+        counters = [counter(region.subject, ordinal) for ordinal in leaf.loops]
+        others = {v.source_name for v in (*leaf.own, *(c for c in counters if c != variable))}
+        if name in others | _declared_names(leaf):
+            return False
+    return True
+
+
+def _declared_names(leaf: Leaf) -> frozenset[str]:
+    return frozenset(name.partition("@")[0] for name in declared_in(leaf.statements))

@@ -1,0 +1,71 @@
+"""isl's syntax trees as lines of C."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import islpy as isl
+
+from polylsp.codegen.cuda.statements import braced
+from polylsp.codegen.transform.expression import condition_text, text_of
+
+_NODE = isl.ast_node_type
+Call = Callable[[str, list[str]], Iterator[str]]
+"""The lines for one instance: of what, and at which values."""
+
+
+def scanned(
+    order: isl.UnionMap, context: isl.Set, names: list[str], atoms: Mapping[str, str], call: Call
+) -> list[str]:
+    """Loops that visit the domain of a schedule in its order (Grosser, Verdoolaege, Cohen, TOPLAS 2015);
+    `names` are their counters."""
+    ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
+    for name in names:
+        ids = ids.add(isl.Id(name))
+    build = isl.AstBuild.from_context(context).set_iterators(ids)
+    return list(_lines(build.node_from_schedule_map(order), atoms, call))
+
+
+def expression(value: isl.PwAff, context: isl.Set, atoms: Mapping[str, str]) -> str:
+    """A value in C."""
+    return text_of(isl.AstBuild.from_context(context).expr_from_pw_aff(value), atoms)
+
+
+def _lines(node: isl.AstNode, atoms: Mapping[str, str], call: Call) -> Iterator[str]:
+    kind = node.get_type()
+    if kind == _NODE.user:
+        yield from _called(node, atoms, call)
+    elif kind == _NODE.block:
+        children = node.block_get_children()
+        for number in range(children.n_ast_node()):
+            yield from _lines(children.get_at(number), atoms, call)
+    elif kind == _NODE["for_"]:
+        yield from _for(node, atoms, call)
+    elif kind == _NODE["if_"]:
+        condition = condition_text(node.if_get_cond(), atoms)
+        yield from braced(f"if ({condition})", _lines(node.if_get_then_node(), atoms, call))
+        if node.if_has_else_node():
+            yield from braced("else", _lines(node.if_get_else_node(), atoms, call))
+    else:
+        yield from _lines(node.mark_get_node(), atoms, call)
+
+
+def _called(node: isl.AstNode, atoms: Mapping[str, str], call: Call) -> Iterator[str]:
+    expr = node.user_get_expr()
+    name = expr.get_op_arg(0).id_get_id().get_name()
+    yield from call(name, [text_of(expr.get_op_arg(k), atoms) for k in range(1, expr.get_op_n_arg())])
+
+
+def _for(node: isl.AstNode, atoms: Mapping[str, str], call: Call) -> Iterator[str]:
+    name = node.for_get_iterator().id_get_id().get_name()
+    name = atoms.get(name, name)
+    first = text_of(node.for_get_init(), atoms)
+    body = list(_lines(node.for_get_body(), atoms, call))
+    if node.for_is_degenerate():
+        # isl puts the one value of such a counter in its place.
+        yield from body
+        return
+    step = text_of(node.for_get_inc(), atoms)
+    condition = condition_text(node.for_get_cond(), atoms)
+    advance = f"{name}++" if step == "1" else f"{name} += {step}"
+    yield from braced(f"for (int {name} = {first}; {condition}; {advance})", iter(body))

@@ -1,0 +1,49 @@
+"""What the lightbulb offers that makes a file: a nest as kernels of a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.ide import wording
+from polylsp.ide.actions import Offer, loop_at
+from polylsp.language import named
+from polylsp.model.action import Ask
+from polylsp.model.facts import LoopFacts
+from polylsp.model.feasibility import lines_moved
+from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.roots import is_governed, parallel_roots
+from polylsp.text import Source, Span
+
+_NO_FILE = "The editor does not let a language server make files: use `polylsp offload --target cuda`."
+
+
+def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
+    """Kernels for the nest around a cursor or a selection, if some of it is parallel; `makes_files`: the
+    editor can make the file that they stand in."""
+    found = loop_at(source, report, span)
+    if found is None or not named(report.language).edited:
+        return
+    placed, loop = found
+    facts = placed.answer.facts
+    roots = parallel_roots(facts, loop.ordinal)
+    if not roots or any(is_governed(facts, root.ordinal) for root in roots):
+        return
+    ask = Ask("cuda", facts.name, placed.start, loop.ordinal)
+    title = f"Offload {wording.subject(_outermost(placed, loop))} to a GPU (CUDA)"
+    reason = _why_not(source, placed, loop) if makes_files else _NO_FILE
+    yield Offer(ask, title, "refactor.rewrite", disabled=reason)
+
+
+def _outermost(placed: PlacedFunction, loop: LoopFacts) -> LoopFacts:
+    by_ordinal = {each.ordinal: each for each in placed.answer.facts.loops}
+    nests = [nest.loops for nest in placed.answer.facts.nests if loop.ordinal in nest.loops]
+    while nests and loop.parent in nests[0]:
+        loop = by_ordinal[loop.parent]
+    return loop
+
+
+def _why_not(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:
+    """Why there were no kernels when it was tried; empty where there were, or where that is not known."""
+    known = placed.answer.feasibility
+    reason = known.why_not("cuda", loop.ordinal) if known is not None else ""
+    return lines_moved(reason, source.line_of(placed.start))

@@ -1,0 +1,276 @@
+// CUDA on the host, for tests: what a program does with blocks, threads, barriers and the memory of a device has
+// real meaning here, and what it must not do ends it.
+//
+// - Threads of a block are fibers that take turns at barriers; a barrier that some threads never reach is an error.
+// - The device's memory lies in a region of its own. Each allocation ends at a page that cannot be touched, has a
+//   guard before it, and is full of NaN at first, as shared memory is. A kernel that is given a pointer of the host
+//   ends the program.
+// - POLYLSP_CUDA_FAIL=n lets the n-th call that can fail do so, and with n = 0 their number is printed at the end.
+#ifndef POLYLSP_CUDA_ON_THE_HOST
+#define POLYLSP_CUDA_ON_THE_HOST
+
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+#include <vector>
+
+enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+
+struct dim3 {
+    unsigned int x, y, z;
+    dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1) : x(x), y(y), z(z) {}
+};
+
+#define __global__ static
+#define __device__ static
+#define __shared__ static
+#define __restrict__ __restrict
+
+inline dim3 gridDim, blockDim, blockIdx, threadIdx;
+
+namespace played {
+
+inline void fail(const char *what)
+{
+    std::fprintf(stderr, "CUDA on the host: %s\n", what);
+    std::_Exit(97);
+}
+
+// --- What may fail --------------------------------------------------------------------------------------
+
+inline long calls = 0;
+
+inline bool failing()
+{
+    static const char *wanted = std::getenv("POLYLSP_CUDA_FAIL");
+    calls++;
+    return wanted != nullptr && std::atol(wanted) == calls;
+}
+
+struct Report {
+    ~Report()
+    {
+        const char *wanted = std::getenv("POLYLSP_CUDA_FAIL");
+        if (wanted != nullptr && std::atol(wanted) == 0)
+            std::fprintf(stderr, "calls %ld\n", calls);
+    }
+};
+inline Report report;
+
+// --- The device's memory --------------------------------------------------------------------------------
+
+constexpr size_t SPACE = size_t(1) << 36, GUARD = 4096;
+inline char *space = nullptr;
+inline size_t taken = 0;
+inline std::map<char *, size_t> allocated;
+
+inline void poison(void *start, size_t bytes)
+{
+    std::memset(start, 0xff, bytes);
+}
+
+inline char *allocate(size_t bytes)
+{
+    if (space == nullptr) {
+        void *found = mmap(nullptr, SPACE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        if (found == MAP_FAILED)
+            fail("no address space");
+        space = static_cast<char *>(found);
+    }
+    size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    size_t whole = (bytes + GUARD + page - 1) / page * page;
+    if (taken + whole + page > SPACE)
+        return nullptr;
+    char *start = space + taken;
+    taken += whole + page;
+    if (mprotect(start, whole, PROT_READ | PROT_WRITE) != 0)
+        return nullptr;
+    std::memset(start, 0xa5, whole);
+    char *result = start + whole - bytes;
+    poison(result, bytes);
+    allocated[result] = bytes;
+    return result;
+}
+
+inline void release(char *start)
+{
+    if (start == nullptr)
+        return;
+    auto found = allocated.find(start);
+    if (found == allocated.end())
+        fail("cudaFree of what cudaMalloc did not give");
+    for (size_t k = 1; k <= GUARD / 2; k++)
+        if (static_cast<unsigned char>(start[-static_cast<long>(k)]) != 0xa5)
+            fail("a kernel wrote before an array");
+    allocated.erase(found);
+}
+
+inline bool inside(const void *start, size_t bytes)
+{
+    const char *wanted = static_cast<const char *>(start);
+    auto next = allocated.upper_bound(const_cast<char *>(wanted));
+    if (next == allocated.begin())
+        return bytes == 0;
+    auto [first, size] = *--next;
+    return wanted >= first && wanted + bytes <= first + size;
+}
+
+template <typename T> void check(T *pointer)
+{
+    // What a kernel gets may lie before its array by as much as it never touches.
+    uintptr_t at = reinterpret_cast<uintptr_t>(pointer), low = reinterpret_cast<uintptr_t>(space);
+    if (pointer != nullptr && (at + (size_t(1) << 32) < low || at > low + SPACE))
+        fail("a kernel was given a pointer of the host");
+}
+template <typename T> void check(const T &) {}
+
+// --- Blocks and threads ---------------------------------------------------------------------------------
+
+struct Fiber {
+    ucontext_t context;
+    std::vector<char> stack;
+    dim3 index;
+    bool done = true;
+};
+inline ucontext_t scheduler;
+inline std::vector<Fiber> fibers;
+inline Fiber *current = nullptr;
+inline std::function<void()> body;
+
+inline void enter()
+{
+    body();
+    current->done = true;
+}
+
+inline void barrier()
+{
+    swapcontext(&current->context, &scheduler);
+    threadIdx = current->index;
+}
+
+inline void start(Fiber &fiber, dim3 index)
+{
+    fiber.stack.resize(256 * 1024);
+    getcontext(&fiber.context);
+    fiber.context.uc_stack.ss_sp = fiber.stack.data();
+    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_link = &scheduler;
+    makecontext(&fiber.context, reinterpret_cast<void (*)()>(enter), 0);
+    fiber.index = index;
+    fiber.done = false;
+}
+
+inline void run_block_with_barriers()
+{
+    size_t count = size_t(blockDim.x) * blockDim.y * blockDim.z, at = 0;
+    if (fibers.size() < count)
+        fibers.resize(count);
+    for (unsigned z = 0; z < blockDim.z; z++)
+        for (unsigned y = 0; y < blockDim.y; y++)
+            for (unsigned x = 0; x < blockDim.x; x++)
+                start(fibers[at++], dim3(x, y, z));
+    for (size_t left = count; left > 0;) {
+        size_t ended = 0;
+        for (size_t k = 0; k < count; k++) {
+            if (fibers[k].done)
+                continue;
+            current = &fibers[k];
+            threadIdx = current->index;
+            swapcontext(&scheduler, &current->context);
+            ended += current->done;
+        }
+        if (ended != 0 && ended != left)
+            fail("some threads of a block wait at a barrier that others never reach");
+        left -= ended;
+    }
+}
+
+inline void run_block()
+{
+    for (threadIdx.z = 0; threadIdx.z < blockDim.z; threadIdx.z++)
+        for (threadIdx.y = 0; threadIdx.y < blockDim.y; threadIdx.y++)
+            for (threadIdx.x = 0; threadIdx.x < blockDim.x; threadIdx.x++)
+                body();
+}
+
+inline cudaError_t last = cudaSuccess;
+
+template <typename... Parameters, typename... Arguments>
+void launch(bool barriers, void (*kernel)(Parameters...), dim3 grid, dim3 threads, Arguments... arguments)
+{
+    if (threads.x * threads.y * threads.z > 1024 || threads.z > 64 || grid.y > 65535 || grid.z > 65535 ||
+        grid.x * grid.y * grid.z == 0 || failing()) {
+        last = cudaErrorUnknown;
+        return;
+    }
+    (check(arguments), ...);
+    gridDim = grid;
+    blockDim = threads;
+    body = [=] { kernel(arguments...); };
+    // The last block first: nothing may rest on an order of blocks.
+    for (unsigned z = grid.z; z-- > 0;)
+        for (unsigned y = grid.y; y-- > 0;)
+            for (unsigned x = grid.x; x-- > 0;) {
+                blockIdx = dim3(x, y, z);
+                if (barriers)
+                    run_block_with_barriers();
+                else
+                    run_block();
+            }
+}
+
+} // namespace played
+
+inline void __syncthreads()
+{
+    played::barrier();
+}
+
+// --- Calls of the host ----------------------------------------------------------------------------------
+
+inline cudaError_t cudaMalloc(void **result, size_t bytes)
+{
+    if (played::failing())
+        return cudaErrorMemoryAllocation;
+    *result = played::allocate(bytes);
+    return *result == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+inline cudaError_t cudaFree(void *start)
+{
+    played::release(static_cast<char *>(start));
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    if (!played::inside(kind == cudaMemcpyHostToDevice ? to : from, bytes))
+        played::fail("cudaMemcpy beyond what cudaMalloc gave");
+    bool stops = played::failing();
+    // Half of it, where it fails: what it was to overwrite is lost then.
+    std::memcpy(to, from, stops ? bytes / 2 : bytes);
+    return stops ? cudaErrorUnknown : cudaSuccess;
+}
+
+inline cudaError_t cudaGetLastError()
+{
+    cudaError_t result = played::last;
+    played::last = cudaSuccess;
+    return result;
+}
+
+inline cudaError_t cudaDeviceSynchronize()
+{
+    return played::failing() ? cudaErrorUnknown : cudaSuccess;
+}
+
+#endif

@@ -1,0 +1,139 @@
+"""CUDA programs without a GPU: their kernels are compiled by NVIDIA's compiler, and they run on the host."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from polylsp.codegen.cuda.edit import DEVICE, HOST
+from polylsp.model.action import Ask, Declined, Edited, applied
+from polylsp.pipeline import analyse, edit
+from polylsp.settings import Settings
+
+HERE = Path(__file__).parent
+_LAUNCH = re.compile(r"(\w+)<<<([^>]*)>>>\(")
+
+
+@dataclass(frozen=True)
+class Offloaded:
+    """A C file with every nest of some functions on the device, as a person would choose them one after the
+    other; `files` are the new ones, `declined` says why nests were left alone."""
+
+    text: str
+    files: Mapping[str, str]
+    declined: tuple[str, ...]
+
+
+def offloaded(path: str, text: str, settings: Settings, functions: str = "") -> Offloaded:
+    """The edits of all outermost loops of the functions whose names begin so."""
+    files: dict[str, str] = {}
+    declined: list[str] = []
+    wanted = [
+        (placed.answer.facts.name, loop.ordinal)
+        for placed in analyse(path, text, settings, schedules=False).functions
+        for loop in placed.answer.facts.loops
+        if loop.depth == 1 and placed.answer.facts.name.startswith(functions)
+    ]
+    for name, ordinal in wanted:
+        report = analyse(path, text, settings, schedules=False)
+        start = next(each.start for each in report.functions if each.answer.facts.name == name)
+        answer = edit(path, text, settings, Ask("cuda", name, start, ordinal))
+        if isinstance(answer, Declined):
+            declined.append(answer.reason)
+            continue
+        assert isinstance(answer, Edited)
+        text = applied(text, answer.replacements)
+        files |= {each.name: each.text for each in answer.created}
+    return Offloaded(text, files, tuple(declined))
+
+
+def played(text: str) -> str:
+    """The text of a `.cu` file with launches that a C++ compiler knows."""
+    barriers = "true" if "__syncthreads" in text else "false"
+    return _LAUNCH.sub(rf"played::launch({barriers}, \1, \2, ", text)
+
+
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+_CXX = ("-std=c++17", "-O1", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
+
+
+def header_folder(gxx: str, folder: Path) -> Path:
+    """A folder with the header that plays CUDA, compiled once for all programs."""
+    header = folder / "cuda_runtime.h"
+    shutil.copy(HERE / header.name, header)
+    _run(gxx, *_CXX, "-x", "c++-header", str(header), "-o", f"{header}.gch")
+    return folder
+
+
+class Program:
+    """Builds and runs programs in a folder; `headers` is where the header that plays CUDA is."""
+
+    def __init__(self, gcc: str, gxx: str, headers: Path, folder: Path) -> None:
+        self.gcc, self.gxx, self.headers, self.folder = gcc, gxx, headers, folder
+
+    def build(self, text: str, files: Mapping[str, str], *flags: str) -> Path:
+        """The program of a C file and its `.cu` files, without a warning."""
+        objects: list[str] = []
+        for name, content in files.items():
+            source = self.folder / f"{name}.cpp"
+            source.write_text(played(content), encoding="utf-8")
+            objects.append(str(self.folder / f"{name}.o"))
+            own = ("-w",) if "-w" in flags else ()
+            _run(self.gxx, *_CXX, *own, f"-I{self.headers}", "-c", str(source), "-o", objects[-1])
+        source, program = self.folder / "program.c", self.folder / "program"
+        source.write_text(text, encoding="utf-8")
+        compiled = str(self.folder / "program.o")
+        _run(self.gcc, "-std=gnu99", "-O1", *WARNINGS, *flags, "-c", str(source), "-o", compiled)
+        _run(self.gxx, compiled, *objects, "-o", str(program), "-lm")
+        return program
+
+    def output(self, program: Path, failing: int = -1) -> str:
+        """What it prints; `failing` is the call of CUDA that fails."""
+        return self._ran(program, failing).stdout
+
+    def calls(self, program: Path) -> int:
+        """How many calls of CUDA can fail."""
+        found = re.findall(r"^calls (\d+)$", self._ran(program, 0).stderr, re.MULTILINE)
+        return max(map(int, found), default=0)
+
+    def _ran(self, program: Path, failing: int) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "POLYLSP_CUDA_FAIL": str(failing)}
+        ran = subprocess.run(
+            [str(program)], capture_output=True, text=True, env=environment, timeout=60, check=False
+        )
+        assert ran.returncode == 0, (ran.returncode, ran.stderr)
+        return ran
+
+
+def _run(*command: str) -> None:
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+
+
+class Device:
+    """NVRTC."""
+
+    def __init__(self) -> None:
+        from cuda.bindings import nvrtc
+
+        self.nvrtc = nvrtc
+
+    def compiled(self, text: str, architecture: str) -> str:
+        """What the compiler says about the kernels of a file, which must be right."""
+        nvrtc = self.nvrtc
+        kernels = text.partition(DEVICE)[2].partition(HOST)[0]
+        _, program = nvrtc.nvrtcCreateProgram(kernels.encode(), b"kernels.cu", 0, None, None)
+        options = [f"--gpu-architecture={architecture}".encode(), b"--warning-as-error=all-warnings"]
+        (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
+        _, size = nvrtc.nvrtcGetProgramLogSize(program)
+        log = b" " * size
+        nvrtc.nvrtcGetProgramLog(program, log)
+        nvrtc.nvrtcDestroyProgram(program)
+        said = log.decode().strip("\0 \n")
+        assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, f"{said}\n{kernels}"
+        return said

@@ -1,0 +1,84 @@
+"""Kernels of nests that nobody wrote, run on the host: `python -m tests.gpu.random_nests --examples 1000`.
+
+Programs come from the oracle, which also knows what they leave in memory; kernels must leave the same.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from hypothesis import given, seed, settings
+
+from polylsp.settings import Settings
+from tests.codegen.drawn_sums import sums
+from tests.codegen.random_nests import DRAWN, assert_close, printed
+from tests.oracle.compiling import complete, expected
+from tests.oracle.drawing import affine_programs
+from tests.oracle.interpreter import runner
+from tests.oracle.nests import Program as Drawn
+from tests.oracle.values import Floating
+
+from .device import Offloaded, Program, header_folder, offloaded
+
+
+def trial(drawn: Drawn | str, headers: Path) -> Offloaded:
+    """Run every nest of a program on the device, and compare what it prints; `headers` is where the one is
+    that plays CUDA."""
+    if isinstance(drawn, str):
+        text = drawn
+        wanted = next(printed(text))
+    else:
+        inputs = max(drawn.inputs, key=lambda one: sum(value for _, value in one.parameters))
+        run = runner(drawn).run(inputs, arithmetic=Floating)
+        text, wanted = complete(drawn, run), [float(line) for line in expected(drawn, run)]
+    done = offloaded("drawn.c", text, Settings(offload_threshold=0))
+    if done.files:
+        with tempfile.TemporaryDirectory() as folder:
+            program = Program("gcc", "g++", headers, Path(folder))
+            built = program.build(done.text, done.files, "-ffp-contract=off", "-w")
+            found = [float(line) for line in program.output(built).split()]
+        assert_close(wanted, found, "\n".join((done.text, *done.files.values())))
+    return done
+
+
+def main() -> int:
+    """Draw as many as asked for; every failure is printed, each kind of outcome is counted."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--examples", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    outcomes: Counter[str] = Counter()
+    reasons: Counter[str] = Counter()
+    folder = tempfile.TemporaryDirectory()
+    headers = header_folder("g++", Path(folder.name))
+
+    @seed(asked.seed)
+    @settings(DRAWN, max_examples=asked.examples, derandomize=False)
+    @given(drawn=affine_programs() | sums())
+    def draw(drawn: Drawn | str) -> None:
+        try:
+            done = trial(drawn, headers)
+        except AssertionError as failure:
+            outcomes["refuted"] += 1
+            print(failure, flush=True)
+            return
+        outcomes["run" if done.files else "declined" if done.declined else "no loop"] += 1
+        reasons.update(re.sub("`[^`]*`", "`…`", each) for each in done.declined)
+
+    draw()
+    folder.cleanup()
+    for reason, count in reasons.most_common():
+        print(f"{count:6}  {reason}")
+    print({"drawn": asked.examples, **outcomes})
+    return 1 if outcomes["refuted"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""What becomes kernels, and what is left alone with which reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+
+from polylsp.model.action import Ask, Declined, Edited, applied
+from polylsp.pipeline import analyse, edit
+from polylsp.settings import Settings
+
+from .device import Device, Program
+
+SETTINGS = Settings(offload_threshold=0)
+MAIN = """
+#include <stdio.h>
+#include <math.h>
+{function}
+int main(void) {{
+    double x[{size}], y[{size}];
+    for (int i = 0; i < {size}; i++) {{ x[i] = i % 7 + 0.5; y[i] = i % 5 - 1.25; }}
+    {call}
+    for (int i = 0; i < {size}; i++) printf("%.9e %.9e\\n", x[i], y[i]);
+    return 0;
+}}
+"""
+
+
+def asked(text: str, path: str = "a.c") -> Edited | Declined:
+    """The action on the first loop of the first function."""
+    (placed, *_) = analyse(path, text, SETTINGS, schedules=False).functions
+    answer = edit(path, text, SETTINGS, Ask("cuda", placed.answer.facts.name, placed.start, 1))
+    assert isinstance(answer, (Edited, Declined))
+    return answer
+
+
+@dataclass(frozen=True)
+class Run:
+    """A function `f(n, x, y)`, and what its kernels and their launches must, and must not, say."""
+
+    body: str
+    has: tuple[str, ...] = ()
+    parameters: str = "int n, double x[restrict n], double y[restrict n]"
+
+
+RUN = {
+    "steps": Run("for (int i = n - 1; i >= 0; i -= 3) x[i] += 2 * y[i];"),
+    "a counter that is not int": Run("for (long i = 0; i < n; i++) x[i] += y[i] * i;"),
+    "an unsigned size": Run(
+        "for (unsigned long i = 1; i < n; i++) x[i] = y[i - 1];",
+        ("(int)n",),
+        "unsigned long n, double x[restrict n], double y[restrict n]",
+    ),
+    "a variable of each iteration": Run(
+        "double t; for (int i = 0; i < n; i++) { t = x[i] * y[i]; x[i] = t - 1; y[i] = t / 4; }",
+        ("double t;",),
+    ),
+    "an inner loop that breaks": Run(
+        "for (int i = 0; i < n; i++) { int k; for (k = 0; k < 9; k++) { if (k > y[i]) break; x[i] += k; } }",
+        ("break;",),
+    ),
+    "a value that the host needs": Run(
+        "double s = 0; for (int i = 0; i < n; i++) { x[i] *= 3; s += x[i]; } y[0] = s;",
+        ("*s += x[i];", "&s"),
+    ),
+    "conditions on data": Run(
+        "for (int i = 0; i < n; i++) { if (x[i] > 2 && i % 2) x[i] = 1; else y[i] = 0; }", ("else",)
+    ),
+    "pointers that may overlap": Run(
+        "for (int i = 0; i < n; i++) x[i] = y[i] + 1;",
+        ("x and y must not overlap",),
+        "int n, double *x, double *y",
+    ),
+    "a part of an array": Run(
+        "for (int i = 5; i < n - 5; i++) x[i] = y[i - 1] + y[i + 1];", ("device_x - (ptrdiff_t)5",)
+    ),
+    "functions of math.h": Run(
+        "for (int i = 0; i < n; i++) x[i] = sqrt(fabs(y[i])) + pow(x[i], 2);", ("pow(x[i], (double)2)",)
+    ),
+    "names that C++ keeps for itself": Run(
+        "for (int i = 0; i < n; i++) { double new = x[i], this = y[i]; x[i] = new * this; }",
+        ("new_ * this_",),
+    ),
+    "a wavefront": Run(
+        "for (int t = 0; t < 4; t++) for (int i = 1; i < n - 1; i++)"
+        " x[i] = (x[i - 1] + x[i] + x[i + 1]) / 3 + y[i];",
+        ("<<<grid, threads>>>(",),
+    ),
+}
+
+
+@pytest.mark.parametrize("run", RUN.values(), ids=RUN.keys())
+def test_runs(run: Run, program: Program, device: Device) -> None:
+    function = f"static void f({run.parameters})\n{{\n    {run.body}\n}}\n"
+    text = MAIN.format(function=function, size=70, call="f(70, x, y);")
+    answer = asked(text)
+    assert isinstance(answer, Edited), answer
+    (created,) = answer.created
+    after = applied(text, answer.replacements)
+    for wanted in run.has:
+        assert wanted in created.text + after, created.text
+    assert device.compiled(created.text, "sm_80") == ""
+    expected = program.output(program.build(text, {}))
+    built = program.build(after, {created.name: created.text})
+    assert program.calls(built) > 0
+    assert program.output(built) == expected
+
+
+def test_arrays_that_overlap_are_left_to_the_host(program: Program) -> None:
+    function = "static void f(int n, double *x, double *y)\n{\n" + (
+        "    for (int i = 0; i < n; i++)\n        x[i] = y[i] + 1;\n}\n"
+    )
+    text = MAIN.format(function=function, size=70, call="f(60, x + 1, x);")
+    answer = asked(text)
+    assert isinstance(answer, Edited)
+    built = program.build(applied(text, answer.replacements), {c.name: c.text for c in answer.created})
+    assert program.calls(built) == 0
+    assert program.output(built) == program.output(program.build(text, {}))
+
+
+REFUSED = {
+    "nothing at once": ("for (int i = 1; i < n; i++) x[i] += x[i - 1];", "can run at once"),
+    "a call": ("for (int i = 0; i < n; i++) x[i] = g(y[i]);", "`g`"),
+    "a return": ("for (int i = 0; i < n; i++) { x[i] = 1; if (y[i] > 3) return; }", "`return` in line 2"),
+    "a counter that is needed": (
+        "int i; for (i = 0; i < n; i++) x[i] = 1; y[0] = i;",
+        "The value of `i` is needed",
+    ),
+    "an index on data": ("for (int i = 0; i < n; i++) x[(int)y[i]] = 1;", "`x`"),
+    "long double": ("for (int i = 0; i < n; i++) { long double t = x[i]; x[i] = t * t; }", "type"),
+    "sizeof": ("for (int i = 0; i < n; i++) x[i] = y[i] * sizeof(double) * n;", ""),
+    "a directive": ("\n#pragma omp parallel for\nfor (int i = 0; i < n; i++) x[i] = 1;\n", "directive"),
+}
+
+
+@pytest.mark.parametrize(("body", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_is_left_alone(body: str, reason: str) -> None:
+    text = f"double g(double);\nvoid f(int n, double x[restrict n], double y[restrict n]) {{ {body} }}\n"
+    answer = asked(text)
+    assert isinstance(answer, Declined) or not reason, answer
+    if isinstance(answer, Declined):
+        assert reason in answer.reason
+
+
+def test_is_not_done_twice() -> None:
+    text = "void f(int n, double x[n])\n{\n    for (int i = 0; i < n; i++)\n        x[i] = 1;\n}\n"
+    answer = asked(text)
+    assert isinstance(answer, Edited)
+    again = asked(applied(text, answer.replacements))
+    assert again == Declined("`f_cuda` runs this loop on a GPU already.")
