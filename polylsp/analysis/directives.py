@@ -22,7 +22,9 @@ from polylsp.analysis.data_sharing import DataSharing
 from polylsp.analysis.deferred import deferred_finding
 from polylsp.analysis.device_data import data_findings
 from polylsp.analysis.device_regions import device_region
+from polylsp.analysis.effects import walk
 from polylsp.analysis.every_thread import every_thread_findings
+from polylsp.analysis.induction import stripped
 from polylsp.analysis.mending import lacking
 from polylsp.analysis.parallel_regions import parallel_region
 from polylsp.analysis.races import Racing, most_telling, races
@@ -41,7 +43,7 @@ from polylsp.model.directive import (
     UnknownDirective,
     Unordered,
 )
-from polylsp.model.program import Function
+from polylsp.model.program import Assign, Constant, Function
 
 ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
 ScalarsOf = Callable[[Nest, int], LoopScalars]
@@ -144,6 +146,8 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
     variable."""
     if any(conflicts.scop.loops[loop.ordinal].obstacles for loop in sharing.construct.loops):
         return ()
+    if sharing.construct.directive.family == "numba":
+        return _of_prange(conflicts, sharing, scalars)
     by_variable: dict[str, Finding] = {}
     for racing in races(conflicts, sharing, scalars.known):
         found = _on_memory(conflicts, sharing, scalars, racing)
@@ -158,6 +162,25 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
     ):
         by_variable.setdefault(name, found)
     return _one_race(by_variable.values())
+
+
+def _of_prange(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) -> tuple[Finding, ...]:
+    """The race of a loop over `prange`, which takes no clauses; not that all iterations write one number."""
+    numbers = {
+        s.target.site
+        for s in walk(sharing.construct.loop)
+        if isinstance(s, Assign) and s.operator is None and isinstance(stripped(s.value), Constant)
+    }
+    shared = (
+        _on_memory(conflicts, sharing, scalars, one) for one in races(conflicts, sharing, scalars.known)
+    )
+    copied = (*counter_findings(conflicts, sharing, scalars), *copy_findings(conflicts, sharing))
+    for found in (*shared, *(finding for _, finding in copied)):
+        if isinstance(found, Race):
+            told = found.witness.dependence
+            if told.kind != "output" or not numbers.issuperset((told.source.site, told.sink.site)):
+                return (found,)
+    return ()
 
 
 def _one_race(found: Iterable[Finding]) -> tuple[Finding, ...]:
