@@ -5,7 +5,7 @@ Nothing is said where something is only possible: a false alarm would cost more 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.budget import Exhausted, budgeted
@@ -18,7 +18,7 @@ from polylsp.analysis.constructs import (
 )
 from polylsp.analysis.copies import copy_findings
 from polylsp.analysis.counters import counter_findings
-from polylsp.analysis.data_sharing import DataSharing
+from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.deferred import deferred_finding
 from polylsp.analysis.device_data import data_findings
 from polylsp.analysis.device_regions import device_region
@@ -33,12 +33,14 @@ from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.tasks import task_race
 from polylsp.analysis.unordered import unordered_findings
-from polylsp.analysis.witness import witness
+from polylsp.analysis.verdicts import reassociable
+from polylsp.analysis.witness import access_point, witness
 from polylsp.model.directive import (
     AnyDirective,
     DirectiveFacts,
     Finding,
     Lacking,
+    Mend,
     Race,
     UnknownDirective,
     Unordered,
@@ -180,7 +182,22 @@ def _of_prange(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars)
             told = found.witness.dependence
             if told.kind != "output" or not numbers.issuperset((told.source.site, told.sink.site)):
                 return (found,)
-    return ()
+    return tuple(_not_combined(conflicts, sharing, scalars))
+
+
+def _not_combined(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) -> Iterator[Lacking]:
+    """Extremes that are found with a comparison, which Numba does not see: what one thread finds is lost."""
+    ordinal = sharing.construct.loop.ordinal
+    private = listed(sharing.construct.directive, "private")
+    for memory in conflicts.written_in(ordinal):
+        name = memory.variable.source_name
+        if memory.shape or memory.path not in private or not scalars.live(memory.variable.name):
+            continue
+        accesses = conflicts.accesses(memory, ordinal)
+        operator = reassociable(conflicts, accesses, ordinal)
+        if operator in ("min", "max"):
+            write = access_point(next(a for a in accesses if a.kind == "write"))
+            yield Lacking("sum", name, write, Mend(f"{name} = {operator}({name}, …)"))
 
 
 def _one_race(found: Iterable[Finding]) -> tuple[Finding, ...]:

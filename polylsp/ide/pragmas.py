@@ -57,7 +57,7 @@ def mended(
     own (`_Pragma`, a macro)."""
     span = placed.pragma(directive.pragma)
     text = source.text[span.start : span.end]
-    if not _is_line(text):
+    if directive.family == "numba" or not _is_line(text):
         return None
     for mend in mends:
         kept = _without(text, mend.moved, mend.out_of) if mend.moved else text
@@ -164,6 +164,9 @@ def _subject(placed: PlacedFunction, directive: DirectiveFacts, ordinal: int = 0
 def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Lacking) -> str:
     where = wording.place(source, placed, finding.access)
     mend = finding.mend
+    if directive.family == "numba":
+        told = f"Numba does not combine what its threads find in {where}"
+        return f"{told}: write `{mend.clause}` in place of the comparison."
     help_ = f"`{mend.clause}` in place of `{mend.out_of}`" if mend.moved else f"add `{mend.clause}`"
     match finding.kind:
         case "temporary":

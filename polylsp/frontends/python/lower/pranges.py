@@ -18,9 +18,10 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 _COMPILERS = ("njit", "jit", "numba.njit", "numba.jit")
 _OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "+", ast.Mult: "*", ast.Div: "*",
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/",
     ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
 }  # fmt: skip
+_COMBINED_BY = {"-": "+", "/": "*"}
 _CHOOSING = ("min", "max")
 
 
@@ -58,18 +59,26 @@ def _clauses(loop: ast.For) -> Iterator[Clause]:
     nodes = list(own_nodes(loop.body))
     stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for name in dict.fromkeys(stored):
-        operator = _reduced_by(nodes, name)
+        operators = _operators(nodes, name)
         item = (Item(name, name),)
-        yield ReductionClause(operator, item) if operator else Sharing("private", item)
+        if operators:
+            yield ReductionClause(_COMBINED_BY.get(operators[0], operators[0]), item)
+        else:
+            yield Sharing("private", item)
 
 
-def _reduced_by(nodes: list[ast.AST], name: str) -> str:
-    """The operator by which a name is updated wherever it is named; empty if it is used otherwise."""
+def updates(loop: ast.For, name: str) -> tuple[str, ...]:
+    """The operators by which a loop updates a name, one for each place where it names it; none if it uses
+    the name otherwise."""
+    return _operators(list(own_nodes(loop.body)), name)
+
+
+def _operators(nodes: list[ast.AST], name: str) -> tuple[str, ...]:
     statements = [n for n in nodes if isinstance(n, (ast.Assign, ast.AugAssign))]
-    updates = [(one, operator) for one in statements if (operator := _updated_by(one, name))]
+    found = [(one, operator) for one in statements if (operator := _updated_by(one, name))]
     named = sum(isinstance(n, ast.Name) and n.id == name for n in nodes)
-    explained = sum(1 if isinstance(one, ast.AugAssign) else 2 for one, _ in updates)
-    return updates[0][1] if updates and named == explained else ""
+    explained = sum(1 if isinstance(one, ast.AugAssign) else 2 for one, _ in found)
+    return tuple(operator for _, operator in found) if named == explained else ()
 
 
 def _updated_by(statement: ast.Assign | ast.AugAssign, name: str) -> str:
