@@ -53,7 +53,7 @@ def placed_in(
         keep_models(task.key, nests)
     beside = ((at, other) for at, other in prepared if one.calls and other.ends and other is not one)
     others = tuple(Companion(other.function, at, at + other.ends[-1]) for at, other in beside)
-    return Subject(text, start, one.starts, one.ends, one.function, found, nests, calls, others)
+    return Subject(text, start, one.starts, one.ends, one.function, found, nests, calls, others, one.language)
 
 
 def tried(

@@ -10,18 +10,17 @@ from pathlib import PurePath
 class Language:
     """A language. `name` is LSP's word for it; `suffixes` are those of its files, `searched` those
     that a folder is searched for; `title` is what people call it; `comment` begins a comment that goes on
-    to the end of its line. `edited`: there are actions that rewrite its loops."""
+    to the end of its line."""
 
     name: str
     title: str
     suffixes: tuple[str, ...]
     searched: tuple[str, ...]
     comment: str
-    edited: bool
 
 
-C = Language("c", "C", (".c", ".h"), (".c",), "//", True)
-PYTHON = Language("python", "Python", (".py",), (".py",), "#", False)
+C = Language("c", "C", (".c", ".h"), (".c",), "//")
+PYTHON = Language("python", "Python", (".py",), (".py",), "#")
 LANGUAGES = (C, PYTHON)
 
 

@@ -48,7 +48,6 @@ def analyse(
     known = summaries(prepared, [one for _, one in prepared])
     wanted = Wanted(schedules, settings.max_operations, functions.resident)
     language = language_for(path)
-    edits = edits and language.edited
     placed: list[PlacedFunction] = []
     until = perf_counter() + settings.max_seconds / 2
     for done, (start, one) in enumerate(prepared):
@@ -93,9 +92,6 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     # Loaded when somebody asks: most who analyse a file do not edit it.
     from polylsp.codegen.answer import answer
 
-    language = language_for(path)
-    if not language.edited:
-        return Declined(f"There are no actions on loops in {language.title} yet.")
     subject = subject_of(path, text, settings, ask.function, ask.starts)
     if subject is None:
         return Declined(f"There is no function `{ask.function}` here any more.")

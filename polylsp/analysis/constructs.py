@@ -31,9 +31,9 @@ from polylsp.model.program import Block, Declare, Function, Loop, Site, Statemen
 
 Mode = Literal["threads", "lanes", "device"]
 
-_HANDS_OUT = {"for", "loop", "distribute", "simd", "taskloop"}
+_HANDS_OUT = {"for", "loop", "distribute", "simd", "taskloop", "prange"}
 _RUNS_ALL = {"parallel", "teams", "kernels"}
-_KNOWN_INSIDE = {"parallel", "for", "simd", "loop", "critical", "atomic", "master", "masked"}
+_KNOWN_INSIDE = {"parallel", "for", "simd", "loop", "critical", "atomic", "master", "masked", "prange"}
 _EXCLUSIVE = {"critical", "atomic", "master", "masked", "ordered"}
 _COMPUTES = {"parallel", "kernels", "serial"}
 _OPERATORS = {"+", "-", "*", "min", "max", "&", "|", "^", "&&", "||"}
@@ -175,6 +175,9 @@ def _threaded(directive: Directive, around: list[AnyDirective]) -> _Bound | None
     words = set(directive.words)
     if "taskloop" in words:
         return None
+    if "prange" in words:
+        # Inside of another one it runs in order.
+        return None if around else ("threads", None, False)
     if words.isdisjoint(("for", "loop", "distribute")):
         return "lanes", None, False
     targeted = any("target" in d.words for d in (*around, directive) if isinstance(d, Directive))

@@ -5,7 +5,7 @@ Nothing is said where something is only possible: a false alarm would cost more 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.budget import Exhausted, budgeted
@@ -18,11 +18,13 @@ from polylsp.analysis.constructs import (
 )
 from polylsp.analysis.copies import copy_findings
 from polylsp.analysis.counters import counter_findings
-from polylsp.analysis.data_sharing import DataSharing
+from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.deferred import deferred_finding
 from polylsp.analysis.device_data import data_findings
 from polylsp.analysis.device_regions import device_region
+from polylsp.analysis.effects import walk
 from polylsp.analysis.every_thread import every_thread_findings
+from polylsp.analysis.induction import stripped
 from polylsp.analysis.mending import lacking
 from polylsp.analysis.parallel_regions import parallel_region
 from polylsp.analysis.races import Racing, most_telling, races
@@ -31,17 +33,19 @@ from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.tasks import task_race
 from polylsp.analysis.unordered import unordered_findings
-from polylsp.analysis.witness import witness
+from polylsp.analysis.verdicts import reassociable
+from polylsp.analysis.witness import access_point, witness
 from polylsp.model.directive import (
     AnyDirective,
     DirectiveFacts,
     Finding,
     Lacking,
+    Mend,
     Race,
     UnknownDirective,
     Unordered,
 )
-from polylsp.model.program import Function
+from polylsp.model.program import Assign, Constant, Function
 
 ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]
 ScalarsOf = Callable[[Nest, int], LoopScalars]
@@ -144,6 +148,8 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
     variable."""
     if any(conflicts.scop.loops[loop.ordinal].obstacles for loop in sharing.construct.loops):
         return ()
+    if sharing.construct.directive.family == "numba":
+        return _of_prange(conflicts, sharing, scalars)
     by_variable: dict[str, Finding] = {}
     for racing in races(conflicts, sharing, scalars.known):
         found = _on_memory(conflicts, sharing, scalars, racing)
@@ -158,6 +164,40 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
     ):
         by_variable.setdefault(name, found)
     return _one_race(by_variable.values())
+
+
+def _of_prange(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) -> tuple[Finding, ...]:
+    """The race of a loop over `prange`, which takes no clauses; not that all iterations write one number."""
+    numbers = {
+        s.target.site
+        for s in walk(sharing.construct.loop)
+        if isinstance(s, Assign) and s.operator is None and isinstance(stripped(s.value), Constant)
+    }
+    shared = (
+        _on_memory(conflicts, sharing, scalars, one) for one in races(conflicts, sharing, scalars.known)
+    )
+    copied = (*counter_findings(conflicts, sharing, scalars), *copy_findings(conflicts, sharing))
+    for found in (*shared, *(finding for _, finding in copied)):
+        if isinstance(found, Race):
+            told = found.witness.dependence
+            if told.kind != "output" or not numbers.issuperset((told.source.site, told.sink.site)):
+                return (found,)
+    return tuple(_not_combined(conflicts, sharing, scalars))
+
+
+def _not_combined(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) -> Iterator[Lacking]:
+    """Extremes that are found with a comparison, which Numba does not see: what one thread finds is lost."""
+    ordinal = sharing.construct.loop.ordinal
+    private = listed(sharing.construct.directive, "private")
+    for memory in conflicts.written_in(ordinal):
+        name = memory.variable.source_name
+        if memory.shape or memory.path not in private or not scalars.live(memory.variable.name):
+            continue
+        accesses = conflicts.accesses(memory, ordinal)
+        operator = reassociable(conflicts, accesses, ordinal)
+        if operator in ("min", "max"):
+            write = access_point(next(a for a in accesses if a.kind == "write"))
+            yield Lacking("sum", name, write, Mend(f"{name} = {operator}({name}, …)"))
 
 
 def _one_race(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -21,6 +21,8 @@ def lacking(
 ) -> Lacking | None:
     """The clause whose absence lets iterations race on a memory; `None` where no clause helps."""
     variable = racing.memory.variable
+    if sharing.construct.directive.family == "numba":
+        return None  # It takes no clauses.
     if sharing.is_shared_by_clause(variable.source_name) or variable.storage == "static":
         return None  # Another clause names it, or it may be declared in the loop, where no clause sees it.
     called = {call.site for call in calls_in(sharing.construct.loop)}

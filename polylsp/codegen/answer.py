@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from polylsp.codegen import openacc, openmp, openmp_target
+from polylsp.codegen import numba, openacc, openmp, openmp_target
 from polylsp.codegen.cuda import edit as cuda
 from polylsp.codegen.rewriting import Edit, rewritten_first
 from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.codegen.transform.restructure import restructured
-from polylsp.model.action import WHOLE_FUNCTION, Answer, Ask, Declined
+from polylsp.language import C, named
+from polylsp.model.action import TARGETS, TARGETS_OF, WHOLE_FUNCTION, ActionName, Answer, Ask, Declined
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.settings import Settings
 
@@ -16,12 +17,15 @@ DIRECTIVES: dict[str, Edit] = {
     "openmp": openmp.edit,
     "openacc": openacc.edit,
     "openmp-target": openmp_target.edit,
+    "numba": numba.edit,
 }
 
 
 def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
     """The edit that an action makes of a loop, or why there is none. `again` reads another text of the file,
     and gives the same function in it."""
+    if not _is_for(ask.action, subject.language):
+        return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
     if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
         return DIRECTIVES[ask.action](subject, 0, settings)
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
@@ -29,6 +33,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     if ask.action in DIRECTIVES:
         if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
             return Declined("A directive runs this loop in parallel already.")
+        if ask.action == "numba":
+            return numba.edit(subject, ask.ordinal, settings)
         return rewritten_first(subject, ask.ordinal, settings, DIRECTIVES[ask.action], again)
     if ask.action == "cuda":
         return cuda.edit(subject, ask.ordinal, settings)
@@ -37,3 +43,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     if ask.action in TRANSFORMS:
         return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")
+
+
+def _is_for(action: ActionName, language: str) -> bool:
+    """Whether an action is one on loops of a language."""
+    return action in TARGETS_OF[language] if action in TARGETS else language == C.name

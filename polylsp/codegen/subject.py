@@ -39,6 +39,7 @@ class Subject:
     nests: tuple[Nest, ...]
     calls: Calls
     companions: tuple[Companion, ...] = ()
+    language: str = "c"
 
     @cached_property
     def effects(self) -> Effects:

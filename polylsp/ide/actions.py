@@ -9,8 +9,8 @@ from typing import Literal
 from polylsp.ide import wording
 from polylsp.ide.lookup import loop_at_header, loop_on_line, loops
 from polylsp.ide.transform_offers import told
-from polylsp.language import named
-from polylsp.model.action import TARGETS, ActionName, Ask, Target
+from polylsp.language import PYTHON
+from polylsp.model.action import TARGETS_OF, WHOLE_FUNCTION, ActionName, Ask, Target
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import Feasibility, lines_moved
 from polylsp.model.report import FileReport, PlacedFunction
@@ -23,6 +23,7 @@ TARGET_NAMES: dict[Target, str] = {
     "openmp": "OpenMP",
     "openacc": "OpenACC",
     "openmp-target": "OpenMP offloading",
+    "numba": "Numba",
 }
 
 
@@ -41,7 +42,7 @@ class Offer:
 
 def offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
     """What can be done to the loop under a cursor or around a selection."""
-    found = loop_at(source, report, span) if named(report.language).edited else None
+    found = loop_at(source, report, span)
     listed = _offers(source, settings, *found) if found else ()
     return tuple(sorted(listed, key=lambda each: each.kind != "quickfix"))
 
@@ -80,11 +81,12 @@ def _directives(
     if not roots or any(is_governed(placed.answer.facts, root.ordinal) for root in roots):
         return
     codes = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization")
-    for target in TARGETS:
+    targets = TARGETS_OF[placed.answer.language]
+    for target in targets:
         reason = _why_no_directive(placed, roots) or _why_infeasible(source, placed, loop, target)
         terms = terms_of(settings, placed, roots, target)
         title = f"{_doing(loop, roots)} with {TARGET_NAMES[target]}{f' ({terms})' if terms else ''}"
-        preferred = target == "openmp" and not (reason or terms)
+        preferred = target == targets[0] and not (reason or terms)
         yield Offer(_ask(placed, loop, target), title, "refactor.rewrite", preferred, reason, codes)
 
 
@@ -119,6 +121,8 @@ def _why_no_directive(placed: PlacedFunction, roots: tuple[LoopFacts, ...]) -> s
 
 def _obstacle(placed: PlacedFunction, root: LoopFacts) -> str:
     name = wording.subject(root)
+    if root.misfit and placed.answer.language == PYTHON.name:
+        return f"The loop {name} cannot run over `prange`: {root.misfit}."
     if root.misfit:
         return f"A directive cannot stand before the loop {name}: {root.misfit}."
     first, starts = root.site.first, placed.answer.starts
@@ -141,7 +145,8 @@ def _too_little(
     """That the loops are known to do less than pays, in words; else nothing."""
     known = placed.answer.feasibility
     work = known.work(tuple(root.ordinal for root in roots)) if known is not None else None
-    least = settings.parallel_threshold if target == "openmp" else settings.offload_threshold
+    on_device = target in WHOLE_FUNCTION
+    least = settings.offload_threshold if on_device else settings.parallel_threshold
     if work is None or work >= least:
         return ""
     count = wording.rounded(work)

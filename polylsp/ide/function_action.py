@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from polylsp.ide.actions import TARGET_NAMES, Offer, terms_of
 from polylsp.ide.lookup import function_on_line, loop_at_header
 from polylsp.ide.transform_offers import restructuring
-from polylsp.language import named
+from polylsp.language import C
 from polylsp.model.action import WHOLE_FUNCTION, Ask
 from polylsp.model.facts import FunctionFacts, LoopFacts
 from polylsp.model.feasibility import Feasibility
@@ -20,7 +20,7 @@ from polylsp.text import Source, Span
 def function_offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
     """One offer for each target, on the header of a function and on those of its outermost loops: where
     there are several parallel loops. On the function's, that its loops be restructured, where that helps."""
-    placed = _function(source, report, span) if named(report.language).edited else None
+    placed = _function(source, report, span) if report.language == C.name else None
     if placed is None:
         return ()
     on_loop = loop_at_header(report, span.start) is not None

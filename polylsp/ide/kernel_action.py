@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from polylsp.ide import wording
 from polylsp.ide.actions import Offer, loop_at
-from polylsp.language import named
+from polylsp.language import C
 from polylsp.model.action import Ask
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import lines_moved
@@ -21,7 +21,7 @@ def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: b
     """Kernels for the nest around a cursor or a selection, if some of it is parallel; `makes_files`: the
     editor can make the file that they stand in."""
     found = loop_at(source, report, span)
-    if found is None or not named(report.language).edited:
+    if found is None or report.language != C.name:
         return
     placed, loop = found
     facts = placed.answer.facts

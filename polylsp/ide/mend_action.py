@@ -8,7 +8,7 @@ from typing_extensions import assert_never
 
 from polylsp.ide import wording
 from polylsp.ide.diagnostics import pragma_code
-from polylsp.ide.pragmas import directive_sentence, mended, removed
+from polylsp.ide.pragmas import directive_name, directive_sentence, mended, removed
 from polylsp.ide.ready import ReadyOffer
 from polylsp.ide.suppression import is_suppressed, suppressed
 from polylsp.model.action import Replacement
@@ -103,13 +103,18 @@ def _mend(
             title = f"Write `{mend.clause}` in place of `reduction({stated}:{variable})`"
             return title, mended(source, placed, directive, mend)
         case Race():
-            title = f"Remove `{directive.family} {directive.words}`: the loop runs in order"
+            title = f"{_without(directive)}: the loop runs in order"
             return title, removed(source, placed, directive)
         case ShortSection() | EveryThread() | Unordered():
             # Where a section ends, and what each thread is to do alone, is for a person to say.
             return "", None
         case _:
             assert_never(finding)
+
+
+def _without(directive: DirectiveFacts) -> str:
+    name = directive_name(directive)
+    return f"Write `range` in place of {name}" if directive.family == "numba" else f"Remove {name}"
 
 
 def _title(mend: Mend) -> str:

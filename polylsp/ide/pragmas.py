@@ -57,7 +57,7 @@ def mended(
     own (`_Pragma`, a macro)."""
     span = placed.pragma(directive.pragma)
     text = source.text[span.start : span.end]
-    if not _is_line(text):
+    if directive.family == "numba" or not _is_line(text):
         return None
     for mend in mends:
         kept = _without(text, mend.moved, mend.out_of) if mend.moved else text
@@ -67,6 +67,14 @@ def mended(
     return Replacement(span, text)
 
 
+def directive_name(directive: DirectiveFacts) -> str:
+    """What a sentence calls a directive."""
+    words = directive.words if directive.family == "numba" else f"{directive.family} {directive.words}"
+    return f"`{words}`"
+
+
+_PRANGE = re.compile(r"(?:\b\w+\s*\.\s*)*\bprange\b(?=\s*\()")
+
 _ALONE = ("parallel for", "parallel for simd", "simd")
 """The directives without which a loop does the same in order: those of threads that run already hand out
 what each of them would do otherwise, and OpenACC's move data too."""
@@ -75,6 +83,9 @@ what each of them would do otherwise, and OpenACC's move data too."""
 def removed(source: Source, placed: PlacedFunction, directive: DirectiveFacts) -> Replacement | None:
     """The edit that leaves a loop without its pragma; `None` where more than that would change."""
     span = placed.pragma(directive.pragma)
+    if directive.family == "numba":
+        found = _PRANGE.search(source.text, span.start, span.end)
+        return Replacement(Span(*found.span()), "range") if found else None
     if directive.family != "omp" or directive.words not in _ALONE:
         return None
     if not _is_line(source.text[span.start : span.end]):
@@ -99,7 +110,7 @@ def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, rac
     shown = f" (for example {example})" if example else ""
     if race.copied:
         return f"each thread has its own `{dependence.sink.variable}`, but {obstacle}{shown}."
-    name = f"`{directive.family} {directive.words}`"
+    name = directive_name(directive)
     loop = _subject(placed, directive, dependence.carrier)
     return f"{name} lets iterations of {loop} run at once, but {obstacle}{shown}."
 
@@ -136,7 +147,7 @@ def _every_thread(
     source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: EveryThread
 ) -> str:
     where = wording.place(source, placed, finding.access)
-    name = f"`{directive.family} {directive.words}`"
+    name = directive_name(directive)
     told = f"Every thread of {name} does {where}, on the same memory at once"
     if finding.in_loop:
         return f"{told}: share out the loop with `#pragma omp for`, or let one thread run it."
@@ -153,6 +164,9 @@ def _subject(placed: PlacedFunction, directive: DirectiveFacts, ordinal: int = 0
 def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Lacking) -> str:
     where = wording.place(source, placed, finding.access)
     mend = finding.mend
+    if directive.family == "numba":
+        told = f"Numba does not combine what its threads find in {where}"
+        return f"{told}: write `{mend.clause}` in place of the comparison."
     help_ = f"`{mend.clause}` in place of `{mend.out_of}`" if mend.moved else f"add `{mend.clause}`"
     match finding.kind:
         case "temporary":
@@ -168,9 +182,9 @@ def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, 
         case "end":
             told = f"{where} is read after the loop, which set only copies of it"
         case "each":
-            told = f"every thread of `{directive.family} {directive.words}` uses the same variable in {where}"
+            told = f"every thread of {directive_name(directive)} uses the same variable in {where}"
         case "each-sum":
-            told = f"every thread of `{directive.family} {directive.words}` updates {where} at once"
+            told = f"every thread of {directive_name(directive)} updates {where} at once"
         case "lost":
             told = f"what {where} writes on the device is never copied back"
         case "unset":

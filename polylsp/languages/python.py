@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from time import perf_counter
 
+from polylsp.analysis.effects import loops_in
 from polylsp.analysis.summary import callees
 from polylsp.frontends.python.environment import environment
 from polylsp.frontends.python.lower.function import lower, rejected
@@ -20,6 +21,7 @@ from polylsp.prepared import Prepared, digest
 from polylsp.query import query
 from polylsp.remembered import State
 from polylsp.settings import Settings
+from polylsp.text import Span
 
 _Needs = tuple[tuple[str, Declaration], ...]
 _TOO_LONG = "Reading this function was given up because it took too long."
@@ -109,4 +111,14 @@ def _placed(
     item: Item, key: str, function: Function, calls: tuple[str, ...], spent: tuple[tuple[str, float], ...]
 ) -> Prepared:
     starts, ends = item.starts or (0,), item.ends or (0,)
-    return Prepared(key, function, calls, item.key, starts, ends, (), spent, PYTHON.name)
+    pragmas = _headers(function, starts, ends)
+    return Prepared(key, function, calls, item.key, starts, ends, pragmas, spent, PYTHON.name)
+
+
+def _headers(function: Function, starts: tuple[int, ...], ends: tuple[int, ...]) -> tuple[Span, ...]:
+    """Where the loops over `prange` say so: their headers."""
+    if not function.directives:
+        return ()
+    headers = {loop.site.first: loop.header for loop in loops_in(function.body)}
+    sites = (headers.get(one.at, Site(one.at, one.at)) for one in function.directives)
+    return tuple(Span(starts[site.first], ends[site.last]) for site in sites)

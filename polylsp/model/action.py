@@ -12,8 +12,8 @@ from typing import Literal, Union, get_args
 from polylsp.model.verdict import Assumption
 from polylsp.text import Span
 
-Target = Literal["openmp", "openacc", "openmp-target"]
-"""Whose directives are written."""
+Target = Literal["openmp", "openacc", "openmp-target", "numba"]
+"""Whose directives are written, or who runs a function of Python in parallel."""
 
 KernelTarget = Literal["cuda"]
 """For which kernels are written, in a file of their own."""
@@ -29,6 +29,12 @@ ActionName = Literal[Target, KernelTarget, TransformName]
 
 TARGETS: tuple[Target, ...] = get_args(Target)
 KERNEL_TARGETS: tuple[KernelTarget, ...] = (*get_args(KernelTarget),)
+TARGETS_OF: dict[str, tuple[Target, ...]] = {
+    "c": ("openmp", "openacc", "openmp-target"),
+    "python": ("numba",),
+}
+"""The targets of each language, by its name; what is offered first stands first."""
+
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
 
 

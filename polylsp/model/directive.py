@@ -1,4 +1,5 @@
-"""OpenMP and OpenACC directives that stand in a function, and what is found about them.
+"""OpenMP and OpenACC directives that stand in a function, and what is found about them. A loop over Numba's
+`prange` is one too (family `numba`, word `prange`): its clauses say what Numba does without being told.
 
 The words are those of OpenMP 5.2 and OpenACC 3.3. A directive or a clause that is not known is a value
 too: nothing is said where one of them stands.
@@ -12,7 +13,7 @@ from typing import Literal, Union
 from polylsp.model.program import Site
 from polylsp.model.verdict import AccessPoint, ReductionOperator, Witness
 
-Family = Literal["omp", "acc"]
+Family = Literal["omp", "acc", "numba"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,6 @@ class NestFacts:
     transform: Transform | None
     model: NestModel | None
     dependences: tuple[Dependence, ...]
-    targets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

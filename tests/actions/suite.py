@@ -19,14 +19,15 @@ from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 from polylsp.text import Source, Span
 
+SUFFIXES = {"c": ".c", "python": ".py"}
 _FLAGS = ("crlf", "fragment")
 _CURSOR = re.compile(r"\$0|\$<|\$>")
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One program and one action. `outcome` is the fence `c after` or `text declined`; `remarks` and
-    `titles` are told where the suite has a fence for them."""
+    """One program and one action. `outcome` is the fence `c after` (or `python after`) or `text declined`;
+    `remarks` and `titles` are told where the suite has a fence for them."""
 
     path: Path
     title: str
@@ -70,8 +71,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What became of a program. `kind` is `c after` or `text declined`, and `text` says which text or
-    why not. `remarks` and `titles` have a line for each."""
+    """What became of a program. `kind` is `c after`, `python after` or `text declined`, and `text` says which
+    text or why not. `remarks` and `titles` have a line for each."""
 
     kind: str
     text: str
@@ -88,13 +89,13 @@ def suite(path: Path) -> list[Case]:
         kind = f"{fence.info} {fence.options}"
         if fence.info == "c" and name:
             headers.append((name[1], fence.text))
-        elif kind in ("c after", "text declined"):
+        elif kind in ("c after", "python after", "text declined"):
             found[-1] = replace(found[-1], outcome=fence)
         elif kind == "text remarks":
             found[-1] = replace(found[-1], remarks=fence)
         elif kind == "text titles":
             found[-1] = replace(found[-1], titles=fence)
-        elif fence.info == "c":
+        elif fence.info in SUFFIXES:
             found.append(Case(path, title, fence, tuple(headers)))
             headers = []
         else:
@@ -107,7 +108,7 @@ def play(case: Case, folder: Path) -> Played:
     for name, text in case.headers:
         (folder / name).write_text(text, encoding="utf-8")
     text, span = _with_cursor(case)
-    path = str(folder / "case.c")
+    path = str(folder / f"case{SUFFIXES[case.program.info]}")
     source, report = Source(text), analyse(path, text, case.settings, edits=True)
     titles = "".join(f"{each}\n" for each in _titles(source, report, span, case.settings))
     if ":" in case.action:
@@ -126,7 +127,7 @@ def play(case: Case, folder: Path) -> Played:
         return Played("text declined", f"{answer.reason}\n", "", titles)
     assumed = [f"Assumed: {each.sentence}." for each in answer.assumptions]
     remarks = "".join(f"{each}\n" for each in (*assumed, *answer.remarks))
-    return Played("c after", applied(text, answer.replacements), remarks, titles)
+    return Played(f"{case.program.info} after", applied(text, answer.replacements), remarks, titles)
 
 
 def _titles(source: Source, report: FileReport, span: Span, settings: Settings) -> list[str]:
@@ -151,7 +152,7 @@ def _at_once(source: Source, report: FileReport, span: Span, case: Case) -> Play
     offer = next((each for each in listed if each.code == code), None)
     if offer is None:
         return Played("text declined", "It is not offered.\n", "", "")
-    return Played("c after", applied(source.text, (offer.replacement,)), "", "")
+    return Played(f"{case.program.info} after", applied(source.text, (offer.replacement,)), "", "")
 
 
 def _with_cursor(case: Case) -> tuple[str, Span]:

@@ -11,19 +11,21 @@
     ...
     ```
 
-`$0` is the cursor; `$<` and `$>` are the ends of a selection. `action` is the name of an action,
+`$0` is the cursor; `$<` and `$>` are the ends of a selection. Fences `python` and `python after` hold
+programs in Python. `action` is the name of an action,
 `ignore:CODE`, or `mend:CODE` for the first that mends a directive with such a finding. Instead of `c after`
 there may be `text declined`: why the action is not offered, disabled or declined. Two more fences may follow:
 `text remarks` (what the edit rests on, and what there is to know of it) and `text titles` (everything that
 is offered at the cursor). A fence `c file=NAME` before the program is a header. After the action's name there
 may be settings (`parallel_threshold=0`) and flags: `crlf` ends the program's lines as Windows does;
 `fragment`: it does not compile by itself. Every other program is compiled after the action, with
-`-Wall -Werror`. `pytest --update` rewrites all fences but the programs.
+`-Wall -Werror`, or run where it is Python. `pytest --update` rewrites all fences but the programs.
 """
 
 from __future__ import annotations
 
 import os
+import runpy
 import shutil
 import subprocess
 from functools import cache
@@ -47,7 +49,7 @@ def name(case: Case) -> str:
 def test_action(case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     played = play(case, tmp_path)
     text = played.text
-    if case.uses_crlf and played.kind == "c after":
+    if case.uses_crlf and played.kind.endswith(" after"):
         assert text.count("\n") == text.count("\r\n") == text.count("\r")
         text = text.replace("\r\n", "\n")
     told: list[tuple[Fence | None, str, str]] = [
@@ -78,6 +80,11 @@ def gcc() -> str:
 @pytest.mark.parametrize("case", [case for case in CASES if case.compiles], ids=name)
 def test_it_compiles_without_a_warning(case: Case, tmp_path: Path) -> None:
     played = play(case, tmp_path)
+    if case.program.info == "python":
+        program = tmp_path / "program.py"
+        program.write_text(played.text, newline="")
+        runpy.run_path(str(program))
+        return
     path = tmp_path / "case.c"
     path.write_text(played.text, newline="")
     ran = subprocess.run([gcc(), *FLAGS, str(path)], capture_output=True, text=True, check=False)

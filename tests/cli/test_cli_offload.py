@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import codecs
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -109,6 +110,38 @@ def test_the_header_of_a_function_means_all_of_its_loops(polylsp, file: Path, li
     ran = polylsp("offload", f"a.c:{line}", "--target", "openacc", "--write")
     assert (ran.status, ran.err) == (0, "")
     assert "#pragma acc data copyout(a[0:n], b[0:n]) if(n > 1000000)\n    {\n" in file.read_text()
+
+
+HALVES = """\
+import numpy as np
+
+
+def halves(a, b):
+    for i in range(a.shape[0]):
+        b[i] = a[i] * 0.5
+"""
+
+
+def test_numba_runs_a_loop_of_python(polylsp, file: Path) -> None:
+    path = file.with_name("a.py")
+    path.write_text(HALVES)
+    ran = polylsp("offload", "a.py:5", "--target", "numba", "--write")
+    assert ran.status == 0
+    assert "right only if `a` and `b` do not overlap" in ran.err and "Numba compiles `halves`" in ran.err
+    new = HALVES.replace("as np\n", "as np\nfrom numba import njit, prange\n")
+    new = new.replace("def ", "@njit(parallel=True)\ndef ").replace(" range", " prange")
+    assert path.read_text() == new
+
+
+def test_every_language_has_its_own_targets(polylsp, file: Path) -> None:
+    file.with_name("a.py").write_text(HALVES)
+    for place, target, language in (("a.py:5", "openmp", "Python"), ("a.c:3", "numba", "C")):
+        ran = polylsp("offload", place, "--target", target)
+        assert (ran.status, ran.err) == (2, f"polylsp: {place}: `{target}` is not for loops in {language}.\n")
+    assert polylsp("offload", "a.py:5", "--transform", "tile").status == 2
+    listed = json.loads(polylsp("check", "--format", "json", "a.py", "a.c").out)["files"]
+    targets = {each["language"]: each["nests"][0]["targets"] for each in listed}
+    assert targets == {"python": ["numba"], "c": ["openmp", "openacc", "openmp-target"]}
 
 
 def test_only_a_device_is_asked_for_whole_functions(polylsp, file: Path) -> None:

@@ -29,14 +29,15 @@ class EditedFile:
 
 
 def everywhere(
-    path: str, text: str, target: Target, whole: bool = False, settings: Settings = EAGER
+    path: str, text: str, target: Target, whole: bool = False, settings: Settings = EAGER, prefix: str = ""
 ) -> EditedFile:
     """The edits of all outermost loops of a file, or (`whole`) of all functions, one after the other, as a
-    person would choose them."""
+    person would choose them; of functions alone whose names begin with `prefix`."""
     ordinals = (0,) if whole else None
     asked = [
         (facts.name, ordinal)
         for facts in _functions(path, text, settings)
+        if facts.name.startswith(prefix)
         for ordinal in ordinals or [loop.ordinal for loop in facts.loops if loop.depth == 1]
     ]
     return _edited(path, text, target, asked, settings)

@@ -9,7 +9,8 @@ from polylsp.codegen.feasible.speed import faster
 from polylsp.codegen.feasible.trials import Trials
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
-from polylsp.model.action import KERNEL_TARGETS, TARGETS, Declined, Edited, TransformName
+from polylsp.language import C
+from polylsp.model.action import KERNEL_TARGETS, TARGETS_OF, Declined, Edited, TransformName
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import Feasibility, Possible, Refused, lines_moved
 from polylsp.model.roots import is_governed, parallel_roots
@@ -27,11 +28,14 @@ def feasibility(trials: Trials) -> Feasibility:
     are refused; as much of it as the trials have time for."""
     possible: list[Possible] = []
     refused: list[Refused] = []
+    transformed = trials.subject.language == C.name
     for loop in trials.subject.facts.loops:
         refused += _refused(trials, loop)
-        possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
-    possible += faster(trials)
-    refused += _without_kernels(trials)
+        if transformed:
+            possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
+    if transformed:
+        possible += faster(trials)
+        refused += _without_kernels(trials)
     return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
 
 
@@ -67,7 +71,7 @@ def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:
     ordinals = tuple(root.ordinal for root in roots)
     around = loop.ordinal if roots[0].depth > loop.depth else 0
     above = trials.subject.text.count("\n", 0, trials.subject.start)
-    for target in TARGETS:
+    for target in TARGETS_OF[trials.subject.language]:
         found = trials.answer(target, loop.ordinal, (ordinals, around))
         if isinstance(found, Declined):
             yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))

@@ -11,6 +11,7 @@ from polylsp.frontends.python.lower.context import Context
 from polylsp.frontends.python.lower.iterables import dimensions, own_iterators
 from polylsp.frontends.python.lower.outlines import loop_outlines
 from polylsp.frontends.python.lower.owning import find_owned
+from polylsp.frontends.python.lower.pranges import pranges
 from polylsp.frontends.python.lower.shapes import shapes
 from polylsp.frontends.python.lower.sharing import captured, shared_names
 from polylsp.frontends.python.lower.statements import block
@@ -79,7 +80,8 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) ->
     lowered = block(context, body)
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
     whole = Block((*declared, *lowered.statements))
-    return Function(name, arguments, whole, _name_site(parsed.texts))
+    parallel = pranges(context, found)
+    return Function(name, arguments, whole, _name_site(parsed.texts), directives=parallel)
 
 
 def _rebound_attributes(context: Context, body: Sequence[ast.stmt]) -> dict[str, str]:

@@ -1,0 +1,95 @@
+"""The syntax tree of a Python function that is edited, beside what is known of it."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cached_property
+
+from polylsp.codegen.subject import Subject
+from polylsp.frontends.python.environment import environment
+from polylsp.frontends.python.names import Declarations, path_of
+from polylsp.frontends.python.outline import MODULE, Item, Outline, outline
+from polylsp.frontends.python.parse import Parsed, parse
+from polylsp.frontends.python.usage import own_nodes
+from polylsp.model.action import Declined
+from polylsp.model.facts import LoopFacts
+from polylsp.model.rejection import Rejection
+from polylsp.text import Span
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function of a Python file: its tree, whose nodes know their tokens, and the file around it."""
+
+    subject: Subject
+    file: Outline
+    item: Item
+    parsed: Parsed
+    definition: ast.FunctionDef
+
+    @cached_property
+    def declarations(self) -> Declarations:
+        """What the file's names stand for."""
+        return environment(self.file).names
+
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """The nodes of the body."""
+        return tuple(own_nodes(self.definition.body))
+
+    @cached_property
+    def local(self) -> frozenset[str]:
+        """The names that the function binds itself."""
+        arguments = {n.arg for n in ast.walk(self.definition.args) if isinstance(n, ast.arg)}
+        stored = (n for n in self.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+        return frozenset(arguments | {n.id for n in stored})
+
+    def path(self, node: ast.expr) -> str:
+        """The full dotted name of what an expression names; empty for what the function binds itself."""
+        root = node
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        is_local = isinstance(root, ast.Name) and root.id in self.local
+        return "" if is_local else path_of(node, self.declarations)
+
+    def span(self, node: ast.AST) -> Span:
+        """Where a node stands in the file."""
+        return self.subject.span(self.parsed.site(node))
+
+    def line(self, node: ast.AST) -> int:
+        """The line on which a node begins, from 1."""
+        return self.subject.line_number(self.parsed.site(node))
+
+    def loop(self, known: LoopFacts) -> ast.For | None:
+        """The `for` that is a loop; `None` for other loops, and for all but the first of several that one
+        `for` is."""
+        loops = (n for n in self.nodes if isinstance(n, ast.For))
+        found = next((n for n in loops if self.parsed.site(n).first == known.site.first), None)
+        first = min(o.ordinal for o in self.subject.facts.loops if o.site.first == known.site.first)
+        return found if first == known.ordinal else None
+
+    def is_prange(self, known: LoopFacts) -> bool:
+        """Whether a loop runs over `prange`."""
+        node = self.loop(known)
+        call = node.iter if node is not None else None
+        return isinstance(call, ast.Call) and self.path(call.func) in ("prange", "numba.prange")
+
+
+def source_of(subject: Subject) -> Source | Declined:
+    """The tree of the function that is edited."""
+    name = subject.function.name
+    if name == MODULE:
+        return Declined("Numba compiles functions: put the loop into one first.")
+    if "." in name:
+        told = f"`{name}` stands in a class or in another function"
+        return Declined(f"{told}: put the loop into a function of its own for Numba.")
+    file = outline(subject.text)
+    item = next((each for each in file.functions if each.start == subject.start), None)
+    parsed = parse(item.texts, item.lines) if item is not None else None
+    if item is None or parsed is None or isinstance(parsed, Rejection):
+        return Declined(f"`{name}` cannot be read as it stands.")
+    body = parsed.tree.body
+    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
+        return Declined(f"`{name}` is no plain function, which Numba needs.")
+    return Source(subject, file, item, parsed, body[0])

@@ -1,0 +1,99 @@
+"""The parts of Python that Numba is known to compile; a list, so that what is not in it is left alone."""
+
+from __future__ import annotations
+
+import ast
+
+from polylsp.codegen.numba.source import Source
+from polylsp.frontends.python.names import Callable, Imported, Value
+
+_PLAIN = (
+    ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Return, ast.Pass, ast.Continue, ast.Break,
+    ast.Expr, ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.Compare, ast.IfExp, ast.Name, ast.Subscript, ast.Slice,
+    ast.Tuple, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
+)  # fmt: skip
+_BUILTINS = ("range", "len", "abs", "min", "max", "int", "float", "bool", "round", "prange", "numba.prange")
+_NUMPY = (
+    "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arcsin", "arccos",
+    "arctan", "arctan2", "sinh", "cosh", "tanh", "abs", "absolute", "fabs", "floor", "ceil", "power",
+    "maximum", "minimum", "hypot", "sign", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like",
+    "full",
+    "full_like", "arange", "float64", "int64", "sum", "prod", "mean",
+)  # fmt: skip
+_NUMBERS = ("pi", "e", "inf", "nan", "float64", "int64")
+_ATTRIBUTES = ("shape", "size", "ndim", "T")
+
+
+def why_not(source: Source, node: ast.AST) -> str:
+    """Why Numba does not compile a node, but for the nodes inside it; empty if it does."""
+    match node:
+        case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()):
+            return f"`@` on line {source.line(node)} needs SciPy when Numba compiles it: write loops."
+        case ast.Call():
+            return _call(source, node)
+        case ast.Attribute():
+            return _attribute(source, node)
+        case ast.Name(id=name, ctx=ast.Load()) if name not in source.local:
+            return _outer(source, node)
+        case ast.Constant(value=None | bool() | int() | float() | complex()):
+            return ""
+        case _ if isinstance(node, _PLAIN):
+            return ""
+        case ast.stmt() | ast.expr():
+            return _unknown(source, node)
+        case _:
+            return f"Numba may not compile what stands in `{source.subject.function.name}`."
+
+
+def _unknown(source: Source, node: ast.stmt | ast.expr) -> str:
+    text = ast.unparse(node).partition("\n")[0]
+    return f"Numba may not compile `{text}` on line {source.line(node)}."
+
+
+def _call(source: Source, node: ast.Call) -> str:
+    path = source.path(node.func)
+    root, _, name = path.rpartition(".")
+    known = path in _BUILTINS or root == "math" or (root == "numpy" and name in _NUMPY)
+    if known and {k.arg for k in node.keywords} <= {"dtype"}:
+        return ""
+    if isinstance(node.func, ast.Name) and isinstance(source.declarations.get(node.func.id), Callable):
+        return _callee(source, node, node.func.id)
+    return _unknown(source, node)
+
+
+def _callee(source: Source, node: ast.Call, name: str) -> str:
+    if name == source.subject.function.name:
+        return f"`{name}` calls itself on line {source.line(node)}."
+    item = next((each for each in source.file.functions if each.name == name), None)
+    decorator = item.texts[:4] if item is not None else ()
+    if decorator[:1] == ("@",) and not {"njit", "jit"}.isdisjoint(decorator):
+        return ""
+    told = f"`{name}`, called on line {source.line(node)}, is not compiled by Numba"
+    return f"{told}: decorate it with `@njit` first."
+
+
+def _attribute(source: Source, node: ast.Attribute) -> str:
+    path = source.path(node)
+    root, _, name = path.rpartition(".")
+    known = root == "math" or (root == "numpy" and name in (*_NUMBERS, *_NUMPY)) or path == "numba.prange"
+    if known or (not path and node.attr in _ATTRIBUTES):
+        return ""
+    return _unknown(source, node)
+
+
+def _outer(source: Source, node: ast.Name) -> str:
+    """Why a name of the file is nothing for Numba, which keeps the value that it has as it compiles."""
+    found = source.declarations.get(node.id)
+    if isinstance(found, Value):
+        if found.constant is not None and not _is_rebound(source, node.id):
+            return ""
+        told = f"`{node.id}` is a variable of the file, whose value Numba reads once"
+        return f"{told}: make it a parameter first."
+    if isinstance(found, Imported) and found.path.partition(".")[0] not in ("numpy", "math", "numba"):
+        return f"`{node.id}` on line {source.line(node)} is imported, and Numba may not compile it."
+    return "" if found is None or isinstance(found, (Callable, Imported)) else _unknown(source, node)
+
+
+def _is_rebound(source: Source, name: str) -> bool:
+    """Whether a function may give a name of the file another value."""
+    return any({"global", name} <= each.words for each in source.file.functions)

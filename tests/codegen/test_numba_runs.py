@@ -1,0 +1,166 @@
+"""What Numba takes of the samples in Python, and of small programs: it compiles, and computes the same."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .editing import everywhere
+from .running import assert_same
+
+SAMPLES = Path(__file__).parents[2] / "samples" / "polybench" / "python"
+KERNELS = sorted(SAMPLES.glob("*.py"))
+
+NOTHING_TO_DO = {"cholesky", "floyd-warshall", "nussinov", "seidel-2d", "trisolv"}
+"""Kernels of which no loop is in a form that Numba runs in parallel."""
+ROUNDED = {"deriche"}
+"""Kernels on `float32`, with which NumPy computes and Numba does not."""
+
+RUN_ALL = "import runpy, sys\nfor path in sys.argv[1:]:\n    runpy.run_path(path, run_name='__main__')\n"
+
+
+def printed(*paths: Path) -> str:
+    """What programs print, run one after the other by one Python, which then loads Numba once."""
+    ran = subprocess.run(
+        [sys.executable, "-c", RUN_ALL, *map(str, paths)],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "NUMBA_NUM_THREADS": "2"},
+        timeout=500,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout
+
+
+def test_the_kernels_of_polybench_compute_the_same(tmp_path: Path) -> None:
+    made: dict[str, Path] = {}
+    for path in KERNELS:
+        done = everywhere(str(path), path.read_text(encoding="utf-8"), "numba", prefix="kernel_")
+        if done.edits:
+            made[path.stem] = tmp_path / path.name
+            made[path.stem].write_text(done.edited, encoding="utf-8")
+    assert {path.stem for path in KERNELS} - made.keys() == NOTHING_TO_DO
+    expected = printed(*(SAMPLES / path.name for path in made.values())).splitlines()
+    found = printed(*made.values()).splitlines()
+    for before, after in zip(expected, found, strict=True):
+        name, checksum = after.split()
+        if name in ROUNDED:
+            assert float(checksum) == pytest.approx(float(before.split()[1]), rel=1e-6)
+        else:
+            assert_same(before, after)
+
+
+PROGRAM = """
+import numpy as np
+
+
+def sums(a, start: float):
+    s = start
+    for i in range(a.shape[0]):
+        for j in range(3):
+            if a[i] > 0.5:
+                s += a[i] * j
+    return s
+
+
+def less(a):
+    s = 1.0
+    for i in range(a.shape[0]):
+        s -= a[i]
+    return s
+
+
+def product(a):
+    p = 2.0
+    for i in range(a.shape[0]):
+        p = p * (1.0 + a[i] / 1000.0)
+    return p
+
+
+def extremes(a):
+    low = a[0]
+    high = a[0]
+    for i in range(a.shape[0]):
+        low = min(low, a[i])
+        if a[i] < 0.9:
+            high = max(a[i], high)
+    return low * 100 + high
+
+
+def count(a):
+    k = 0
+    for i in range(a.shape[0]):
+        if a[i] < 0.25:
+            continue
+        k += 1
+    return k
+
+
+def around(a):
+    b = np.zeros(a.shape[0])
+    for i in range(a.shape[0]):
+        before = a[i - 1]
+        b[i] = before - a[i]
+    return b[0] + 3 * b[5]
+
+
+def one_after_the_other(a):
+    b = np.zeros(a.shape[0])
+    c = np.zeros(a.shape[0])
+    for i in range(a.shape[0]):
+        for j in range(i % 7):
+            b[i] += a[i] * j
+    for i in range(a.shape[0]):
+        if i == 0:
+            continue
+        c[i] = b[i] - b[i - 1]
+    s = 0.0
+    for i in range(a.shape[0]):
+        s += c[i] * i
+    return s
+
+
+def own_rows(a):
+    b = np.zeros(50)
+    for i in range(b.shape[0]):
+        row = np.empty(20)
+        for j in range(20):
+            row[j] = a[i * 20 + j] * 2
+        for j in range(1, 20):
+            row[j] += row[j - 1]
+        b[i] = row[19]
+    return b[7] + 2 * b[49]
+
+
+def steps(a):
+    b = np.zeros(a.shape[0])
+    for t in range(5):
+        for i in range(1, a.shape[0] - 1):
+            b[i] = 0.5 * (a[i - 1] + a[i + 1])
+        for i in range(1, a.shape[0] - 1):
+            a[i] = b[i]
+    return a[400]
+
+
+FUNCTIONS = (less, product, extremes, count, around, one_after_the_other, own_rows, steps)
+
+if __name__ == "__main__":
+    numbers = np.random.default_rng(1).random(1000)
+    print("sums", sums(numbers, 3.0))
+    for function in FUNCTIONS:
+        print(function.__name__, function(numbers))
+"""
+
+
+def test_reductions_and_copies_mean_the_same(tmp_path: Path) -> None:
+    done = everywhere("program.py", PROGRAM, "numba")
+    assert done.declined == ("Numba compiles functions: put the loop into one first.",)
+    before, after = tmp_path / "before.py", tmp_path / "after.py"
+    before.write_text(done.text, encoding="utf-8")
+    after.write_text(done.edited, encoding="utf-8")
+    assert_same(printed(before), printed(after))
