@@ -7,6 +7,10 @@ from collections.abc import Generator
 
 import pytest
 
+from tests.loud import be_loud
+
+be_loud()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(

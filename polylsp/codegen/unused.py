@@ -27,8 +27,7 @@ def within_array(
     texts = [exceeds_zero(_plus_one(each.get_aff()), names) for each in needed or ()]
     if not texts or None in texts:
         return None
-    first, _, count = section.text[1:-1].partition(":")
-    return replace(section, text=f"[{first}:({' && '.join(map(str, texts))} ? {count} : 0)]")
+    return replace(section, count=f"({' && '.join(map(str, texts))} ? {section.count} : 0)")
 
 
 def _outside(values: isl.Set, everywhere: isl.Set) -> isl.Set:

@@ -6,12 +6,16 @@ import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 
+from tests.loud import be_loud
+
 from .claims import Claim, claims_and_models
 from .evidence import Refutation
 from .judge import judge
 from .languages import LANGUAGES, LanguageName
 from .modelled import model_refutations
 from .nests import Program
+
+be_loud()
 
 INEXACT = (
     frozenset({"conditional update"}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,8 @@ from polylsp.frontends.python.tokens import Line
 from polylsp.frontends.python.usage import own_nodes, subscripted
 from polylsp.model.rejection import Rejection
 from polylsp.query import query
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,14 @@ class _Known:
 @query(size=64)
 def _module(item: Item) -> tuple[tuple[str, Declaration], ...]:
     """What the code outside of functions declares."""
+    try:
+        return _declared(item)
+    except Exception:
+        _log.exception("reading the code outside of functions")
+        return ()
+
+
+def _declared(item: Item) -> tuple[tuple[str, Declaration], ...]:
     body = _body(item)
     found: dict[str, Declaration] = {}
     nodes = list(own_nodes(body))
@@ -117,6 +128,15 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, Declaration]]:
 @query(size=1024)
 def _function(item: Item, known: _Known) -> Callable:
     """What callers see of a function."""
+    try:
+        return _callable(item, known)
+    except Exception:
+        # Whatever goes wrong here is a bug of ours: it costs the calls of one function, not the file.
+        _log.exception("reading the function `%s`", item.name)
+        return Callable(item.name, (), UNKNOWN, "an internal error of polylsp stopped its analysis")
+
+
+def _callable(item: Item, known: _Known) -> Callable:
     name = item.name
     parsed = parse(item.texts, item.lines)
     if isinstance(parsed, Rejection):
@@ -174,6 +194,14 @@ def _returned(node: Definition, given: dict[str, Kind], declarations: dict[str, 
 def _class(found: Class, known: _Known) -> ClassOf:
     """What the attributes of a class's objects are: as its body annotates them, and what its methods
     assign to them, by the ranks that these use where nothing else tells."""
+    try:
+        return _class_of(found, known)
+    except Exception:
+        _log.exception("reading the class `%s`", found.name)
+        return ClassOf(found.name, ())
+
+
+def _class_of(found: Class, known: _Known) -> ClassOf:
     declarations = dict(known.names)
     fields: dict[str, Kind] = {}
     for node in _body(found.body):

@@ -53,6 +53,9 @@ def store_in_place(context: Context, node: ast.AugAssign, fx: Effects) -> None:
         _run(context, section, operator, found, node, fx)
         return
     counts = section.counts
+    if len(found.counts) > len(counts):
+        _too_deep(context, node, fx)
+        return
     whole = Operand(
         counts,
         lambda at: operation(
@@ -81,8 +84,7 @@ def _run(
     """Store elements, by way of an array of their own where they depend on what is stored."""
     counts, of_type = target.counts, target.array.kind.element
     if len(found.counts) > len(counts):
-        text = f"`{context.text(node)}` stores an array of more dimensions than there are to store to"
-        refuse(context, fx, "unknown-shape", node, text, "annotate the arrays with their shapes")
+        _too_deep(context, node, fx)
         return
     if _overlaps(target, found):
         found = _kept(context, found, counts, of_type, node, fx)
@@ -93,6 +95,11 @@ def _run(
         return [Assign(target.place(at), operator, stored, site)]
 
     fx.statements += loops(context, counts, node, body)
+
+
+def _too_deep(context: Context, node: ast.AST, fx: Effects) -> None:
+    text = f"`{context.text(node)}` stores an array of more dimensions than there are to store to"
+    refuse(context, fx, "unknown-shape", node, text, "annotate the arrays with their shapes")
 
 
 def _overlaps(target: Section, found: Operand) -> bool:

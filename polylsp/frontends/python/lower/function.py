@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import logging
 from collections.abc import Sequence
 
 from polylsp.frontends.python.inference import Kinds, inferred
@@ -26,6 +27,9 @@ from polylsp.model.rejection import Rejection
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
+_log = logging.getLogger(__name__)
+_OURS = "an internal error of polylsp stopped the analysis of this function"
+
 
 def lower(
     name: str,
@@ -45,6 +49,11 @@ def lower(
         whole = Site(0, max(0, len(texts) - 1))
         deep = Rejection("budget", whole, "this function is nested too deeply to be analysed")
         return rejected(name, texts, lines, deep)
+    except Exception:
+        # Whatever goes wrong here is a bug of ours: it costs the user one function, not the file.
+        _log.exception("lowering the function `%s`", name)
+        whole = Site(0, max(0, len(texts) - 1))
+        return rejected(name, texts, lines, Rejection("budget", whole, _OURS, "please report it"))
 
 
 def rejected(name: str, texts: tuple[str, ...], lines: tuple[Line, ...], rejection: Rejection) -> Function:

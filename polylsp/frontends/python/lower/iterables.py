@@ -112,7 +112,7 @@ def _stores(node: ast.AST) -> bool:
 
 
 def _targets(target: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and _stores(n)}
 
 
 def _read_outside(body: Sequence[ast.AST], names: set[str]) -> set[str]:
