@@ -120,7 +120,8 @@ def _rows(
 ) -> Section | None:
     subscripts = _leading(memory.shape)
     inner = inner_extents(subject, memory.variable.type, subscripts, region.site, names)
-    if not subscripts or memory.follows_pointers or memory.scoped or inner is None:
+    split = memory.dimensions != memory.shape.count("[]")
+    if not subscripts or memory.follows_pointers or memory.scoped or inner is None or split:
         return None
     first = hull(elements, 0, names, where)
     if first is not None:

@@ -41,7 +41,10 @@ def trial(drawn: Drawn | str, headers: Path) -> Offloaded:
         with tempfile.TemporaryDirectory() as folder:
             program = Program("gcc", "g++", headers, Path(folder))
             built = program.build(done.text, done.files, "-ffp-contract=off", "-w")
-            found = [float(line) for line in program.output(built).split()]
+            try:
+                found = [float(line) for line in program.output(built).split()]
+            except AssertionError as failure:
+                raise AssertionError("\n".join((str(failure), done.text, *done.files.values()))) from failure
         assert_close(wanted, found, "\n".join((done.text, *done.files.values())))
     return done
 

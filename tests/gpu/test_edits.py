@@ -149,3 +149,25 @@ def test_is_not_done_twice() -> None:
     assert isinstance(answer, Edited)
     again = asked(applied(text, answer.replacements))
     assert again == Declined("`f_cuda` runs this loop on a GPU already.")
+
+
+SPLIT = """double b[10];
+void kernel(int n, int m, double a[restrict n + 7][m])
+{
+    int k = 0;
+    for (int i = m / 2 - 1; i > 1 && i < (n > 2 ? 3 : n); i -= 2)
+        for (int j = 0; j < n + 1; j++) {
+            b[k] = a[i][j];
+            k += 1;
+            b[j] = a[j][j];
+        }
+    for (int i = 0; i != m; i += 1)
+        a[2 * i][0] = b[2 * i + 1];
+}
+"""
+
+
+def test_rows_that_only_the_model_sees_are_no_rows_of_the_array() -> None:
+    (placed,) = analyse("a.c", SPLIT, SETTINGS, schedules=False).functions
+    answer = edit("a.c", SPLIT, SETTINGS, Ask("cuda", "kernel", placed.start, 3))
+    assert isinstance(answer, Declined) or all("1 * sizeof" not in c.text for c in answer.created)
