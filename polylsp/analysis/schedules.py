@@ -176,10 +176,14 @@ def _scheduled(conflicts: Conflicts, verdicts: Verdicts) -> isl.Schedule | None:
     validity = _ordering(conflicts, verdicts)
     constraints = isl.ScheduleConstraints.on_domain(domain)
     constraints = constraints.set_validity(validity).set_coincidence(validity).set_proximity(validity)
+    return computed(constraints)
+
+
+def computed(constraints: isl.ScheduleConstraints) -> isl.Schedule | None:
+    """A schedule of isl's; `None` for dependences that its scheduler gives up on: it cannot carry them."""
     try:
         return constraints.compute_schedule()
     except isl.Error as error:
-        # isl's scheduler gives up on some dependences that it cannot carry.
         if "unable to carry" in str(error):
             return None
         raise

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import effects, expressions, loops_in, subexpressions
@@ -44,7 +44,7 @@ def headers(statements: tuple[Statement, ...], roots: frozenset[int]) -> set[str
             continue
         found |= {name for expression in expressions(each) for name in _named(expression)}
         if isinstance(each, Loop):
-            found |= effects_names(*_starts(statements, each), each.prologue, each.step)
+            found |= effects_names(*starts(statements, each), each.prologue, each.step)
         if not (isinstance(each, Loop) and each.ordinal in roots):
             found |= headers(_inside(each), roots)
     return found
@@ -59,7 +59,7 @@ def _runs(
     statements: tuple[Statement, ...], roots: frozenset[int], around: tuple[int, ...], braced: bool
 ) -> Iterator[Run]:
     current: list[Statement] = []
-    started = {id(s) for each in statements if isinstance(each, Loop) for s in _starts(statements, each)}
+    started = {id(s) for each in statements if isinstance(each, Loop) for s in starts(statements, each)}
     for each in statements:
         if id(each) in started:
             continue
@@ -82,7 +82,7 @@ def _run(statements: list[Statement], around: tuple[int, ...], braced: bool) -> 
         yield Run(tuple(statements), around, braced)
 
 
-def _starts(statements: tuple[Statement, ...], loop: Loop) -> list[Statement]:
+def starts(statements: Sequence[Statement], loop: Loop) -> list[Statement]:
     """What a `for` does first: the statements before it that stand in its header."""
     return [
         each

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polylsp.analysis.effects import effects, loops_in, walk
 from polylsp.analysis.regions import Nest
+from polylsp.codegen.host import starts
 from polylsp.codegen.merged import merged
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
@@ -86,17 +87,6 @@ def flat(statement: Statement) -> list[Statement]:
     if isinstance(statement, Block):
         return [inner for each in statement.statements for inner in flat(each)]
     return [statement]
-
-
-def starts(statements: Sequence[Statement], loop: Loop) -> list[Statement]:
-    """What a `for` does first: the statements before it that stand in its header."""
-    return [
-        each
-        for each in statements
-        if not isinstance(each, (Block, Loop))
-        and loop.header.first <= each.site.first
-        and each.site.last <= loop.header.last
-    ]
 
 
 def _block_of(statement: Statement, ordinal: int) -> tuple[Statement, ...]:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import islpy as isl
 
+from polylsp.analysis.schedules import computed
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.region import Region
 from polylsp.model.action import Declined
@@ -74,12 +75,7 @@ def _computed(region: Region, domain: isl.UnionSet, order: isl.UnionMap) -> isl.
     constraints = isl.ScheduleConstraints.on_domain(domain).set_context(region.context)
     constraints = constraints.set_validity(order).set_coincidence(order).set_proximity(order)
     with _options():
-        try:
-            return constraints.compute_schedule()
-        except isl.Error as error:
-            if "unable to carry" in str(error):
-                return None
-            raise
+        return computed(constraints)
 
 
 @contextmanager
