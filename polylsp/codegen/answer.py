@@ -32,7 +32,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return Declined(f"`{ask.function}` has no such loop any more.")
     if ask.action in DIRECTIVES:
         if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
-            return Declined("A directive runs this loop in parallel already.")
+            what = "`prange`" if ask.action == "numba" else "A directive"
+            return Declined(f"{what} runs this loop in parallel already.")
         if ask.action == "numba":
             return numba.edit(subject, ask.ordinal, settings)
         return rewritten_first(subject, ask.ordinal, settings, DIRECTIVES[ask.action], again)

@@ -85,7 +85,7 @@ async def test_no_action_where_there_is_no_loop(start):
 async def test_no_action_on_a_document_that_is_not_open_or_in_another_language(start):
     editor = await start()
     assert await editor.actions(NONE, 0) is None
-    uri = editor.open(F, uri="file:///project/a.rs", language="rust")
+    uri = editor.open(F, uri="file:///project/a.f90", language="fortran")
     assert await editor.actions(uri, 1) is None
 
 

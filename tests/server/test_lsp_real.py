@@ -342,3 +342,35 @@ async def test_an_editor_that_makes_no_files_says_so(start, tmp_path: Path):
     uri = editor.open(SCALE, uri=(tmp_path / "f.c").as_uri())
     (offer,) = [each for each in await editor.actions(uri, 2) if each.title == GPU]
     assert "polylsp offload --target cuda" in offer.disabled.reason
+
+
+async def test_a_loop_of_python_is_run_with_numba(start, tmp_path: Path):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri = editor.open(STENCIL, uri=(tmp_path / "f.py").as_uri())
+    await editor.settle()
+    listed = await editor.actions(uri, 4)
+    (action,) = [each for each in listed if each.title == "Run `i` in parallel with Numba"]
+    assert action.is_preferred
+    resolved = await editor.request(types.CODE_ACTION_RESOLVE, action)
+    edits = sorted(resolved.edit.document_changes[0].edits, key=lambda each: each.range.start.line)
+    assert [(each.range.start.line, each.new_text) for each in edits] == [
+        (1, "\nfrom numba import njit, prange"),
+        (3, "@njit(parallel=True)\n"),
+        (4, "prange"),
+    ]
+
+
+RACING = STENCIL.replace("range(", "prange(").replace("= a[i]", "= a[i - 1]")
+RACING = RACING.replace("def f", "from numba import njit, prange\n\n@njit(parallel=True)\ndef f")
+
+
+async def test_a_race_over_prange_is_told_and_mended(start, tmp_path: Path):
+    editor = await start("nvim-bookworm", *REAL)
+    uri = editor.open(RACING, uri=(tmp_path / "f.py").as_uri())
+    every = await editor.diagnostics(uri, 1)
+    (found,) = [each for each in every if each.code == "wrong-pragma"]
+    assert found.message.startswith("`prange` lets iterations of `i` run at once, but `a[i - 1]` on line 9 ")
+    assert (found.range.start.line, found.severity) == (7, types.DiagnosticSeverity.Error)
+    titles = [each.title for each in await editor.actions(uri, 7)]
+    assert "Write `range` in place of `prange`: the loop runs in order" in titles
+    assert not any("Numba" in title for title in titles)
