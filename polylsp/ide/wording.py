@@ -121,7 +121,7 @@ def assumption_words(assumptions: Sequence[Assumption]) -> str:
     """Assumptions as one condition, without "if"."""
     overlaps = [a for a in assumptions if a.kind == "no-overlap"]
     others = [a for a in assumptions if a.kind != "no-overlap"]
-    parts = _overlap_words(overlaps) + [_open(a.sentence) for a in others]
+    parts = _overlap_words(overlaps) + list(dict.fromkeys(_open(a.sentence) for a in others))
     if len(parts) > _SHOWN_ASSUMPTIONS:
         left = len(parts) - _SHOWN_ASSUMPTIONS
         parts = [

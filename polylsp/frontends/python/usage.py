@@ -64,8 +64,7 @@ def _ranks(nodes: list[ast.AST], names: set[str], declarations: Declarations) ->
                 note(base, k + 1 if k >= 0 else -k)
             case ast.Subscript():
                 base, indices = subscripted(node)
-                plain = [i for i in indices if not (isinstance(i, ast.Constant) and i.value in (None, ...))]
-                note(base, len(plain))
+                note(base, sum(not _takes_none(i, declarations) for i in indices))
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Attribute(value=base, attr="shape")):
                 note(base, len(parts))
             case ast.Call(func=ast.Name(id="len"), args=[base]):
@@ -79,6 +78,12 @@ def _ranks(nodes: list[ast.AST], names: set[str], declarations: Declarations) ->
             case _:
                 pass
     return found
+
+
+def _takes_none(node: ast.expr, declarations: Declarations) -> bool:
+    """Whether a subscript is for no dimension of its own: `None`, `np.newaxis` or `...`."""
+    plain = isinstance(node, ast.Constant) and node.value in (None, ...)
+    return plain or path_of(node, declarations) == "numpy.newaxis"
 
 
 def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:

@@ -7,7 +7,7 @@ import ast
 from polylsp.frontends.python import library
 from polylsp.frontends.python.inference import shape_of
 from polylsp.frontends.python.kinds import Array
-from polylsp.frontends.python.lower.array_statements import store
+from polylsp.frontends.python.lower.array_statements import store_new
 from polylsp.frontends.python.lower.calls import address
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.places import base_of
@@ -56,7 +56,7 @@ def bind(context: Context, target: ast.Name, given: ast.expr, node: ast.stmt, fx
                 refuse(context, fx, "unsupported-statement", node, text, "make it before the loop")
             fx.statements.append(Assign(place, None, made, context.site(node)))
         if not is_empty(context, given):
-            store(context, target, given, node, fx)
+            store_new(context, target, given, node, fx)
         return
     if other is not None and isinstance(variable.type, Pointer) and other.kind.rank == array.kind.rank:
         place = Place(variable, (), variable.type, context.site(target))
