@@ -141,7 +141,7 @@ def extent(context: Context, name: str, dimension: int) -> Expr:
     if isinstance(source, tuple) and dimension < len(source):
         found = value(context, source[dimension], Effects())
         return found if isinstance(found.type, Integer) else length(name, dimension)
-    if name in context.owned:
+    if name in context.owned or name in context.settled:
         return length(name, dimension)
     # The name holds arrays of different lengths: what this is worth is not known anywhere.
     return Call(f"len({name})", (), False, NATURAL, _NOWHERE)
