@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -35,6 +36,9 @@ from polylsp.model.program import (
 )
 from polylsp.model.rejection import Rejection
 from polylsp.model.verdict import Assumption, ReductionOperator
+
+_NAMED = re.compile(r"`(\w+)")
+"""What a sentence names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,9 +129,8 @@ class Accesses:
             return
         if kind == "write" and place.steps:
             self._taint(path, place)
-        if place.steps and place.variable.assumed:
-            subjects = (place.variable.source_name,)
-            self.scope.assume(Assumption("other", subjects, place.variable.assumed))
+        for sentence in place.variable.assumed if place.steps else ():
+            self.scope.assume(Assumption("other", tuple(_NAMED.findall(sentence)), sentence))
         made = RawAccess(
             path, kind, place.site, place.type, place.variable, spell_place(place), update=update
         )

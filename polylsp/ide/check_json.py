@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from polylsp.ide.advice import advice_words
 from polylsp.ide.diagnostics import Diagnostic, diagnostics
 from polylsp.ide.excerpt import excerpt
 from polylsp.model.action import TARGETS_OF
@@ -67,7 +68,7 @@ def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Json
         found["rejection"] = {
             "code": rejection.code,
             "message": rejection.message,
-            "advice": rejection.advice,
+            "advice": advice_words(placed, rejection),
             "range": range_object(source, placed.span(rejection.site)),
         }
         found["wouldHelp"] = [assumption.sentence for assumption in verdict.would_help]

@@ -9,6 +9,7 @@ from typing import Literal, get_args
 from typing_extensions import assert_never
 
 from polylsp.ide import wording
+from polylsp.ide.advice import advice_words
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.nests import exposing_transform, parallel_band
 from polylsp.ide.pages import page_uri
@@ -258,7 +259,8 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
 
 
 def _problem(placed: PlacedFunction, rejection: Rejection) -> Diagnostic:
-    advice = f" {wording.capital(rejection.advice.rstrip('.'))}." if rejection.advice else ""
+    words = advice_words(placed, rejection)
+    advice = f" {wording.capital(words.rstrip('.'))}." if words else ""
     message = f"{wording.capital(rejection.message.rstrip('.'))}.{advice}"
     return Diagnostic(
         rejection.code,

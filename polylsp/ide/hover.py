@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Union
 
 from polylsp.ide import wording
+from polylsp.ide.advice import advice_words
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.lookup import loop_at_header
 from polylsp.ide.nests import exposing_transform, nest_of
@@ -100,7 +101,7 @@ def _evidence(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterat
             yield from _example(witness.parameters, wording.example_words(witness))
         case Unknown(rejection=rejection, would_help=would_help, carried=carried):
             if rejection.advice and would_help:
-                yield f"{wording.capital(rejection.advice.rstrip('.'))}."
+                yield f"{wording.capital(advice_words(placed, rejection).rstrip('.'))}."
             yield from _assumptions("It would be parallel if", would_help)
             yield from _dependences(source, placed, carried)
 

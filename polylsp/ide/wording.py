@@ -11,6 +11,7 @@ from itertools import combinations
 
 from typing_extensions import assert_never
 
+from polylsp.ide.advice import advice_words
 from polylsp.ide.excerpt import access_excerpt, element, line_number
 from polylsp.language import C
 from polylsp.model.facts import LoopFacts, Transform
@@ -45,7 +46,7 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
             obstacle = dependence_clause(source, placed, witness.dependence)
             return capital(f"{subject(loop)} cannot run in parallel: {obstacle}{_example(witness)}.")
         case Unknown() as verdict:
-            return capital(_unknown_sentence(loop, verdict))
+            return capital(_unknown_sentence(placed, loop, verdict))
         case _:
             assert_never(loop.verdict)
 
@@ -121,7 +122,7 @@ def assumption_words(assumptions: Sequence[Assumption]) -> str:
     """Assumptions as one condition, without "if"."""
     overlaps = [a for a in assumptions if a.kind == "no-overlap"]
     others = [a for a in assumptions if a.kind != "no-overlap"]
-    parts = _overlap_words(overlaps) + [_open(a.sentence) for a in others]
+    parts = _overlap_words(overlaps) + list(dict.fromkeys(_open(a.sentence) for a in others))
     if len(parts) > _SHOWN_ASSUMPTIONS:
         left = len(parts) - _SHOWN_ASSUMPTIONS
         parts = [
@@ -199,13 +200,14 @@ def _terms(placed: PlacedFunction, verdict: Parallel) -> str:
     return words
 
 
-def _unknown_sentence(loop: LoopFacts, verdict: Unknown) -> str:
+def _unknown_sentence(placed: PlacedFunction, loop: LoopFacts, verdict: Unknown) -> str:
     rejection = verdict.rejection
     reason = _open(rejection.message)
     if verdict.would_help:
         return f"{subject(loop)} could run in parallel if {assumption_words(verdict.would_help)}: {reason}."
-    advice = f"; {_open(rejection.advice)}" if rejection.advice else ""
-    return f"{subject(loop)} is not decided: {reason}{advice}."
+    told = advice_words(placed, rejection)
+    words = f"; {_open(told)}" if told else ""
+    return f"{subject(loop)} is not decided: {reason}{words}."
 
 
 def _example(witness: Witness) -> str:

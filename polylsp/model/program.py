@@ -94,9 +94,9 @@ class Variable:
     `name` is unique in the function (`i`, then `i@2` for a second `i` of another scope);
     `source_name` is what the user wrote. `escapes` says that its address is taken in a way
     that lets an unknown pointer reach it. `const`: it is written before the program begins, and
-    no correct program writes it again (C11 6.7.3p6). `assumed` says what its type rests on where the
-    source does not tell it ("`a` holds float64"), or is empty. A `cell` is seen by other functions too,
-    but by its name alone: no pointer leads to it.
+    no correct program writes it again (C11 6.7.3p6). `assumed` says what its type and what is
+    known of its elements rest on where the source does not tell it ("`a` holds float64"). A `cell` is seen
+    by other functions too, but by its name alone: no pointer leads to it.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Variable:
     storage: Literal["parameter", "local", "static", "global", "cell"]
     escapes: bool = False
     const: bool = False
-    assumed: str = ""
+    assumed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

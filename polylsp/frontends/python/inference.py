@@ -4,6 +4,7 @@ them and how they are used. Told once for the whole function, whatever the order
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -30,7 +31,7 @@ from polylsp.frontends.python.kinds import (
     joined,
 )
 from polylsp.frontends.python.names import Callable, ClassOf, Declarations, Value, path_of
-from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.usage import kinds_by_use, own_nodes
 from polylsp.model.program import Floating
 
 
@@ -55,14 +56,39 @@ class Kinds:
 
 
 def inferred(body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations) -> Kinds:
-    """What the names assigned in a function are; `given` is what its parameters are."""
+    """What the names assigned in a function are; `given` is what its parameters are. An array that comes
+    from where nothing is known is what its use tells."""
     nodes = list(own_nodes(body))
-    kinds = Kinds(declarations, dict(given), assigned_names(nodes) | frozenset(given))
+    found = _assigned(nodes, given, {}, declarations)
+    used = _used(body, nodes, found)
+    return _assigned(nodes, given, used, declarations) if used else found
+
+
+def _used(body: list[ast.stmt], nodes: list[ast.AST], kinds: Kinds) -> dict[str, Kind]:
+    """The names that are bound once, to what a call of unknown code gives, and are then used as arrays."""
+    stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    calls = {
+        node.targets[0].id
+        for node in body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.targets[0], ast.Name)
+    }
+    names = {name for name in calls if stores[name] == 1 and kinds.own.get(name) == UNKNOWN}
+    told = kinds_by_use(body, names, kinds.declarations) if names else {}
+    return {name: kind for name, kind in told.items() if isinstance(kind, Array)}
+
+
+def _assigned(
+    nodes: list[ast.AST], given: Mapping[str, Kind], used: Mapping[str, Kind], declarations: Declarations
+) -> Kinds:
+    """What names are by what is assigned to them, but for those that are `used` as something."""
+    kinds = Kinds(declarations, {**given, **used}, assigned_names(nodes) | frozenset(given))
     for _ in range(6):
         before = dict(kinds.own)
         for node in nodes:
             for name, kind in _bindings(node, kinds):
-                found = joined(kinds.own.get(name), kind)
+                found = joined(kinds.own.get(name), kind) if name not in used else None
                 if found is not None:
                     kinds.own[name] = found
         if kinds.own == before:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 
 from polylsp.frontends.python.kinds import DOUBLE, REAL, UNKNOWN, WHOLE, Array, Kind
+from polylsp.frontends.python.library import LIKE_MAKERS, numpy_name
 from polylsp.frontends.python.names import Callable, Declarations, path_of
 
 
@@ -33,7 +35,8 @@ def subscripted(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
 def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declarations) -> dict[str, Kind]:
     """What names are, as far as their uses tell."""
     nodes = list(own_nodes(body))
-    ranks = _ranks(nodes, names, declarations)
+    ranks = _ranks(nodes, declarations)
+    _copied(nodes, ranks, declarations)
     whole = _whole(nodes, declarations)
     bare = _whole_arrays(nodes, names)
     found: dict[str, Kind] = {}
@@ -48,12 +51,12 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
     return found
 
 
-def _ranks(nodes: list[ast.AST], names: set[str], declarations: Declarations) -> dict[str, int]:
+def _ranks(nodes: list[ast.AST], declarations: Declarations) -> dict[str, int]:
     """The number of subscripts of each name that has any, and of lengths that are asked of it."""
     found: dict[str, int] = {}
 
     def note(base: ast.expr, rank: int) -> None:
-        if isinstance(base, ast.Name) and base.id in names:
+        if isinstance(base, ast.Name):
             found[base.id] = max(found.get(base.id, 0), rank)
 
     for node in nodes:
@@ -64,8 +67,7 @@ def _ranks(nodes: list[ast.AST], names: set[str], declarations: Declarations) ->
                 note(base, k + 1 if k >= 0 else -k)
             case ast.Subscript():
                 base, indices = subscripted(node)
-                plain = [i for i in indices if not (isinstance(i, ast.Constant) and i.value in (None, ...))]
-                note(base, len(plain))
+                note(base, sum(not _takes_none(i, declarations) for i in indices))
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Attribute(value=base, attr="shape")):
                 note(base, len(parts))
             case ast.Call(func=ast.Name(id="len"), args=[base]):
@@ -79,6 +81,45 @@ def _ranks(nodes: list[ast.AST], names: set[str], declarations: Declarations) ->
             case _:
                 pass
     return found
+
+
+def _copied(nodes: list[ast.AST], ranks: dict[str, int], declarations: Declarations) -> None:
+    """Let an array that only its copies tell of have the rank that these are used with."""
+    bound: dict[str, list[str]] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                bound.setdefault(name, []).append(_copy_of(value, declarations))
+            case ast.Name(id=name, ctx=ast.Store()):
+                bound.setdefault(name, [])
+            case _:
+                pass
+    bindings = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    for _ in range(2):
+        for name, sources in bound.items():
+            if "" not in sources and len(sources) == bindings[name] and name in ranks:
+                for source in sources:
+                    ranks.setdefault(source, ranks[name])
+
+
+def _copy_of(node: ast.expr, declarations: Declarations) -> str:
+    """The name of the array that an expression copies, or makes another one like; or empty."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="copy" | "astype")):
+            return name
+        case ast.Call(func=function, args=[ast.Name(id=name), *_]):
+            made = numpy_name(path_of(function, declarations)) in LIKE_MAKERS
+            return name if made else ""
+        case _:
+            return ""
+
+
+def _takes_none(node: ast.expr, declarations: Declarations) -> bool:
+    """Whether a subscript is for no dimension of its own: `None`, `np.newaxis` or `...`."""
+    plain = isinstance(node, ast.Constant) and node.value in (None, ...)
+    return plain or path_of(node, declarations) == "numpy.newaxis"
 
 
 def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:

@@ -4,6 +4,7 @@ anything is stored: where it may read what is stored, its values are kept apart 
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from polylsp.frontends.python.kinds import BOOL, INT, Array, NumberType
 from polylsp.frontends.python.lower.arithmetic import convert
@@ -13,8 +14,8 @@ from polylsp.frontends.python.lower.expressions import IN_PLACE, operation
 from polylsp.frontends.python.lower.implied import loops
 from polylsp.frontends.python.lower.linear import without_sites
 from polylsp.frontends.python.lower.reading import places_in
-from polylsp.frontends.python.lower.sections import Section, section_of
-from polylsp.frontends.python.lower.storage import array_type
+from polylsp.frontends.python.lower.sections import Run, Section, section_of
+from polylsp.frontends.python.lower.storage import array_type, stored
 from polylsp.model.program import (
     Assign,
     BinaryOperator,
@@ -42,6 +43,36 @@ def store(context: Context, target: ast.expr, given: ast.expr, node: ast.AST, fx
         _run(context, section, None, found, node, fx)
 
 
+def store_new(context: Context, target: ast.Name, given: ast.expr, node: ast.AST, fx: Effects) -> None:
+    """`target = given`, where the name gets a new array, which is as long as what it is given."""
+    found = operand(context, given, fx)
+    array = stored(context, target.id)
+    if found is None or array is None or fx.rejections:
+        return
+    if len(found.counts) == len(array.extents):
+        if target.id in context.owned and all(_is_kept(context, count) for count in found.counts):
+            context.arrays[target.id] = replace(array, extents=found.counts)
+        found = Operand(_target_counts(context, target, fx), found.at)
+    section = _target(context, target, fx)
+    if section is not None:
+        _run(context, section, None, found, node, fx)
+
+
+def _is_kept(context: Context, count: Expr) -> bool:
+    """Whether a length is the same wherever the array is used that has it."""
+    return all(
+        not place.steps
+        and place.variable.storage in ("parameter", "local")
+        and (place.variable.source_name in context.settled or place.variable in context.iterators.values())
+        for place in places_in(count)
+    )
+
+
+def _target_counts(context: Context, target: ast.Name, fx: Effects) -> Subscripts:
+    section = section_of(context, target, fx)
+    return section.counts if section is not None else ()
+
+
 def store_in_place(context: Context, node: ast.AugAssign, fx: Effects) -> None:
     """`target op= value`, where the target is an array or a part of one."""
     section = _target(context, node.target, fx)
@@ -59,7 +90,7 @@ def store_in_place(context: Context, node: ast.AugAssign, fx: Effects) -> None:
     whole = Operand(
         counts,
         lambda at: operation(
-            context, node.value, node.op, Read(section.place(at)), element(found, counts, at), fx
+            context, node.value, node.op, Read(section.place(at)), element(context, found, counts, at), fx
         ),
     )
     _run(context, section, None, whole, node, fx)
@@ -86,12 +117,12 @@ def _run(
     if len(found.counts) > len(counts):
         _too_deep(context, node, fx)
         return
-    if _overlaps(target, found):
+    if _overlaps(context, target, found):
         found = _kept(context, found, counts, of_type, node, fx)
     site = context.site(node)
 
     def body(at: Subscripts) -> list[Statement]:
-        stored = convert(element(found, counts, at), of_type)
+        stored = convert(element(context, found, counts, at), of_type)
         return [Assign(target.place(at), operator, stored, site)]
 
     fx.statements += loops(context, counts, node, body)
@@ -102,21 +133,25 @@ def _too_deep(context: Context, node: ast.AST, fx: Effects) -> None:
     refuse(context, fx, "unknown-shape", node, text, "annotate the arrays with their shapes")
 
 
-def _overlaps(target: Section, found: Operand) -> bool:
-    """Whether an element may be read after another one of the same array was stored."""
+def _overlaps(context: Context, target: Section, found: Operand) -> bool:
+    """Whether an element may be read after it was stored for another one. It is not where each subscript
+    that runs over elements is the same on both sides: then what is stored for one is read for that one alone,
+    and before."""
     site = target.site
     at = tuple(
         Read(Place(Variable(f"at{k}", "", INT, "local"), (), INT, site)) for k in range(len(target.counts))
     )
-    own = without_sites(target.place(at).steps)
-    for place in places_in(element(found, target.counts, at)):
-        if (
-            place.variable.name == target.array.variable.name
-            and place.steps
-            and without_sites(place.steps) != own
-        ):
-            return True
-    return False
+    own = target.place(at).steps
+    running = [k for k, pick in enumerate(target.taken, len(target.array.steps)) if isinstance(pick, Run)]
+    return any(
+        place.variable.name == target.array.variable.name
+        and (
+            len(place.steps) != len(own)
+            or any(without_sites(place.steps[k]) != without_sites(own[k]) for k in running)
+        )
+        for place in places_in(element(context, found, target.counts, at))
+        if place.steps
+    )
 
 
 def _kept(
@@ -132,7 +167,7 @@ def _kept(
         return Place(variable, tuple(Index(one, None, k > 0) for k, one in enumerate(at)), of_type, site)
 
     def body(at: Subscripts) -> list[Statement]:
-        return [Assign(place(at), None, convert(element(found, counts, at), of_type), site)]
+        return [Assign(place(at), None, convert(element(context, found, counts, at), of_type), site)]
 
     fx.statements += loops(context, counts, node, body)
     return Operand(counts, lambda at: Read(place(at)))
@@ -164,12 +199,12 @@ def _store_masked(
         text = f"`{context.text(node)}` takes values one after the other where a condition holds"
         refuse(context, fx, "unsupported-statement", node, text, "use `np.where`, or a loop")
         return
-    if _overlaps(section, condition):
+    if _overlaps(context, section, condition):
         condition = _kept(context, condition, counts, BOOL, node, fx)
 
     def body(at: Subscripts) -> list[Statement]:
-        stored: Expr = convert(element(found, counts, at), section.array.kind.element)
+        stored: Expr = convert(element(context, found, counts, at), section.array.kind.element)
         then = Block((Assign(section.place(at), None, stored, site),))
-        return [If(element(condition, counts, at), then, Block(), site)]
+        return [If(element(context, condition, counts, at), then, Block(), site)]
 
     fx.statements += loops(context, counts, node, body)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.kinds import Array, Kind
+from polylsp.frontends.python.lower.agreement import Agreement
 from polylsp.frontends.python.names import path_of
 from polylsp.frontends.python.parse import Parsed
 from polylsp.model.program import Expr, Field, Index, Invariant, Site, Statement, Variable
@@ -52,12 +53,13 @@ class Context:
     """The state of lowering one function.
 
     `private` are names of loop variables that no code outside of their loops reads; `iterators` are the
-    variables of those of the loops around, and `counted` (unique names) those that never get below zero.
+    variables of those of the loops around, and `counted` (unique names) those that never get below zero, with
+    their least values.
     `owned` are arrays that nothing else leads to, each with the block (its first statement's identity) in
     which it comes into being; `blocks` what is to be declared there. `unfollowed` are names whose array
     is not known, and why; `settled` names that are bound once at most; `captured` names that other
-    functions see too; `own` is a method's first parameter, its object;
-    `name` the function's.
+    functions see too; `agreed` is what is assumed of lengths; `own` is a method's first parameter,
+    its object; `name` the function's.
     """
 
     parsed: Parsed
@@ -67,7 +69,7 @@ class Context:
     variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
     arrays: dict[str, Stored] = field(default_factory=dict[str, Stored])
     iterators: dict[str, Variable] = field(default_factory=dict[str, Variable])
-    counted: set[str] = field(default_factory=set[str])
+    counted: dict[str, int] = field(default_factory=dict[str, int])
     declared: list[Variable] = field(default_factory=list[Variable])
     blocks: dict[int, list[Variable]] = field(default_factory=dict[int, list[Variable]])
     parameters: dict[str, Variable] = field(default_factory=dict[str, Variable])
@@ -75,6 +77,7 @@ class Context:
     unfollowed: dict[str, str] = field(default_factory=dict[str, str])
     settled: frozenset[str] = frozenset()
     captured: frozenset[str] = frozenset()
+    agreed: Agreement = field(default_factory=Agreement)
     own: str = ""
     name: str = ""
     shapes: Shapes = field(default_factory=_no_shapes)

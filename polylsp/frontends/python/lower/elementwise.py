@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from polylsp.frontends.python import library
 from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, INT, Array, Number, NumberType, wider
+from polylsp.frontends.python.lower.agreeing import agree
 from polylsp.frontends.python.lower.arithmetic import (
     binary,
     compared,
@@ -23,7 +24,7 @@ from polylsp.frontends.python.lower.linear import same
 from polylsp.frontends.python.lower.reading import places_in
 from polylsp.frontends.python.lower.sections import section_of
 from polylsp.frontends.python.lower.temporaries import held
-from polylsp.model.program import Binary, Call, Constant, Expr, Integer, Read, Select, Unary
+from polylsp.model.program import Binary, Call, Constant, Expr, Integer, Place, Read, Select, Unary
 
 Subscripts = tuple[Expr, ...]
 
@@ -93,25 +94,31 @@ def _joined(
         return None
     counts = operands[0].counts
     for other in operands[1:]:
-        counts = _common(counts, other.counts)
-    return Operand(counts, lambda at: make([element(one, counts, at) for one in operands]))
+        counts = _common(context, counts, other)
+    return Operand(counts, lambda at: make([element(context, one, counts, at) for one in operands]))
 
 
-def _common(left: Subscripts, right: Subscripts) -> Subscripts:
-    """The lengths of the result of two arrays."""
+def _common(context: Context, left: Subscripts, other: Operand) -> Subscripts:
+    """The lengths of the result of an array with some lengths and of another one."""
+    right = other.counts
     if len(left) < len(right):
         left, right = right, left
     ahead = len(left) - len(right)
     found = list(left[:ahead])
     for a, b in zip(left[ahead:], right, strict=True):
-        if same(a, b) or _is_one(b):
+        if same(a, b) or _is_one(b) or (not _is_one(a) and agree(context, a, b, _read(other))):
             found.append(a)
         else:
             found.append(b if _is_one(a) else binary("max", a, b, a.site))
     return tuple(found)
 
 
-def element(of: Operand, counts: Subscripts, at: Subscripts) -> Expr:
+def _read(of: Operand) -> Iterator[Place]:
+    """The elements that an operand reads."""
+    return places_in(of.at(of.counts))
+
+
+def element(context: Context, of: Operand, counts: Subscripts, at: Subscripts) -> Expr:
     """The element of an operand that meets the subscripts `at` of a result with the lengths `counts`."""
     own: list[Expr] = []
     ahead = len(counts) - len(of.counts)
@@ -120,7 +127,7 @@ def element(of: Operand, counts: Subscripts, at: Subscripts) -> Expr:
             own.append(subscript)
         elif _is_one(mine):
             own.append(whole(0, subscript.site))
-        elif _is_number(theirs) and _is_number(mine):
+        elif (_is_number(theirs) and _is_number(mine)) or agree(context, mine, theirs, _read(of)):
             own.append(subscript)
         else:
             repeated = compared("==", mine, whole(1, subscript.site), subscript.site)

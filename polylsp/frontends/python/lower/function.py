@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
+from polylsp.frontends.python.lower.agreeing import told
+from polylsp.frontends.python.lower.agreement import Agreement
 from polylsp.frontends.python.lower.context import Context
 from polylsp.frontends.python.lower.iterables import dimensions, own_iterators
 from polylsp.frontends.python.lower.outlines import loop_outlines
@@ -71,11 +73,21 @@ def definition(parsed: Parsed) -> Definition | None:
 
 
 def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) -> Function:
+    """What is assumed of lengths is known in the end, and told of arrays where they come into being: once
+    there is any, the function is lowered again."""
+    agreed = Agreement()
+    function = _lowered(name, parsed, declarations, owner, agreed)
+    return _lowered(name, parsed, declarations, owner, agreed) if agreed.words else function
+
+
+def _lowered(
+    name: str, parsed: Parsed, declarations: Declarations, owner: str, agreed: Agreement
+) -> Function:
     found = definition(parsed)
     body = found.body if found is not None else parsed.tree.body
     given = parameter_kinds(found, declarations, owner) if found is not None else {}
     kinds = inferred(body, given, declarations)
-    context = Context(parsed, kinds, _ordinals(body), private=own_iterators(body), name=name)
+    context = Context(parsed, kinds, _ordinals(body), private=own_iterators(body), name=name, agreed=agreed)
     shared = shared_names(body, kinds, context.path)
     arguments = tuple(
         parameter(context, one, kind, one in shared) for one, kind in _now(given, kinds).items()
@@ -87,6 +99,7 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) ->
     context.shapes = shapes(context, body, frozenset(context.parameters))
     find_owned(context, body, shared | context.captured)
     lowered = block(context, body)
+    told(context)
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
     whole = Block((*declared, *lowered.statements))
     parallel = pranges(context, found)

@@ -37,7 +37,7 @@ def loops(
     names = _NAMES.get(len(counts), tuple(f"index{k}" for k in range(len(counts))))
     counters = [Variable(context.unused(name), name, INT, "local") for name in names]
     site = context.site(node)
-    context.counted.update(counter.name for counter in counters)
+    context.counted.update((counter.name, 0) for counter in counters)
     at = tuple(Read(Place(counter, (), INT, site)) for counter in counters)
     ordinals = [context.next_implied() for _ in counts]
     inner = body(at)

@@ -147,8 +147,9 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
     stop = one.stop
     if not _is_fixed(context, stop, node):
         stop = held(context, stop, one.node, statements)
-    if is_natural(one.start, context.counted) if one.step > 0 else _above(stop):
-        context.counted.add(counter.name)
+    least = _least(context, one.start) if one.step > 0 else _above(stop)
+    if least is not None:
+        context.counted[counter.name] = least
     before = dict(context.iterators)
     if one.plain:
         context.iterators[one.name] = counter
@@ -184,9 +185,18 @@ def _counter(context: Context, one: Counted) -> Variable:
     return Variable(context.unused(one.name), one.name, INT, "local")
 
 
-def _above(stop: Expr) -> bool:
-    """Whether a loop that counts down to `stop` never gets below zero."""
-    return (isinstance(stop, Constant) and stop.value >= -1) or is_natural(stop, frozenset())
+def _least(context: Context, start: Expr) -> int | None:
+    """The least value of a loop that counts up from `start`, as far as it can be told not to be negative."""
+    if isinstance(start, Constant):
+        return int(start.value) if start.value >= 0 else None
+    return 0 if is_natural(start, context.counted) else None
+
+
+def _above(stop: Expr) -> int | None:
+    """The least value of a loop that counts down to `stop`, as far as it can be told not to be negative."""
+    if isinstance(stop, Constant):
+        return int(stop.value) + 1 if stop.value >= -1 else None
+    return 1 if is_natural(stop, {}) else None
 
 
 def _given(context: Context, given: Given, counter: Place) -> Statement:

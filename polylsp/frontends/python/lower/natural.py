@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping
 
 from polylsp.model.program import Binary, Cast, Constant, Expr, Integer, Read, Select
 
 
-def is_natural(expression: Expr, counted: AbstractSet[str]) -> bool:
-    """Whether a value is surely not negative; `counted` are variables (unique names) that never are."""
+def is_natural(expression: Expr, counted: Mapping[str, int]) -> bool:
+    """Whether a value is surely not negative; `counted` are variables (unique names) that never are, with the
+    least value that each has."""
     match expression:
         case Constant(value):
             return value >= 0
         case Read(place):
             return not place.steps and place.variable.name in counted
+        case Binary("-", Read(place), Constant(value)):
+            return not place.steps and counted.get(place.variable.name, -1) >= value
         case Cast(operand, Integer(_, True)):
             return is_natural(operand, counted)
         case Binary("+" | "*" | "max" | "min" | "/" as operator, left, right):

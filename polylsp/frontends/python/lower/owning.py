@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.lower.context import Context
-from polylsp.frontends.python.lower.rebinding import is_followed, makes
+from polylsp.frontends.python.lower.rebinding import is_followed, is_given, makes
 from polylsp.frontends.python.usage import own_nodes
 
 Body = Sequence[ast.stmt]
@@ -23,7 +23,7 @@ def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
                         _own(context, name, body, inner, depth)
                     elif depth and makes(context, value):
                         context.unfollowed[name] = "is made anew in each round of a loop"
-                else:
+                elif depth or not is_given(context, target, value):
                     context.unfollowed[name] = "is bound to something that is not followed"
 
 

@@ -7,7 +7,7 @@ import ast
 from polylsp.frontends.python import library
 from polylsp.frontends.python.inference import shape_of
 from polylsp.frontends.python.kinds import Array
-from polylsp.frontends.python.lower.array_statements import store
+from polylsp.frontends.python.lower.array_statements import store_new
 from polylsp.frontends.python.lower.calls import address
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.places import base_of
@@ -56,11 +56,16 @@ def bind(context: Context, target: ast.Name, given: ast.expr, node: ast.stmt, fx
                 refuse(context, fx, "unsupported-statement", node, text, "make it before the loop")
             fx.statements.append(Assign(place, None, made, context.site(node)))
         if not is_empty(context, given):
-            store(context, target, given, node, fx)
+            store_new(context, target, given, node, fx)
         return
     if other is not None and isinstance(variable.type, Pointer) and other.kind.rank == array.kind.rank:
         place = Place(variable, (), variable.type, context.site(target))
         fx.statements.append(Assign(place, None, address(context, given, other), context.site(node)))
+        return
+    if isinstance(variable.type, Pointer) and not context.depth and is_given(context, target, given):
+        place = Place(variable, (), variable.type, context.site(target))
+        found = Call(context.text(given), (), False, variable.type, context.site(given))
+        fx.statements.append(Assign(place, None, found, context.site(node)))
         return
     text = f"`{target.id}` gets an array that is not followed: `{context.text(given)}`"
     refuse(context, fx, "unsupported-statement", node, text, "use its elements by the name that it has")
@@ -96,6 +101,11 @@ def is_followed(context: Context, value: ast.expr, target: ast.Name) -> bool:
         return False
     one, other = context.kind(value), context.kind(target)
     return isinstance(one, Array) and isinstance(other, Array) and one.rank == other.rank
+
+
+def is_given(context: Context, target: ast.expr, value: ast.expr | None) -> bool:
+    """Whether a name is bound, once and for all, to an array that unknown code gives."""
+    return isinstance(target, ast.Name) and isinstance(value, ast.Call) and target.id in context.settled
 
 
 def is_empty(context: Context, node: ast.expr) -> bool:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Union
 
 from polylsp.frontends.python.kinds import INT, Array, Number
+from polylsp.frontends.python.lower.agreeing import measured
 from polylsp.frontends.python.lower.arithmetic import binary, compared, convert, floored, whole
 from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
 from polylsp.frontends.python.lower.linear import simplified
@@ -56,6 +57,11 @@ class Section:
             if not isinstance(p, One)
         )
 
+    @property
+    def taken(self) -> tuple[Run | One, ...]:
+        """What is taken of each dimension of the array."""
+        return tuple(pick for pick in self.picks if not isinstance(pick, New))
+
     def place(self, at: tuple[Expr, ...]) -> Place:
         """The element of the part with these subscripts."""
         steps: list[Index] = []
@@ -83,14 +89,14 @@ def section_of(context: Context, node: ast.expr, fx: Effects) -> Section | None:
     """The part of an array that an expression names: all of it, or what subscripts take."""
     array = base_of(context, node)
     if array is not None:
-        return Section(array, tuple(_all(e) for e in array.extents), context.site(node))
+        return Section(array, tuple(_all(e) for e in measured(context, array)), context.site(node))
     if not isinstance(node, ast.Subscript):
         return None
     array = base_of(context, node.value)
     if array is None:
         inner = section_of(context, node.value, fx) if isinstance(node.value, ast.Subscript) else None
         return _deeper(context, inner, node, fx) if inner is not None else None
-    picks = _picks(context, node, array.extents, fx)
+    picks = _picks(context, node, measured(context, array), fx)
     return Section(array, picks, context.site(node)) if picks is not None else None
 
 

@@ -26,14 +26,14 @@ def array_type(kind: Array, extents: tuple[Expr, ...]) -> ArrayType:
     return found
 
 
-def assumption(name: str, kind: Kind) -> str:
-    """What the type of a variable rests on, if the source does not tell it."""
+def assumption(context: Context, unique: str, name: str, kind: Kind) -> tuple[str, ...]:
+    """What the type of a variable, and its lengths, rest on, if the source does not tell it."""
     if not isinstance(kind, Array):
-        return ""
+        return ()
     holds = f"holds {dtype_name(kind.element)}" if kind.assumed else ""
     dimensions = "has one dimension" if kind.guessed else ""
     words = " and ".join(filter(None, (holds, dimensions)))
-    return f"`{name}` {words}" if words else ""
+    return (*((f"`{name}` {words}",) if words else ()), *context.agreed.words.get(unique, ()))
 
 
 def parameter(context: Context, name: str, kind: Kind, shared: bool) -> Variable:
@@ -49,7 +49,8 @@ def parameter(context: Context, name: str, kind: Kind, shared: bool) -> Variable
     inner = tuple(length(name, k) for k in range(kind.rank))
     whole = array_type(kind, inner)
     of_type = Pointer(whole.element) if shared else whole
-    variable = Variable(unique, name, of_type, "parameter", assumed=assumption(name, kind))
+    told = assumption(context, unique, name, kind)
+    variable = Variable(unique, name, of_type, "parameter", assumed=told)
     context.parameters[name] = variable
     return variable
 
@@ -98,7 +99,8 @@ def _stored(context: Context, name: str) -> Stored | None:
     whole = array_type(kind, extents)
     of_type = whole if owned else Pointer(whole.element)
     storage = "local" if local else "global"
-    variable = Variable(context.unique(name), name, of_type, storage, assumed=assumption(name, kind))
+    unique = context.unique(name)
+    variable = Variable(unique, name, of_type, storage, assumed=assumption(context, unique, name, kind))
     if owned:
         context.blocks.setdefault(context.owned[name], []).append(variable)
     elif local:
@@ -121,7 +123,8 @@ def attribute(context: Context, name: str, kind: Kind | None) -> Stored | Variab
         kind = replace(kind, element=element_type(kind.element))
         extents = tuple(length(name, k) for k in range(kind.rank))
         whole = array_type(kind, extents)
-        variable = Variable(name, name, Pointer(whole.element), "parameter", assumed=assumption(name, kind))
+        told = assumption(context, name, name, kind)
+        variable = Variable(name, name, Pointer(whole.element), "parameter", assumed=told)
         context.arrays[name] = Stored(variable, (), kind, extents)
     return context.arrays[name]
 
@@ -138,7 +141,7 @@ def extent(context: Context, name: str, dimension: int) -> Expr:
     if isinstance(source, tuple) and dimension < len(source):
         found = value(context, source[dimension], Effects())
         return found if isinstance(found.type, Integer) else length(name, dimension)
-    if name in context.owned:
+    if name in context.owned or name in context.settled:
         return length(name, dimension)
     # The name holds arrays of different lengths: what this is worth is not known anywhere.
     return Call(f"len({name})", (), False, NATURAL, _NOWHERE)

@@ -1,0 +1,92 @@
+"""Lengths that must be equal, or be one, where arrays meet in one statement. That one of them is repeated
+because it has the length one is rare: that none is can be assumed, and is then told."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from polylsp.frontends.python.kinds import NATURAL, Array
+from polylsp.frontends.python.lower.context import Context, Stored
+from polylsp.frontends.python.lower.linear import terms_of
+from polylsp.model.program import Cast, Expr, Integer, Invariant, Place, Read
+
+_LENGTH = re.compile(r"(.+)\.shape\[(\d+)\]")
+
+
+def agree(context: Context, one: Expr, other: Expr, read: Iterable[Place]) -> bool:
+    """Whether two lengths can be assumed to be equal: what `read` are elements of then rests on it."""
+    arrays = {place.variable.name for place in read if place.steps}
+    found = _difference(one, other) if arrays else None
+    if found is None:
+        return False
+    first, second, by = found
+    if not by and _LENGTH.fullmatch(first) and _LENGTH.fullmatch(second):
+        context.agreed.join(first, second)
+    else:
+        moved = f"{second} {'+' if by > 0 else '-'} {abs(by)}" if by else second
+        for name in arrays:
+            context.agreed.note(name, f"`{first}` equals `{moved}`")
+    return True
+
+
+def measured(context: Context, array: Stored) -> tuple[Expr, ...]:
+    """The lengths of an array in an array statement: those that are assumed to be equal are one."""
+    return tuple(_measured(context, array, extent) for extent in array.extents)
+
+
+def _measured(context: Context, array: Stored, extent: Expr) -> Expr:
+    length = _spelt(extent)
+    if not _LENGTH.fullmatch(length):
+        return extent
+    context.agreed.measured.setdefault(array.variable.name, {})[length] = None
+    root = context.agreed.root(length)
+    return extent if root == length else Invariant(root, NATURAL, extent.site)
+
+
+def told(context: Context) -> None:
+    """Tell of each array which of its lengths are assumed to equal others."""
+    for array, lengths in context.agreed.measured.items():
+        for length in lengths:
+            root = context.agreed.root(length)
+            if root != length:
+                context.agreed.note(array, _equal(context, root, length))
+
+
+def _difference(one: Expr, other: Expr) -> tuple[str, str, int] | None:
+    """Two lengths that are equal, but for a number, if two sums are; `None` where more is in the way."""
+    (left, a), (right, b) = terms_of(one), terms_of(other)
+    lefts = [term for key, term in left.items() if right.get(key, (None, 0))[1] != term[1]]
+    rights = [term for key, term in right.items() if left.get(key, (None, 0))[1] != term[1]]
+    if len(lefts) != 1 or len(rights) != 1 or {factor for _, factor in (*lefts, *rights)} != {1}:
+        return None
+    first, second = _spelt(lefts[0][0]), _spelt(rights[0][0])
+    return (first, second, b - a) if first and second else None
+
+
+def _spelt(term: Expr) -> str:
+    """A length or a variable as it is written."""
+    match term:
+        case Cast(operand, Integer()):
+            return _spelt(operand)
+        case Invariant(spelling):
+            return spelling
+        case Read(place) if not place.steps and place.variable.source_name.isidentifier():
+            return place.variable.source_name
+        case _:
+            return ""
+
+
+def _equal(context: Context, one: str, other: str) -> str:
+    """That two lengths are equal, in words."""
+    a, b = _LENGTH.fullmatch(one), _LENGTH.fullmatch(other)
+    if a is not None and b is not None and a[2] == b[2] and a[1] != b[1]:
+        ranks = {_rank(context, match[1]) for match in (a, b)}
+        if len(ranks) == 1:
+            return f"`{a[1]}` and `{b[1]}` have the same {'length' if ranks == {1} else 'shape'}"
+    return f"`{one}` equals `{other}`"
+
+
+def _rank(context: Context, name: str) -> int:
+    kind = context.arrays[name].kind if name in context.arrays else context.kinds.of_name(name)
+    return kind.rank if isinstance(kind, Array) else 0
