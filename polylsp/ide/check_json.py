@@ -8,7 +8,8 @@ from typing import Any
 from polylsp.ide.advice import advice_words
 from polylsp.ide.diagnostics import Diagnostic, diagnostics
 from polylsp.ide.excerpt import excerpt
-from polylsp.model.action import TARGETS_OF
+from polylsp.language import C
+from polylsp.model.action import KERNEL_TARGETS, TARGETS_OF
 from polylsp.model.facts import LoopFacts, NestFacts
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.verdict import AccessPoint, Parallel, Sequential, Unknown, Witness, word
@@ -97,7 +98,9 @@ def _targets(placed: PlacedFunction, nest: NestFacts) -> list[str]:
     """Who can be asked to run loops of the nest in parallel, as far as the verdicts tell."""
     loops = [one for one in placed.answer.facts.loops if one.ordinal in nest.loops]
     parallel = any(isinstance(one.verdict, Parallel) and not one.misfit for one in loops)
-    return list(TARGETS_OF[placed.answer.language]) if parallel else []
+    language = placed.answer.language
+    every = (*TARGETS_OF[language], *(KERNEL_TARGETS if language == C.name else ()))
+    return list(every) if parallel else []
 
 
 def range_object(source: Source, span: Span) -> JsonObject:

@@ -28,7 +28,8 @@ TransformName = Literal[
 ActionName = Literal[Target, KernelTarget, TransformName]
 
 TARGETS: tuple[Target, ...] = get_args(Target)
-KERNEL_TARGETS: tuple[KernelTarget, ...] = (*get_args(KernelTarget),)
+KERNEL_TARGETS: tuple[KernelTarget, ...] = get_args(KernelTarget)
+"""For loops in C."""
 TARGETS_OF: dict[str, tuple[Target, ...]] = {
     "c": ("openmp", "openacc", "openmp-target"),
     "python": ("numba",),

@@ -87,7 +87,7 @@ def test_nests_and_diagnostics() -> None:
         "transform": "interchange",
         "schedule": "[j, i]",
         "band": {"loops": [1, 2], "permutable": True, "coincident": [False, True]},
-        "targets": ["openmp", "openacc", "openmp-target"],
+        "targets": ["openmp", "openacc", "openmp-target", "cuda"],
     }
     assert found["nests"][0]["transform"] is None
     assert [set(each) for each in found["diagnostics"]] == [
