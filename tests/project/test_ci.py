@@ -24,7 +24,9 @@ SKIPPING = {
 
 def run_tests(folder: Path, text: str, ci: str, *options: str) -> subprocess.CompletedProcess[str]:
     """Run a test file, and one that passes, with the hooks of this project."""
+    (folder / "tests").mkdir(exist_ok=True)
     shutil.copy(ROOT / "tests/conftest.py", folder)
+    shutil.copy(ROOT / "tests/loud.py", folder / "tests")
     (folder / "test_given.py").write_text(f"import pytest\n\n{text}")
     (folder / "test_passing.py").write_text("def test_two():\n    pass\n")
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
