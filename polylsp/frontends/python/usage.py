@@ -6,7 +6,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 
-from polylsp.frontends.python.kinds import DOUBLE, REAL, UNKNOWN, WHOLE, Array, Kind
+from polylsp.frontends.python.kinds import DOUBLE, INT64, REAL, UNKNOWN, WHOLE, Array, Kind
 from polylsp.frontends.python.library import LIKE_MAKERS, numpy_name
 from polylsp.frontends.python.names import Callable, Declarations, path_of
 
@@ -39,11 +39,14 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
     _copied(nodes, ranks, declarations)
     whole = _whole(nodes, declarations)
     bare = _whole_arrays(nodes, names)
+    subscripts = set(_of_subscripts(nodes, whole, declarations))
     found: dict[str, Kind] = {}
     for name in names:
         if name in ranks:
             # One that is subscripted with less than its rank somewhere else is an array too.
-            found[name] = Array(DOUBLE, ranks[name], assumed=True)
+            found[name] = Array(INT64 if name in subscripts else DOUBLE, ranks[name], assumed=True)
+        elif name in subscripts:
+            found[name] = Array(INT64, 1, assumed=True)
         elif name in bare:
             found[name] = UNKNOWN
         else:
@@ -159,6 +162,33 @@ def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
     return found
 
 
+def _of_subscripts(nodes: list[ast.AST], whole: set[str], declarations: Declarations) -> Iterator[str]:
+    """Names of arrays whose elements are subscripts or bounds of ranges, or are named by what is."""
+    for node in nodes:
+        match node:
+            case ast.Call(func=function, args=arguments) if _counts(path_of(function, declarations)):
+                yield from (name for argument in arguments for name in _elements(argument))
+            case ast.Subscript(slice=subscript):
+                yield from _elements(subscript)
+            case ast.For(target=ast.Name(id=name), iter=ast.Name(id=array)) if name in whole:
+                yield array
+            case ast.For(
+                target=ast.Tuple(elts=[_, ast.Name(id=name)]),
+                iter=ast.Call(func=ast.Name(id="enumerate"), args=[ast.Name(id=array), *_]),
+            ) if name in whole:
+                yield array
+            case _:
+                pass
+
+
+def _elements(node: ast.expr) -> Iterator[str]:
+    """The arrays whose elements are parts of whole-number arithmetic."""
+    for part in _parts(node):
+        base, indices = subscripted(part) if isinstance(part, ast.Subscript) else (part, [])
+        if isinstance(base, ast.Name) and indices and not any(isinstance(i, ast.Slice) for i in indices):
+            yield base.id
+
+
 def _counts(path: str) -> bool:
     return path in ("range", "prange", "numba.prange", "numpy.ndindex") or path in (
         "numpy.zeros",
@@ -169,25 +199,30 @@ def _counts(path: str) -> bool:
 
 def _named(node: ast.expr) -> Iterator[str]:
     """The names that whole-number arithmetic is done with in an expression."""
+    return (part.id for part in _parts(node) if isinstance(part, ast.Name))
+
+
+def _parts(node: ast.expr) -> Iterator[ast.expr]:
+    """The names and elements that whole-number arithmetic is done with in an expression."""
     match node:
-        case ast.Name(id=name):
-            yield name
+        case ast.Name() | ast.Subscript():
+            yield node
         case ast.BinOp(
             left=left, right=right, op=ast.Add() | ast.Sub() | ast.Mult() | ast.FloorDiv() | ast.Mod()
         ):
-            yield from _named(left)
-            yield from _named(right)
+            yield from _parts(left)
+            yield from _parts(right)
         case ast.UnaryOp(operand=operand):
-            yield from _named(operand)
+            yield from _parts(operand)
         case ast.Tuple(elts=parts):
             for part in parts:
-                yield from _named(part)
+                yield from _parts(part)
         case ast.Slice(lower=lower, upper=upper, step=step):
             for part in (lower, upper, step):
                 if part is not None:
-                    yield from _named(part)
+                    yield from _parts(part)
         case ast.Call(func=ast.Name(id="min" | "max"), args=arguments):
             for argument in arguments:
-                yield from _named(argument)
+                yield from _parts(argument)
         case _:
             pass

@@ -207,7 +207,7 @@ def _is_method(context: Context, node: ast.Call) -> bool:
 
 def _shaped(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
     """An array of the shape that a call asks for."""
-    from polylsp.frontends.python.inference import shape_of
+    from polylsp.frontends.python.call_kinds import shape_of
 
     shape = shape_of(node)
     if shape is None:

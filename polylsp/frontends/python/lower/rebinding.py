@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from polylsp.frontends.python import library
-from polylsp.frontends.python.inference import shape_of
+from polylsp.frontends.python.call_kinds import shape_of
 from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.lower.array_statements import store_new
 from polylsp.frontends.python.lower.calls import address

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from polylsp.frontends.python import library
-from polylsp.frontends.python.inference import shape_of
+from polylsp.frontends.python.call_kinds import shape_of
 from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.lower.context import Context
 from polylsp.frontends.python.usage import own_nodes
