@@ -10,7 +10,6 @@ from typing import Literal
 import islpy as isl
 
 from polylsp.analysis.calls import call_accesses
-from polylsp.analysis.effects import subexpressions, subscripts
 from polylsp.analysis.evaluate import condition_of, declared_extents, value_of
 from polylsp.analysis.paths import Path, resolve
 from polylsp.analysis.raw import RawAccess, Region
@@ -18,6 +17,7 @@ from polylsp.analysis.scope import Scope
 from polylsp.analysis.spelling import spell_place
 from polylsp.analysis.state import Opaque
 from polylsp.analysis.value import NotAffineError
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import (
     AddressOf,
     Assign,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.analysis.effects import expressions, subexpressions, subscripts, walk
+from polylsp.analysis.effects import expressions, walk
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import (
     AddressOf,
     Assign,

@@ -6,8 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polylsp.analysis.effects import effects, subexpressions, walk
+from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.induction import additive, own_jumps, stripped
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     Assign,
     Binary,

@@ -11,7 +11,7 @@ from polylsp.analysis.canonical import counter_of
 from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, listed
-from polylsp.analysis.effects import effects, nodes, subexpressions, walk
+from polylsp.analysis.effects import effects, nodes, walk
 from polylsp.analysis.induction import stripped
 from polylsp.analysis.mending import can_be_lastprivate, can_be_reduced, summing
 from polylsp.analysis.private import last_iteration_writes_all
@@ -20,6 +20,7 @@ from polylsp.analysis.spelling import spell_place
 from polylsp.analysis.verdicts import possible, reassociable
 from polylsp.analysis.witness import access_point, value_based, witness
 from polylsp.model.directive import Finding, Lacking, Mend, OtherOperator, Race, ReductionClause
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     AddressOf,
     Assign,

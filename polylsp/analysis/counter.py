@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from polylsp.analysis.effects import subexpressions, walk
+from polylsp.analysis.effects import walk
 from polylsp.analysis.evaluate import value_of
 from polylsp.analysis.induction import Step, own_jumps, steps
 from polylsp.analysis.scope import Scope
@@ -16,6 +16,7 @@ from polylsp.analysis.value import (
     extremum,
     is_affine,
 )
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     Assign,
     Binary,

@@ -8,25 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import (
     AddressOf,
     Assign,
-    Binary,
     Block,
     Call,
-    Cast,
     Declare,
     Evaluate,
     Expr,
     If,
-    Index,
     Jump,
     Loop,
     Place,
     Read,
-    Select,
     Statement,
-    Unary,
     Unsupported,
     Variable,
 )
@@ -108,35 +104,6 @@ def nodes(statement: Statement) -> Iterator[Expr]:
     """The expressions that a statement itself evaluates, and all their parts."""
     for expression in expressions(statement):
         yield from subexpressions(expression)
-
-
-def subexpressions(expression: Expr) -> Iterator[Expr]:
-    """An expression and everything inside it, subscripts included."""
-    yield expression
-    match expression:
-        case Read(place):
-            children: tuple[Expr, ...] = tuple(subscripts(place))
-        case AddressOf(place):
-            children = tuple(subscripts(place))
-        case Unary(_, operand) | Cast(operand):
-            children = (operand,)
-        case Binary(_, left, right):
-            children = (left, right)
-        case Select(condition, then, otherwise):
-            children = (condition, then, otherwise)
-        case Call(_, arguments):
-            children = arguments
-        case _:
-            children = ()
-    for child in children:
-        yield from subexpressions(child)
-
-
-def subscripts(place: Place) -> Iterator[Expr]:
-    """The subscripts of a place."""
-    for step in place.steps:
-        if isinstance(step, Index):
-            yield step.subscript
 
 
 def loops_in(*statements: Statement) -> list[Loop]:

@@ -6,7 +6,6 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 from polylsp.analysis.conversions import always_too_large, converted, that_it_fits, wrapped
-from polylsp.analysis.effects import subexpressions
 from polylsp.analysis.paths import invariant_place, no_overlap, resolve_pointer
 from polylsp.analysis.scope import Scope, element_of, may_touch
 from polylsp.analysis.spelling import spell
@@ -27,6 +26,7 @@ from polylsp.analysis.value import (
     floor_div,
     negate,
 )
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     AddressOf,
     Array,

@@ -8,8 +8,9 @@ from typing import Literal
 
 from polylsp.analysis.always import always_run, names
 from polylsp.analysis.constructs import within
-from polylsp.analysis.effects import expressions, nodes, subexpressions, walk
+from polylsp.analysis.effects import expressions, nodes, walk
 from polylsp.analysis.summaries import Calls
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     AddressOf,
     Assign,

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from typing import cast
 
-from polylsp.analysis.effects import subexpressions, subscripts, walk
+from polylsp.analysis.effects import walk
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import (
     Assign,
     Binary,

@@ -8,7 +8,8 @@ from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import effects, expressions, subexpressions, walk
+from polylsp.analysis.effects import effects, expressions, walk
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     AddressOf,
     Assign,

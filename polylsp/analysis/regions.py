@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polylsp.analysis.calls import is_known, with_calls
-from polylsp.analysis.effects import Effects, effects, expressions, subexpressions, walk
+from polylsp.analysis.effects import Effects, effects, expressions, walk
 from polylsp.analysis.evaluate import entry_value
 from polylsp.analysis.memory import to_scop
 from polylsp.analysis.raw import LoopEntry
@@ -19,6 +19,7 @@ from polylsp.analysis.summaries import Calls
 from polylsp.analysis.value import Poly
 from polylsp.analysis.walk import walk_region
 from polylsp.analysis.written import allocation
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     Assign,
     Block,

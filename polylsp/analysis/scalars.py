@@ -7,10 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.effects import expressions, walk
 from polylsp.analysis.induction import additive, own_jumps, reads_only, steps
 from polylsp.analysis.liveness import Live, exposed_in
 from polylsp.analysis.spelling import spell
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Assign, Block, Declare, If, Integer, Jump, Loop, Pointer, Read, Variable
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Scop

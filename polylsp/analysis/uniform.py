@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from polylsp.analysis.data_sharing import listed, reduced
-from polylsp.analysis.effects import expressions, subexpressions, subscripts, walk
+from polylsp.analysis.effects import expressions, walk
 from polylsp.analysis.parallel_regions import ParallelRegion
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import (
     AddressOf,
     Array,

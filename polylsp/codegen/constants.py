@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from polylsp.analysis.effects import subexpressions, walk
+from polylsp.analysis.effects import walk
 from polylsp.codegen.subject import Subject
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Array, Assign, Constant, Declare, Expr, Loop, Pointer, Type
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

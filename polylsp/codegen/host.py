@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import effects, expressions, loops_in, subexpressions
+from polylsp.analysis.effects import effects, expressions, loops_in
 from polylsp.codegen.stretch import Stretch
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import AddressOf, Block, Expr, If, Loop, Read, Site, Statement
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-from polylsp.analysis.effects import subexpressions
 from polylsp.analysis.spelling import spell
 from polylsp.codegen.affine import Names
 from polylsp.codegen.constants import named_constants
 from polylsp.codegen.subject import Subject
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     AddressOf,
     Array,

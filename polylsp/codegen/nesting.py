@@ -6,8 +6,9 @@ from collections.abc import Iterable
 
 import islpy as isl
 
-from polylsp.analysis.effects import effects, subexpressions
+from polylsp.analysis.effects import effects
 from polylsp.codegen.subject import Subject
+from polylsp.model.expressions import subexpressions
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Assign, Block, Declare, Expr, Loop, Read, Statement
 from polylsp.model.scop import Scop

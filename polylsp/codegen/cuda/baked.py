@@ -6,11 +6,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Array, Constant, Declare, Expr, Floating, Integer, Pointer, Type
 
 _NAME = re.compile(r"[A-Za-z_]\w*")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import (
     accumulate,
@@ -22,7 +21,8 @@ from polylsp.codegen.transform import (
     tile,
     time_tile,
 )
-from polylsp.model.action import Answer, Declined, TransformName
+from polylsp.codegen.transform.composing import limited
+from polylsp.model.action import Answer, TransformName
 from polylsp.settings import Settings
 
 Edit = Callable[[Subject, int, Settings], Answer]
@@ -32,10 +32,7 @@ def _limited(edit: Edit) -> Edit:
     """The edit, given up where isl would take too long."""
 
     def work(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-        found = budgeted(settings.max_operations, lambda: edit(subject, ordinal, settings))
-        if isinstance(found, Exhausted):
-            return Declined("Looking for another order of these loops was given up because it took too long.")
-        return found
+        return limited(settings, lambda: edit(subject, ordinal, settings))
 
     return work
 

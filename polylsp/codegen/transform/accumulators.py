@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.analysis.effects import effects, expressions, subexpressions, subscripts, walk
+from polylsp.analysis.effects import effects, expressions, walk
 from polylsp.analysis.induction import same_element
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.elements import element_in, runs
 from polylsp.model.action import Declined
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import AddressOf, Assign, Declare, Jump, Loop, Place, Read, Site, Variable
 from polylsp.model.scop import Access, Memory, Scop
 from polylsp.model.verdict import Parallel, ReductionOperator

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.effects import expressions, walk
 from polylsp.analysis.liveness import Live, exposed
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.leaves import End, Leaf, LeafDependence, counter, leaf_at
 from polylsp.model.action import Declined
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     AddressOf,
     Assign,

@@ -6,12 +6,13 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import effects, subexpressions, walk
+from polylsp.analysis.effects import effects, walk
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.layout import Kept, kept
 from polylsp.codegen.transform.leaves import Leaf, Leaves, counter
 from polylsp.codegen.transform.syntax import Braces, LoopText, Part, loop_text
 from polylsp.model.action import Declined
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Assign, Call, Expr, Loop, Read, Variable
 
 

@@ -53,7 +53,9 @@ def until_done(state: State, steps: Callable[[State], Iterator[Answer]]) -> bool
 def limited(settings: Settings, work: Callable[[], T]) -> T | Declined:
     """What `work` returns, if isl does not take too long: each of the many questions has its own limit."""
     found = budgeted(settings.max_operations, work)
-    return Declined("Looking for another order took too long.") if isinstance(found, Exhausted) else found
+    if isinstance(found, Exhausted):
+        return Declined("Looking for another order of these loops was given up because it took too long.")
+    return found
 
 
 # --- Loops -------------------------------------------------------------------------------

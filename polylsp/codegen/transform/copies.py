@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import expressions, subexpressions, subscripts, walk
+from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import Chain
 from polylsp.codegen.transform.leaves import counter
 from polylsp.codegen.transform.syntax import every
 from polylsp.model.action import Declined
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import Assign, Binary, Block, Call, Expr, Place, Read, Select, Variable
 from polylsp.text import Span
 

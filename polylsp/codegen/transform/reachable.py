@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polylsp.analysis.effects import effects, subexpressions, subscripts
+from polylsp.analysis.effects import effects
 from polylsp.analysis.induction import same_element
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.accumulators import Accumulator
 from polylsp.codegen.transform.elements import around, element_in, runs, without_name
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.extents import constant_extents
 from polylsp.model.program import Assign, Block, If, Loop, Place, Read, Statement
 from polylsp.model.scop import Access, Memory, Scop

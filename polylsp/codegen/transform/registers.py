@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polylsp.analysis.conflicts import Conflicts, same_iteration
-from polylsp.analysis.effects import subexpressions, subscripts
 from polylsp.codegen.transform.copies import Body, Mention, Offsets
 from polylsp.codegen.transform.fresh import fresh_name
 from polylsp.codegen.transform.leaves import Leaves
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import Floating, Read
 from polylsp.model.scop import Access
 from polylsp.text import Span

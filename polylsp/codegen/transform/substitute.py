@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import expressions, subexpressions, walk
+from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import Chain, unstable
 from polylsp.codegen.transform.domain import Iterations, iterations, spelled
@@ -18,6 +18,7 @@ from polylsp.codegen.transform.surround import headed, surrounded, undirected
 from polylsp.codegen.transform.syntax import LoopText
 from polylsp.codegen.transform.type_words import element_words
 from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.expressions import subexpressions
 from polylsp.model.program import AddressOf, Assign, Integer, Loop, Read, Variable
 from polylsp.model.verdict import Assumption, Parallel
 from polylsp.settings import Settings

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polylsp.frontends.c.lower.sites import Sites
+from polylsp.frontends.unique_names import UniqueNames
 from polylsp.model.program import Constant, Expr, Site, Statement, Type, Variable
 from polylsp.model.rejection import Rejection, RejectionCode
 
@@ -66,7 +67,7 @@ class Effects:
 
 
 @dataclass(slots=True)
-class Context:
+class Context(UniqueNames):
     """The state of lowering one function."""
 
     sites: Sites
@@ -81,7 +82,6 @@ class Context:
     flows: dict[str, set[str]] = field(default_factory=dict)
     leaked: set[str] = field(default_factory=set)
     scalars: set[str] = field(default_factory=set)
-    _used: dict[str, int] = field(default_factory=dict)
 
     def lookup(self, name: str) -> Variable | Constant | Prototype | None:
         """What an identifier names here."""
@@ -103,18 +103,6 @@ class Context:
             if tag in scope.tags:
                 return scope.tags[tag]
         return None
-
-    def unique(self, name: str) -> str:
-        """`name`, or `name@2` and so on if the function used it before."""
-        count = self._used.get(name, 0) + 1
-        self._used[name] = count
-        return name if count == 1 else f"{name}@{count}"
-
-    def unused(self, stem: str) -> str:
-        """`stem@@1` and so on: a name for a temporary, which no variable of the user has."""
-        count = self._used.get(stem + "@@", 0) + 1
-        self._used[stem + "@@"] = count
-        return f"{stem}@@{count}"
 
     def site(self, node: Any) -> Site:
         """The tokens of a node of the tree."""

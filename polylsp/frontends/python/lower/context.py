@@ -11,6 +11,7 @@ from polylsp.frontends.python.kinds import Array, Kind
 from polylsp.frontends.python.lower.agreement import Agreement
 from polylsp.frontends.python.names import path_of
 from polylsp.frontends.python.parse import Parsed
+from polylsp.frontends.unique_names import UniqueNames
 from polylsp.model.program import Expr, Field, Index, Invariant, Site, Statement, Variable
 from polylsp.model.rejection import Rejection, RejectionCode
 
@@ -49,7 +50,7 @@ class Effects:
 
 
 @dataclass(slots=True)
-class Context:
+class Context(UniqueNames):
     """The state of lowering one function.
 
     `private` are names of loop variables that no code outside of their loops reads; `iterators` are the
@@ -83,7 +84,6 @@ class Context:
     shapes: Shapes = field(default_factory=_no_shapes)
     depth: int = 0
     implied: int = 0
-    _used: dict[str, int] = field(default_factory=dict[str, int])
 
     def site(self, node: ast.AST) -> Site:
         """The tokens of a node of the tree."""
@@ -115,18 +115,6 @@ class Context:
         """The ordinal of one more loop that no `for` of the source writes."""
         self.implied += 1
         return 100_000 + self.implied
-
-    def unique(self, name: str) -> str:
-        """`name`, or `name@2` and so on if the function used it before."""
-        count = self._used.get(name, 0) + 1
-        self._used[name] = count
-        return name if count == 1 else f"{name}@{count}"
-
-    def unused(self, stem: str) -> str:
-        """`stem@@1` and so on: a name for a temporary, which no variable of the user has."""
-        count = self._used.get(stem + "@@", 0) + 1
-        self._used[stem + "@@"] = count
-        return f"{stem}@@{count}"
 
 
 def refuse(

@@ -1,0 +1,36 @@
+"""The parts of an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.model.program import AddressOf, Binary, Call, Cast, Expr, Index, Place, Read, Select, Unary
+
+
+def subexpressions(expression: Expr) -> Iterator[Expr]:
+    """An expression and everything inside it, subscripts included."""
+    yield expression
+    match expression:
+        case Read(place):
+            children: tuple[Expr, ...] = tuple(subscripts(place))
+        case AddressOf(place):
+            children = tuple(subscripts(place))
+        case Unary(_, operand) | Cast(operand):
+            children = (operand,)
+        case Binary(_, left, right):
+            children = (left, right)
+        case Select(condition, then, otherwise):
+            children = (condition, then, otherwise)
+        case Call(_, arguments):
+            children = arguments
+        case _:
+            children = ()
+    for child in children:
+        yield from subexpressions(child)
+
+
+def subscripts(place: Place) -> Iterator[Expr]:
+    """The subscripts of a place."""
+    for step in place.steps:
+        if isinstance(step, Index):
+            yield step.subscript
