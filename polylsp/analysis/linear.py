@@ -52,7 +52,7 @@ def places_copies(sharing: DataSharing, variable: Variable) -> Mend | None:
     own = {s.variable for s in walk(construct.loop.body) if isinstance(s, Declare)}
     for each in always_run(construct.loop.body):
         written = each.target if isinstance(each, Assign) and each.target.steps else None
-        if written is None or written.variable in own or sharing.has_copies(written.variable, each.site):
+        if written is None or written.variable in own or sharing.has_copies(written.variable, written.site):
             continue
         subscript = [stripped(value) for value in subscripts(written)]
         if any(isinstance(one, Read) and one.place.variable == variable for one in subscript):
