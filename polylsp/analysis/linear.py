@@ -12,8 +12,8 @@ from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.induction import steps, stripped
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.model.directive import Finding, Mend, Ordered, OtherStep, Sharing
-from polylsp.model.expressions import subscripts
-from polylsp.model.program import Assign, Constant, Declare, Integer, Loop, Read, Variable
+from polylsp.model.expressions import subexpressions, subscripts
+from polylsp.model.program import Assign, Constant, Declare, Expr, Integer, Loop, Read, Variable
 from polylsp.model.verdict import AccessPoint
 
 
@@ -54,10 +54,17 @@ def places_copies(sharing: DataSharing, variable: Variable) -> Mend | None:
         written = each.target if isinstance(each, Assign) and each.target.steps else None
         if written is None or written.variable in own or sharing.has_copies(written.variable, written.site):
             continue
-        subscript = [stripped(value) for value in subscripts(written)]
-        if any(isinstance(one, Read) and one.place.variable == variable for one in subscript):
+        found = [stripped(value) for value in subscripts(written)]
+        others = [one for one in found if not (isinstance(one, Read) and one.place.variable == variable)]
+        if len(others) < len(found) and not any(_changes(construct.loop, one) for one in others):
             return counting(sharing, variable, "firstprivate")
     return None
+
+
+def _changes(loop: Loop, value: Expr) -> bool:
+    """Whether an expression reads what the loop sets: then it may keep iterations apart."""
+    changing = effects(loop).scalars
+    return any(isinstance(n, Read) and n.place.variable.name in changing for n in subexpressions(value))
 
 
 def _other_step(

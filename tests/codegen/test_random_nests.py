@@ -29,7 +29,7 @@ def test_restructuring(one: Drawn) -> None:
 @pytest.mark.timeout(600)
 @pytest.mark.usefixtures("gcc")
 @pytest.mark.parametrize("kind", ["openmp", "openmp-target", "openacc", "transformed"])
-@settings(DRAWN, max_examples=12)
+@settings(DRAWN, max_examples=8)
 @given(one=mixed())
 def test_everything_at_once(kind: Kind, one: Drawn) -> None:
     trial(one, kind)
