@@ -15,6 +15,7 @@ from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Array, Assign, Constant, Declare, Expr, Loop, Pointer, Type
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"[1-9]\d{0,8}")
 _SMALL = 2
 
 
@@ -29,6 +30,12 @@ def named_constants(subject: Subject) -> dict[int, str]:
             if _NAME.fullmatch(text) and text not in local:
                 found.setdefault(constant.value, text)
     return found
+
+
+def literals(subject: Subject) -> frozenset[int]:
+    """The numbers that the function's text has as such."""
+    words = {subject.token(k) for k in range(len(subject.starts))}
+    return frozenset(int(word) for word in words if _NUMBER.fullmatch(word))
 
 
 def _constants(subject: Subject) -> Iterator[Constant]:
