@@ -135,8 +135,7 @@ def _why_infeasible(source: Source, placed: PlacedFunction, loop: LoopFacts, tar
     """Why no edit was found when it was tried; empty where one was, or where none was tried yet."""
     known = placed.answer.feasibility
     reason = known.why_not(target, loop.ordinal) if known is not None else ""
-    first = source.line_of(placed.start)
-    return lines_moved(reason, first)
+    return lines_moved(reason, source.number(source.line_of(placed.start)) - 1)
 
 
 def _too_little(
