@@ -11,6 +11,7 @@ Each is asked by value and remembered, so an edit re-asks only what it changed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -21,9 +22,11 @@ from polylsp.editing import placed_in, rewritten, subject_of, tried
 from polylsp.languages.functions import Observer
 from polylsp.languages.reading import language_for, read
 from polylsp.model.action import Answer, Ask, Declined, Edited
+from polylsp.model.feasibility import lines_moved
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.space import IterationSpace
+from polylsp.notebook import cells_of
 from polylsp.remembered import Answers, forget, state_of
 from polylsp.settings import Settings
 
@@ -96,7 +99,16 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     if subject is None:
         return Declined(f"There is no function `{ask.function}` here any more.")
     found = answer(subject, ask, settings, rewritten(path, settings, ask.function, ask.starts))
-    return _unless_there(path, found)
+    return _in_cell(text, ask.starts, _unless_there(path, found))
+
+
+def _in_cell(text: str, start: int, found: Answer) -> Answer:
+    """The answer about a function of a notebook: lines in its sentences are those of the function's cell."""
+    above = max((at for at, _ in cells_of(text) if at <= start), default=0)
+    lines = text.count("\n", 0, above)
+    if isinstance(found, Declined):
+        return Declined(lines_moved(found.reason, -lines)) if lines else found
+    return replace(found, remarks=tuple(lines_moved(each, -lines) for each in found.remarks))
 
 
 def _unless_there(path: str, found: Answer) -> Answer:

@@ -6,11 +6,11 @@ import argparse
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Union
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import Unreadable, files_of, read, settings_of
+from polylsp.cli.files import NotOurs, Unreadable, files_of, read, settings_of
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
 from polylsp.cli.pool import Crashed, Observer, Unusable, results
 from polylsp.cli.progress import showing
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One file to be checked and how its findings are to be shown."""
+    """One file to be checked and how its findings are to be shown. `named`: the user named it, rather than
+    a folder that it is in."""
 
     path: str
+    named: bool
     settings: Settings
     format: str
     width: int
@@ -32,7 +34,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One file checked: its findings in the form asked for, or why there are none."""
+    """One file checked: its findings in the form asked for, or why there are none: a `failure`, or that it
+    is `left_out`."""
 
     path: str
     lines: tuple[Line, ...] = ()
@@ -40,6 +43,7 @@ class Checked:
     errors: int = 0
     words: Counter[str] = field(default_factory=Counter[str])
     failure: str = ""
+    left_out: str = ""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,7 +52,8 @@ def run(options: argparse.Namespace) -> int:
     if not files:
         complain(f"no C or Python files in {', '.join(options.paths)}")
     settings = settings_of(options)
-    tasks = [Task(file, settings, options.format, terminal_width()) for file in files]
+    width = terminal_width()
+    tasks = [Task(file, file in options.paths, settings, options.format, width) for file in files]
     spread = _spread(tasks, options, settings)
     try:
         with showing(len(files), options.format) as shown:
@@ -68,15 +73,17 @@ def run(options: argparse.Namespace) -> int:
 def check_file(task: Task, given_up: frozenset[str], observe: Observer) -> Checked:
     """Checks one file; runs in another process."""
     from polylsp.pipeline import analyse
-    from polylsp.text import Source
 
     try:
-        text = read(task.path)
+        source = read(task.path)
+    except NotOurs as reason:
+        told = str(reason)
+        return Checked(task.path, failure=told) if task.named else Checked(task.path, left_out=told)
     except Unreadable as unreadable:
         return Checked(task.path, failure=str(unreadable))
     try:
-        report = analyse(task.path, text, task.settings, given_up=given_up, observe=observe)
-        return _render(Source(text), report, task)
+        report = analyse(task.path, source.text, task.settings, given_up=given_up, observe=observe)
+        return _render(source, report, task)
     except Exception:
         # Whatever goes wrong here is a bug of ours: it costs the user one file, not the run.
         return Checked(
@@ -122,12 +129,12 @@ def _checked(tasks: list[Task], spread: Iterator[Union[Checked, Crashed]]) -> It
 def _announce(checked: Checked, shown: Any) -> Checked:
     """Prints what can be printed at once."""
     with shown.paused():
-        if checked.failure:
-            complain(checked.failure)
+        if checked.failure or checked.left_out:
+            complain(checked.failure or checked.left_out)
         if checked.lines:
             write_lines([*checked.lines, ()])
     shown.advance()
-    return Checked(checked.path, (), checked.objects, checked.errors, checked.words, checked.failure)
+    return replace(checked, lines=())
 
 
 def _print_json(checked: Iterable[Checked]) -> None:
@@ -147,7 +154,7 @@ def _print_total(checked: list[Checked]) -> None:
     from polylsp.ide.styled import Piece, counted
 
     words = sum((each.words for each in checked), Counter[str]())
-    done = sum(not each.failure for each in checked)
+    done = sum(not (each.failure or each.left_out) for each in checked)
     files = "1 file" if done == 1 else f"{done} files"
     write_lines([(Piece(f"{files}: ", "path"), Piece(counted(words)))])
 

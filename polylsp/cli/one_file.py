@@ -19,11 +19,12 @@ from polylsp.text import Source
 
 def analysed(path: str, options: argparse.Namespace) -> tuple[Source, FileReport]:
     """The text of a file and everything known of it; raises `Unreadable`."""
-    file = _File(path, read(path), settings_of(options))
+    source = read(path)
+    file = _File(path, source.text, settings_of(options))
     (report,) = results(_analyse, [file], 1, file.settings)
     if isinstance(report, Crashed):
         raise Unreadable(f"{path}: {report.reason}")
-    return Source(file.text), report
+    return source, report
 
 
 def iterations(
@@ -36,11 +37,11 @@ def iterations(
 
 
 def edited(
-    path: str, text: str, line: int, action: ActionName, options: argparse.Namespace
+    path: str, source: Source, line: int, action: ActionName, options: argparse.Namespace
 ) -> Union[Edited, Declined]:
     """What an action makes of the loop or the function that a 0-based line is about; raises `Unreadable`."""
-    file = _File(path, text, settings_of(options))
-    (answer,) = results(_edit, [_Action(file, line, action)], 1, file.settings)
+    file = _File(path, source.text, settings_of(options))
+    (answer,) = results(_edit, [_Action(file, source, line, action)], 1, file.settings)
     if isinstance(answer, Crashed):
         raise Unreadable(f"{path}: {answer.reason}")
     return answer
@@ -48,10 +49,11 @@ def edited(
 
 def no_loop(source: Source, report: FileReport) -> str:
     """What to say where a line is about no loop."""
-    lines = sorted({source.line_of(placed.span(loop.header).start) + 1 for placed, loop in loops(report)})
+    headers = sorted(placed.span(loop.header).start for placed, loop in loops(report))
+    lines = list(dict.fromkeys(source.line_name(header) for header in headers))
     if not lines:
         return "no loop here; the file has no loops"
-    shown = ", ".join(str(line) for line in lines[:10])
+    shown = ", ".join(lines[:10])
     more = ", …" if len(lines) > 10 else ""
     return f"no loop here; there are loops on line{'s' if len(lines) > 1 else ''} {shown}{more}"
 
@@ -74,6 +76,7 @@ class _Loop:
 @dataclass(frozen=True, slots=True)
 class _Action:
     file: _File
+    source: Source
     line: int
     action: ActionName
 
@@ -94,7 +97,7 @@ def _space(loop: _Loop, _given_up: frozenset[str], _observe: Observer) -> Union[
 def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union[Edited, Declined]:
     from polylsp.pipeline import edit
 
-    file, source = chosen.file, Source(chosen.file.text)
+    file, source = chosen.file, chosen.source
     report = _analyse(file, given_up, observe)
     ask = _ask(source, report, chosen)
     if ask is None:

@@ -61,7 +61,7 @@ def hover(source: Source, report: FileReport, offset: int) -> Hover | None:
     if found is None:
         return None
     placed, loop = found
-    parts = tuple(parts_of(source, placed, loop))
+    parts = tuple(parts_of(source.near(offset), placed, loop))
     return Hover(placed.span(loop.header), markdown(parts), plain(parts))
 
 

@@ -53,7 +53,7 @@ def test_findings_are_those_of_this_machine(workers: Any, tmp_path: Path) -> Non
     for name in ("a.c", "b.c"):
         (tmp_path / name).write_text(PROGRAM)
     files = [*sorted(tmp_path.iterdir()), tmp_path / "lost.c"]
-    tasks = [Task(str(file), Settings(), "json", 80) for file in files]
+    tasks = [Task(str(file), True, Settings(), "json", 80) for file in files]
     there = list(cluster.results(check_file, tasks, workers.scheduler_address, Settings()))
     assert there == list(results(check_file, tasks, 1, Settings()))
     assert [each.words["parallel"] for each in there] == [1, 1, 0] and "lost.c" in there[2].failure

@@ -12,10 +12,10 @@ from polylsp.server.session import PolylspServer
 
 async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | None:
     """What is known of the loop under the cursor."""
-    document = ls.documents.get(params.text_document.uri)
+    document = ls.document_of(params.text_document.uri)
     report = await fresh(document)
-    if document is None or report is None:
+    source = document.seen(params.text_document.uri) if document is not None else None
+    if source is None or report is None:
         return None
-    offset = convert.offset_of(document.source, params.position, ls.client.encoding)
-    found = hover_at(document.source, report, offset)
-    return convert.hover(document.source, found, ls.client) if found else None
+    found = hover_at(source, report, convert.offset_of(source, params.position, ls.client.encoding))
+    return convert.hover(source, found, ls.client) if found else None
