@@ -69,9 +69,7 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
         true = executed(run, numbers)
         domain = {i for i in domain if i[0] <= last and (i[0] in always or i in true)}
         flow = {(a, b) for a, b in flow if b[0] <= last}
-        text = _other("domain", true, domain) or _other(
-            "flow", enumerated(run, numbers), flow
-        )
+        text = _other("domain", true, domain) or _other("flow", enumerated(run, numbers), flow)
         if text:
             return [Refutation(kernel.name, 0, "model", f"{text}with {shown(run.inputs)}")]
     return []
