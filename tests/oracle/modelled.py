@@ -58,6 +58,8 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
     if memories & {s.name for s in walk(kernel) if isinstance(s, Declare) and s.type in ("int", "unsigned")}:
         return None
     numbers = statement_numbers(found.program, memories)
+    if not numbers:
+        return None
     always = {numbers[uid] for uid in _sure(found.program.kernel, memories) if uid in numbers}
     for run in found.runs:
         values = dict(run.inputs.parameters) | _shapes(found.program, run.inputs)
