@@ -10,26 +10,24 @@ import islpy as isl
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
 _NEAR = (0, 1, 2, -1)
-_SMALL = 8
 
 
 @dataclass(frozen=True)
 class Names:
     """How values are written in C at some place: parameters, by isl name, and numbers that are macros;
-    `literals` are numbers that somebody wrote as such."""
+    `literals` are numbers that are subscripts as they are, and come from no macro."""
 
     parameters: Mapping[str, str]
     constants: Mapping[int, str] = field(default_factory=dict[int, str])
     literals: frozenset[int] = frozenset()
 
     def number(self, value: int) -> str:
-        """A number, by the name of a macro that is as much, or nearly, or of two that make it. Small numbers
-        are near each other by chance."""
+        """A number, by the name of a macro that is as much, or nearly, or of two that make it."""
         if value in self.literals and value not in self.constants:
             return str(value)
         for difference in _NEAR:
             name = self.constants.get(value + difference)
-            if name is not None and (difference == 0 or value > _SMALL):
+            if name is not None:
                 return sum_of([(1, name), (-difference, "")]) if difference else name
         for one, name in self.constants.items():
             other = self.constants.get(value // one)

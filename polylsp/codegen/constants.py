@@ -33,9 +33,10 @@ def named_constants(subject: Subject) -> dict[int, str]:
 
 
 def literals(subject: Subject) -> frozenset[int]:
-    """The numbers that the function's text has as such."""
-    words = {subject.token(k) for k in range(len(subject.starts))}
-    return frozenset(int(word) for word in words if _NUMBER.fullmatch(word))
+    """The numbers that stand in the function's text as whole subscripts (`b[3]`)."""
+    words = [subject.token(k) for k in range(len(subject.starts))]
+    between = zip(words, words[1:], words[2:], strict=False)
+    return frozenset(int(n) for a, n, b in between if (a, b) == ("[", "]") and _NUMBER.fullmatch(n))
 
 
 def _constants(subject: Subject) -> Iterator[Constant]:
