@@ -53,7 +53,7 @@ def in_place(body: Body, kinds: Kinds) -> frozenset[int]:
 
 
 def times_bound(body: Sequence[ast.AST], kept: frozenset[int]) -> Counter[str]:
-    """How often names are bound, those in nested functions too, but for the nodes with the ids `kept`."""
+    """How often names are bound, in nested functions too, but by the nodes with the identities `kept`."""
     nodes = (node for root in body for node in ast.walk(root) if isinstance(node, ast.Name))
     return Counter(
         node.id for node in nodes if isinstance(node.ctx, (ast.Store, ast.Del)) and id(node) not in kept

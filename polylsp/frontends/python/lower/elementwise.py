@@ -33,7 +33,7 @@ Subscripts = tuple[Expr, ...]
 @dataclass(frozen=True, slots=True)
 class Operand:
     """An array that an expression gives: its lengths, and the element at given subscripts. What it reads
-    is evaluated anew for each element; `arrays` are the unique names of the arrays it takes these from."""
+    is evaluated anew for each element; `arrays` are the unique names of those whose elements these are."""
 
     counts: Subscripts
     at: Callable[[Subscripts], Expr]

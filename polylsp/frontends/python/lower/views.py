@@ -14,6 +14,7 @@ from polylsp.frontends.python.lower.context import Context, Effects, Stored, ref
 from polylsp.frontends.python.lower.section import Run, Section
 from polylsp.frontends.python.lower.sections import section_of, transposed
 from polylsp.frontends.python.lower.temporaries import kept
+from polylsp.frontends.python.usage import looped
 from polylsp.model.program import Assign, Declare, Expr, Index, Place, Pointer, Read, Statement
 
 _UNFOLLOWED = "is a part of an array that is not followed"
@@ -48,23 +49,11 @@ def _named(context: Context, body: Body) -> Iterator[tuple[str, str]]:
 def _rows(context: Context, body: Body) -> Iterator[tuple[str, str]]:
     """Names that a loop over an array's rows gives to these, and that are nothing else."""
     for loop in (node for one in body for node in ast.walk(one) if isinstance(node, ast.For)):
-        for target, iterable in _pairs(loop.target, loop.iter):
+        for target, iterable in looped(loop.target, loop.iter):
             if isinstance(target, ast.Name) and target.id in context.private:
                 root = _root(context, iterable) or _name(context, iterable)
                 if root and isinstance(context.kind(target), Array):
                     yield target.id, root
-
-
-def _pairs(target: ast.expr, iterable: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What a loop gives names to, and what it takes it from."""
-    match target, iterable:
-        case ast.Tuple(elts=[_, inner]), ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]):
-            yield from _pairs(inner, of)
-        case ast.Tuple(elts=parts), ast.Call(func=ast.Name(id="zip"), args=arguments):
-            for part, of in zip(parts, arguments, strict=False):
-                yield from _pairs(part, of)
-        case _:
-            yield target, iterable
 
 
 def _root(context: Context, node: ast.expr) -> str:
