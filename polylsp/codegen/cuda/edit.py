@@ -5,25 +5,25 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-import islpy as isl
-
 from polylsp.analysis.effects import loops_in
 from polylsp.codegen.cuda.baked import baked
-from polylsp.codegen.cuda.expressions import Unwritable, Words
-from polylsp.codegen.cuda.host import Host, arguments, header, host_lines
-from polylsp.codegen.cuda.kernels import Setting, written
+from polylsp.codegen.cuda.choice import chosen_kernels
+from polylsp.codegen.cuda.entry import arguments, host_lines
+from polylsp.codegen.cuda.expressions import Unwritable
+from polylsp.codegen.cuda.host import Host, header
+from polylsp.codegen.cuda.kernels import written
 from polylsp.codegen.cuda.leaves import Leaves, leaves_of
-from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
-from polylsp.codegen.cuda.memory import Memories, memories_of, plain_names
-from polylsp.codegen.cuda.naming import fresh_of, variable_names
+from polylsp.codegen.cuda.mapping import Kernel
+from polylsp.codegen.cuda.memory import Memories, memories_of
 from polylsp.codegen.cuda.region import Region, loops_at, region_of
-from polylsp.codegen.cuda.schedule import dependences, domain_of, scheduled
+from polylsp.codegen.cuda.setting import setting_of
+from polylsp.codegen.cuda.sums import sum_of
+from polylsp.codegen.cuda.totals import total_kernel
 from polylsp.codegen.routines import is_compiled
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.surround import surrounded, undirected
 from polylsp.codegen.work import work_of
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
-from polylsp.model.program import Integer, Variable
 from polylsp.model.roots import is_governed
 from polylsp.model.verdict import Assumption
 from polylsp.settings import Settings
@@ -44,7 +44,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     memories = memories_of(region, found)
     if isinstance(memories, Declined):
         return memories
-    launched = _mapped(region, found)
+    launched = chosen_kernels(region, found, settings)
     if isinstance(launched, Declined):
         return launched
     try:
@@ -65,30 +65,14 @@ def _already(region: Region) -> str:
     return f"`{called[1]}` runs this loop on a GPU already." if called else ""
 
 
-def _mapped(region: Region, found: Leaves) -> tuple[Kernel, ...] | Declined:
-    if domain_of(found).is_empty():
-        return Declined(f"The loop in line {region.subject.line_number(region.last.site)} never runs.")
-    pairs = dependences(region, found)
-    schedule = scheduled(region, found, pairs)
-    if isinstance(schedule, Declined):
-        return schedule
-    launched = kernels(schedule)
-    if not any(kernel.parallel for kernel in launched):
-        line = region.subject.line_number(region.last.site)
-        return Declined(f"No iterations of the loop in line {line} can run at once.")
-    if not respects(launched, pairs):
-        return Declined("The order that was found for a GPU would break a dependence.")
-    return launched
-
-
 def _edited(
     region: Region, found: Leaves, memories: Memories, launched: tuple[Kernel, ...], settings: Settings
 ) -> Answer:
-    setting = _setting(region, found, memories)
-    _refuse_unnamed(setting)
-    name = setting.fresh.name(f"{region.subject.function.name}_cuda")
+    setting = setting_of(region, found, memories)
+    fresh = setting.fresh
+    name = fresh.name(f"{region.subject.function.name}_cuda")
     made = tuple(
-        (kernel, written(setting, kernel, setting.fresh.name(f"{name}_kernel{number}")))
+        (kernel, written(setting, kernel, fresh.name(f"{name}_kernel{number}"), sum_of(kernel, found)))
         for number, kernel in enumerate(launched)
     )
     host = Host(name, setting, (), memories, made, ())
@@ -101,42 +85,6 @@ def _edited(
     created = Created(f"{name}.cu", "".join(f"{line}{end}" for line in lines))
     assumed, remarks = _assumptions(region, memories), tuple(_remarks(region, host))
     return Edited(replacements, assumed, remarks, created=(created,))
-
-
-def _setting(region: Region, found: Leaves, memories: Memories) -> Setting:
-    subject, fresh = region.subject, fresh_of(region)
-    names = variable_names(region, fresh)
-    extents = {b.variable.name: b.inner for b in memories.buffers if not b.scalar}
-    pointed = frozenset(b.variable.name for b in memories.buffers if b.scalar)
-    words = Words(subject, names, extents, pointed)
-    by_source = {v.source_name: v for v in subject.variables}
-    texts: dict[str, str] = {}
-    variables: dict[str, Variable] = {}
-    for parameter, spelled in plain_names(region).parameters.items():
-        factors = spelled.split(" * ")
-        own = [by_source[factor] for factor in factors if factor in by_source]
-        if len(own) < len(factors):
-            continue
-        texts[parameter] = " * ".join(_signed(v, names[v.name]) for v in own)
-        variables.update({names[v.name]: v for v in own})
-    leaves = {leaf.name: leaf for leaf in found.leaves}
-    return Setting(region, leaves, words, texts, variables, memories.buffers, fresh)
-
-
-def _refuse_unnamed(setting: Setting) -> None:
-    """The bounds of loops must be known before the first of them, by name."""
-    for leaf in setting.leaves.values():
-        for k in range(leaf.domain.dim(isl.dim_type.param)):
-            name = leaf.domain.get_dim_name(isl.dim_type.param, k) or ""
-            if name not in setting.parameters and leaf.domain.involves_dims(isl.dim_type.param, k, 1):
-                shown = setting.region.scop.parameters.get(name, name)
-                raise Unwritable(f"`{shown}` is not known before the loop: set a variable to it first.")
-
-
-def _signed(variable: Variable, name: str) -> str:
-    """A size as an `int`: the host has seen that it is one."""
-    is_int = isinstance(variable.type, Integer) and variable.type.signed and variable.type.bits <= 32
-    return name if is_int else f"(int){name}"
 
 
 def _with_scalars(host: Host) -> Host:
@@ -192,6 +140,9 @@ def _file(region: Region, host: Host) -> Iterator[str]:
     for _, made in host.kernels:
         yield ""
         yield from made.lines
+    for total in host.setting.totals:
+        yield ""
+        yield from total_kernel(total)
     yield ""
     yield HOST
     yield ""
@@ -211,10 +162,10 @@ def _call(region: Region, host: Host, settings: Settings) -> tuple[Replacement, 
     body = undirected(subject, loop.ordinal)
     if isinstance(body, Declined):
         return body
-    fixed = baked(region, host.buffers)
+    fixed = baked(region, host.hosted)
     if isinstance(fixed, Declined):
         return fixed
-    call = f"{host.name}({', '.join(arguments(host.buffers, host.scalars))}) != 0"
+    call = f"{host.name}({', '.join(arguments(host))}) != 0"
     work = work_of(subject, facts)
     enough = work.condition(settings.offload_threshold) if work is not None else ""
     little = enough.replace(" > ", " <= ") if enough and settings.offload_threshold else ""
@@ -249,5 +200,7 @@ def _is_inside(region: Region, ordinal: int, outermost: set[int]) -> bool:
 
 def _remarks(region: Region, host: Host) -> Iterator[str]:
     for kernel, made in host.kernels:
-        if not kernel.parallel:
+        if made.total is not None:
+            yield f"What `{made.name}` adds up is added in another order."
+        elif not kernel.parallel:
             yield f"`{made.name}` runs in one thread: nothing in it can run at once."

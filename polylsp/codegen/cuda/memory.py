@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -25,7 +25,7 @@ from polylsp.model.verdict import Assumption
 @dataclass(frozen=True, eq=False)
 class Buffer:
     """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
-    elements of type `words`; all in C. A `scalar` is one element."""
+    elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too."""
 
     variable: Variable
     memory: Memory
@@ -37,6 +37,7 @@ class Buffer:
     goes_out: bool
     written: bool
     scalar: bool = False
+    hosted: bool = True
 
     @property
     def name(self) -> str:
@@ -147,7 +148,7 @@ def _words(region: Region, memory: Memory) -> str | None:
 _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned"))
 
 
-def sizes(buffers: tuple[Buffer, ...]) -> Iterator[str]:
+def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
     """The products that must stay within `int`, in which the device counts elements."""
     for each in buffers:
         if each.inner:
