@@ -70,8 +70,10 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
     """What a region needs on the device; or why that cannot be told."""
     buffers: list[Buffer] = []
     assumed: list[Assumption] = []
-    for accesses in _moved(found).values():
-        one = _buffer(region, accesses, assumed)
+    for name, accesses in _moved(found).items():
+        one = (
+            _alone(region, accesses[0].memory) if name in found.opened else _buffer(region, accesses, assumed)
+        )
         if isinstance(one, Declined):
             return one
         buffers.append(one)
@@ -130,6 +132,14 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     return Buffer(
         variable, memory, words, part.first, part.count, part.inner, moved.comes_in, moved.goes_out, written
     )
+
+
+def _alone(region: Region, memory: Memory) -> Buffer | Declined:
+    """A scalar that only the device has."""
+    words = _words(region, memory)
+    if words is None:
+        return Declined(f"`{memory.variable.source_name}` has a type that a GPU does not have.")
+    return Buffer(memory.variable, memory, words, "0", "1", (), False, False, True, True, False)
 
 
 def _words(region: Region, memory: Memory) -> str | None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polylsp.codegen.cuda.expressions import Unwritable, Words
+from polylsp.codegen.cuda.expressions import Words
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
 from polylsp.codegen.cuda.naming import Fresh, fresh_of, variable_names
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.totals import Total
+from polylsp.model.action import Declined
 from polylsp.model.program import Integer, Variable
 from polylsp.model.scop import Access
 
@@ -34,8 +35,8 @@ class Setting:
     totals: list[Total] = field(default_factory=list[Total])
 
 
-def setting_of(region: Region, found: Leaves, memories: Memories) -> Setting:
-    """The setting of a region; raises `Unwritable`."""
+def setting_of(region: Region, found: Leaves, memories: Memories) -> Setting | Declined:
+    """The setting of a region; or why there is none."""
     subject, fresh = region.subject, fresh_of(region)
     names = variable_names(region, fresh)
     extents = {b.variable.name: b.inner for b in memories.buffers if not b.scalar}
@@ -44,7 +45,9 @@ def setting_of(region: Region, found: Leaves, memories: Memories) -> Setting:
     texts, variables = _parameters(region, names)
     leaves = {leaf.name: leaf for leaf in found.leaves}
     made = Setting(region, leaves, found.shared, words, texts, variables, memories.buffers, fresh)
-    _refuse_unnamed(made)
+    unnamed = _unnamed(made)
+    if unnamed:
+        return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")
     return made
 
 
@@ -62,14 +65,14 @@ def _parameters(region: Region, names: Mapping[str, str]) -> tuple[dict[str, str
     return texts, variables
 
 
-def _refuse_unnamed(setting: Setting) -> None:
-    """The bounds of loops must be known before the first of them, by name."""
+def _unnamed(setting: Setting) -> str:
+    """What bounds of loops depend on and has no name before the first of them; empty if nothing."""
     for leaf in setting.leaves.values():
         for k in range(leaf.domain.dim(isl.dim_type.param)):
             name = leaf.domain.get_dim_name(isl.dim_type.param, k) or ""
             if name not in setting.parameters and leaf.domain.involves_dims(isl.dim_type.param, k, 1):
-                shown = setting.region.scop.parameters.get(name, name)
-                raise Unwritable(f"`{shown}` is not known before the loop: set a variable to it first.")
+                return setting.region.scop.parameters.get(name, name)
+    return ""
 
 
 def _signed(variable: Variable, name: str) -> str:

@@ -26,7 +26,7 @@ Operator = Literal["+", "*"]
 @dataclass(frozen=True, eq=False)
 class Sum:
     """What a kernel adds up (or multiplies): all accesses to `memory` in it are one half of such an update.
-    `element` is `{ [counters of the host] -> A[element] }`; `loops` are the dimensions with several values."""
+    `element` is `{ [counters of the host] -> A[element] }`; `loops` are dimensions with several values."""
 
     memory: Memory
     operator: Operator
