@@ -21,7 +21,7 @@ def flow(scop: Scop) -> isl.UnionMap:
     try:
         return information.set_schedule_map(order).compute_flow().get_may_dependence().coalesce()
     except isl.Error:
-        # isl gives up on some sets ("unbounded optimum"). Where it is out of operations, this ends at once too.
+        # isl gives up on some sets ("unbounded optimum"); without operations left, this ends at once too.
         return _last_writes(reads, sure, maybe, order)
 
 
