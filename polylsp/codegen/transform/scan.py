@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.codegen.transform.expression import condition_text, text_of
-from polylsp.codegen.transform.layout import Kept, Made, Piece
+from polylsp.codegen.transform.layout import Kept, Made, Piece, Written
 from polylsp.codegen.transform.syntax import Braces
 from polylsp.model.action import Declined
 
@@ -37,7 +37,7 @@ class Scan:
     schedule: isl.Map
     loops: tuple[Counter, ...]
     values: tuple[Counter | None, ...]
-    body: Kept
+    body: Kept | Written
     atoms: Mapping[str, str]
     braces: tuple[Braces, ...]
 
@@ -114,4 +114,6 @@ def _leaf(scan: Scan, node: isl.AstNode) -> Piece:
         if value is not None and text != value.name:
             words = f"const {value.declared.removeprefix('const ')} " if value.declared else ""
             first.append(f"{words}{value.name} = {text};")
+    if isinstance(scan.body, Written):
+        return Made("", (*map(Written, first), scan.body)) if first else scan.body
     return Kept(scan.body.span, tuple(first), scan.body.single and not first)
