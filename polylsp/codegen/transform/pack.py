@@ -99,13 +99,14 @@ def _tile(subject: Subject, ordinal: int) -> Tile | Declined:
     points = iterations(subject, chain)
     if isinstance(points, Declined):
         return points
-    axes = [_axis(subject, chain, depth) for depth in (2, 1)]
+    axes = [axis_of(subject, chain, depth) for depth in (2, 1)]
     if axes[0] is None or axes[1] is None:
         return Declined("How large a tile is is not known: tile the loops first.")
     return Tile(subject, chain, body, found, points, (axes[0], axes[1]))
 
 
-def _axis(subject: Subject, chain: Chain, depth: int) -> Axis | None:
+def axis_of(subject: Subject, chain: Chain, depth: int) -> Axis | None:
+    """How a loop of a chain stays in a tile, if its bounds say so."""
     names = tuple(subject.known(o).iterator or "" for o in chain.ordinals)
     bounds = bounds_of(subject, chain.ordinals[depth], chain.texts[depth], names[:depth])
     for first in bounds.firsts if bounds else ():

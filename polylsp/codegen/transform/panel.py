@@ -63,6 +63,9 @@ def planned(subject: Subject, chain: Chain) -> Plan | Declined:
         return Declined("These loops do not add products up, or not in any order.")
     row, column, term = roles
     free = frozenset(k for k in range(3) if varies(found, k) is None)
+    known = pack.axis_of(subject, part, term)
+    if known is not None and known.size <= DEPTH:
+        return Plan(part, found, (row, column, term), (column,), free, (COLUMNS,))
     return Plan(part, found, (row, column, term), (column, term), free, (COLUMNS, DEPTH))
 
 

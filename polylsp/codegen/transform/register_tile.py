@@ -79,7 +79,7 @@ def edit(subject: Subject, ordinal: int) -> Answer:
         Made(main, tuple(_block(tile, several)), braces, jam.chain.texts[0].remark),
         Made(rest, tuple(_sums(tile, tile.columns, tile.terms, ({},))), braces),
     )
-    if _is_steady(tile):
+    if _is_steady(tile) and not _are_there(terms):
         pieces = (*more, Made(f"if ({terms.first} < {terms.last})", pieces, "same line"))
     else:
         pieces = (*more, *pieces)
@@ -119,6 +119,13 @@ def _product(subject: Subject, ordinal: int) -> Tile | Declined:
 def _is_steady(tile: Tile) -> bool:
     """Whether all rows have the same terms."""
     return not tile.terms.depends_on(tile.rows.name)
+
+
+def _are_there(terms: Bounds) -> bool:
+    """Whether the bounds alone say that there are terms."""
+    apart = [added(last, first, -1) for first in terms.firsts for last in terms.lasts]
+    found = [{name: factor for name, factor in each.items() if factor} for each in apart]
+    return all(set(each) == {""} and each[""] > 0 for each in found)
 
 
 def _hoisted(tile: Tile) -> tuple[list[Piece], Bounds]:
@@ -210,7 +217,7 @@ def _sums(tile: Tile, columns: Bounds, terms: Bounds, copies: Sequence[Offsets])
     # The blank keeps the directive from the first column, where it would stay when the text is shifted.
     directive = Written(f" #pragma omp simd{own}")
     filled = factors.lines(header(terms)) if factors else ()
-    there = [] if _is_steady(tile) else [f"{sum_text(first)} < {sum_text(last)}"]
+    there = [] if _is_steady(tile) or _are_there(terms) else [f"{sum_text(first)} < {sum_text(last)}"]
     there += [f"{columns.first} < {columns.last}"] if factors else []
     pieces = (*(Written(each) for each in leads[1:2] if each), *filled, directive, column)
     if there:

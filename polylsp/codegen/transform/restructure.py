@@ -12,7 +12,7 @@ from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS, block, distribute, panel, register_tile
 from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.codegen.transform.composing import State, depth_inside, limited, stands_in_tiles, until_done
-from polylsp.codegen.transform.exposing import cut_in_strips, partings, time_tiles, wavefronts
+from polylsp.codegen.transform.exposing import cut_in_strips, eliminations, partings, time_tiles, wavefronts
 from polylsp.codegen.transform.together import joined
 from polylsp.model.action import ActionName, Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
@@ -34,6 +34,7 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     # What is tried and then made is the same text.
     state = State(subject, settings, lru_cache(_FEW_TEXTS)(again))
     timed = time_tiles(state)
+    eliminated = eliminations(state)
     in_strips = cut_in_strips(state)
     parted = until_done(state, partings)
     split = until_done(state, _separations)
@@ -44,7 +45,7 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     threaded = until_done(state, _directives)
     slanted = until_done(state, wavefronts)
     last = _last(state)
-    exposed = timed or in_strips or parted or products
+    exposed = timed or in_strips or parted or products or eliminated
     if not exposed and not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     changed = _difference(subject.text, applied(state.subject.text, last.replacements))

@@ -26,15 +26,42 @@ PRODUCTS = {
     "in place, rows done": "i=0:n j=0:m k=0:i | a[i][k] * c[k][j]",
 }
 
+# What stands in the loop over the rows, `i`.
+ELIMINATIONS = {
+    "triangles": """        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++)
+                c[i][j] -= c[i][k] * c[k][j];
+            c[i][j] /= c[j][j] + 3;
+        }
+        for (int j = i; j < n; j++)
+            for (int k = 0; k < i; k++)
+                c[i][j] -= c[i][k] * c[k][j];""",
+    "one triangle": """        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++)
+                c[i][j] -= c[i][k] * c[j][k];
+            c[i][j] /= c[j][j] + 2;
+        }
+        for (int k = 0; k < i; k++)
+            c[i][i] -= c[i][k] * c[i][k];
+        c[i][i] = c[i][i] * s + 1;""",
+    "diagonal kept": """        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++)
+                c[i][j] -= c[i][k] * a[k][k] * c[j][k];
+            c[i][j] *= s;
+        }""",
+}
+
 _PROGRAM = """#include <stdio.h>
 enum {{ N = 40 }};
-static void kernel(int n, int m, int l, {type} s, {type} c[restrict N][N], {type} a[restrict N][N], {type} b[restrict N][N])
+static void kernel(int n, int m, int l, {type} s, {type} c[restrict N][N],
+                   {type} a[restrict N][N], {type} b[restrict N][N])
 {{
 {loops}
 }}
 int main(void)
 {{
-    static const int sizes[][3] = {{{{1, 1, 1}}, {{8, 8, 8}}, {{9, 17, 5}}, {{23, 30, 26}}, {{0, 3, 3}}, {{16, 24, 31}}}};
+    static const int sizes[][3] = {{{{1, 1, 1}}, {{8, 8, 8}}, {{9, 17, 5}},
+                                   {{23, 30, 26}}, {{0, 3, 3}}, {{16, 24, 31}}}};
     static {type} c[N][N], a[N][N], b[N][N];
     for (int t = 0; t < 6; t++) {{
         for (int i = 0; i < N; i++)
@@ -52,6 +79,12 @@ int main(void)
     return 0;
 }}
 """
+
+
+def _elimination(body: str) -> str:
+    unused = "    (void)m, (void)l, (void)a, (void)b, (void)s;"
+    loops = f"    for (int i = 0; i < n; i++) {{\n{body}\n    }}\n{unused}"
+    return _PROGRAM.format(loops=loops, type="double")
 
 
 def _program(product: str, number: str = "double") -> str:
@@ -78,6 +111,21 @@ def _restructured(text: str, sizes: tuple[int, ...]) -> str:
 def test_sums_stay_in_registers_and_are_the_same(name: str) -> None:
     number = "float" if name == "transposed" else "double"
     text = _program(PRODUCTS[name], number)
+    _compare(text)
+
+
+@pytest.mark.parametrize("name", ELIMINATIONS)
+def test_terms_are_taken_in_blocks(name: str) -> None:
+    assert "kk += 9" in _compare(_elimination(ELIMINATIONS[name]))
+
+
+def test_terms_that_need_later_columns_are_not_taken_in_blocks() -> None:
+    body = ELIMINATIONS["triangles"].replace("c[i][k] *", "c[i][k + 1] *")
+    assert "kk += 9" not in _restructured(_elimination(body), (9, 10, 7))
+
+
+def _compare(text: str) -> str:
+    """The restructured text, once it printed the same."""
     # Tiles of ten columns, so that there are several, and a last one that is smaller.
     made = _restructured(text, (9, 10, 7))
     assert "+= 8)" in made, made
@@ -86,6 +134,7 @@ def test_sums_stay_in_registers_and_are_the_same(name: str) -> None:
     assert found == [wanted, wanted]
     ((optimised,),) = outputs([made], "-fopenmp", "-O3", threads=(2,))
     assert optimised == wanted
+    return made
 
 
 def test_what_a_tile_changes_is_not_copied_before() -> None:
