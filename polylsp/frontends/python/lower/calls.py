@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from polylsp.frontends.python import library
 from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, DTYPES, INT, Array, Nothing, Number, wider
@@ -26,6 +27,9 @@ from polylsp.model.program import (
 )
 from polylsp.model.program import Array as ArrayType
 
+if TYPE_CHECKING:
+    from polylsp.frontends.python.lower.elementwise import Operand
+
 
 def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
     """The value of a call that gives a number."""
@@ -35,9 +39,7 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
         if found is not None:
             return found
     elif isinstance(node.func, ast.Attribute) and isinstance(context.kind(node.func.value), Array):
-        from polylsp.frontends.python.lower.products import reduced
-
-        result = reduced(context, node, fx)
+        result = _of_method(context, node, fx)
         return result.at(()) if result is not None else Invariant(name_of(node), DOUBLE, context.site(node))
     if isinstance(node.func, ast.Name) and node.func.id not in context.kinds.local:
         declared = context.kinds.declarations.get(node.func.id)
@@ -48,6 +50,15 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
     return refuse(
         context, fx, "unknown-call", node, f"it is not known what `{name}` reads and writes", advice
     )
+
+
+def _of_method(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
+    """What a method of an array gives."""
+    from polylsp.frontends.python.lower.elementwise import is_statistic
+    from polylsp.frontends.python.lower.opaque import opaque
+    from polylsp.frontends.python.lower.products import reduced
+
+    return opaque(context, node, fx) if is_statistic(context, node) else reduced(context, node, fx)
 
 
 def name_of(node: ast.Call) -> str:
@@ -87,6 +98,13 @@ def _of_arrays(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr
     from polylsp.frontends.python.lower.products import reduced
 
     name = library.numpy_name(path)
+    if name in library.STATISTICS:
+        from polylsp.frontends.python.lower.opaque import opaque
+
+        given = opaque(context, node, fx)
+        return (
+            given.at(()) if given is not None else Invariant(context.text(node), DOUBLE, context.site(node))
+        )
     reduces = name in library.REDUCTIONS or name in ("dot", "matmul") or path in ("sum", "min", "max")
     if not reduces or not isinstance(context.kind(node), Number):
         return None
