@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polylsp.frontends.python import library
-from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, INT, Array, Number, wider
+from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, INT, UNKNOWN, Array, Number, wider
 from polylsp.frontends.python.lower.agreeing import agree
 from polylsp.frontends.python.lower.arithmetic import (
     binary,
@@ -18,6 +18,7 @@ from polylsp.frontends.python.lower.arithmetic import (
     number_type,
     whole,
 )
+from polylsp.frontends.python.lower.calls import without_rank
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.expressions import COMPARISON, operation, value
 from polylsp.frontends.python.lower.linear import same
@@ -76,9 +77,16 @@ def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
         case _:
             pass
     if not fx.rejections:
-        text = f"`{context.text(node)}` gives an array in a way that is not analysed"
-        refuse(context, fx, "unsupported-statement", node, text, "write a loop over its elements")
+        _not_followed(context, node, fx)
     return None
+
+
+def _not_followed(context: Context, node: ast.expr, fx: Effects) -> None:
+    if isinstance(node, ast.Name) and context.kind(node) == UNKNOWN and node.id not in context.unfollowed:
+        without_rank(context, node, fx)
+        return
+    text = f"`{context.text(node)}` gives an array in a way that is not analysed"
+    refuse(context, fx, "unsupported-statement", node, text, "write a loop over its elements")
 
 
 def _transposed(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
