@@ -43,6 +43,13 @@ class Settings:
     cache_kb: int = field(
         default=256, metadata={"doc": "Size in KiB of the cache whose half a tile's data may fill."}
     )
+    cuda_fusion: str = field(
+        default="auto",
+        metadata={
+            "doc": "Which statements share a kernel for a GPU: `min`, `max`, `maximal-band`, or `auto`,"
+            " whichever leaves the shortest chain of steps one after the other."
+        },
+    )
     delay_ms: int = field(
         default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed."}
     )

@@ -7,12 +7,12 @@ import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Union
 
 from polylsp.cli.exits import Exit
 from polylsp.cli.files import NotOurs, Unreadable, files_of, read, settings_of
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
-from polylsp.cli.pool import Crashed, Observer, results
+from polylsp.cli.pool import Crashed, Observer, Unusable, results
 from polylsp.cli.progress import showing
 from polylsp.settings import Settings
 
@@ -54,8 +54,13 @@ def run(options: argparse.Namespace) -> int:
     settings = settings_of(options)
     width = terminal_width()
     tasks = [Task(file, file in options.paths, settings, options.format, width) for file in files]
-    with showing(len(files), options.format) as shown:
-        checked = [_announce(each, shown) for each in _checked(tasks, options.jobs, settings)]
+    spread = _spread(tasks, options, settings)
+    try:
+        with showing(len(files), options.format) as shown:
+            checked = [_announce(each, shown) for each in _checked(tasks, spread)]
+    except Unusable as unusable:
+        complain(str(unusable))
+        return Exit.UNREADABLE
     if options.format == "json":
         _print_json(checked)
     elif options.format == "sarif":
@@ -103,9 +108,20 @@ def _render(source: Any, report: Any, task: Task) -> Checked:
     return Checked(task.path, lines, (), errors, words)
 
 
-def _checked(tasks: list[Task], jobs: int, settings: Settings) -> Iterator[Checked]:
-    """The results in order; a process that dies costs the function, or the file, that it was on."""
-    for task, result in zip(tasks, results(check_file, tasks, jobs, settings), strict=True):
+def _spread(
+    tasks: list[Task], options: argparse.Namespace, settings: Settings
+) -> Iterator[Union[Checked, Crashed]]:
+    """The results in order, from processes here or from a cluster."""
+    if not options.cluster:
+        return results(check_file, tasks, options.jobs, settings)
+    from polylsp.cli import cluster
+
+    return cluster.results(check_file, tasks, options.cluster, settings)
+
+
+def _checked(tasks: list[Task], spread: Iterator[Union[Checked, Crashed]]) -> Iterator[Checked]:
+    """What was found; a process that dies costs the function, or the file, that it was on."""
+    for task, result in zip(tasks, spread, strict=True):
         crashed = isinstance(result, Crashed)
         yield Checked(task.path, failure=f"{task.path}: {result.reason}") if crashed else result
 

@@ -9,7 +9,7 @@ from typing import Union
 from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.ide.lookup import function_on_line, loop_on_line, loops
-from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
+from polylsp.model.action import KERNEL_TARGETS, WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport
 from polylsp.model.space import IterationSpace
@@ -110,5 +110,6 @@ def _ask(source: Source, report: FileReport, chosen: _Action) -> Ask | None:
     found = loop_on_line(source, report, chosen.line)
     if found is not None:
         return Ask(chosen.action, found[0].answer.facts.name, found[0].start, found[1].ordinal)
-    placed = function_on_line(source, report, chosen.line) if chosen.action in WHOLE_FUNCTION else None
+    whole = chosen.action in (*WHOLE_FUNCTION, *KERNEL_TARGETS)
+    placed = function_on_line(source, report, chosen.line) if whole else None
     return Ask(chosen.action, placed.answer.facts.name, placed.start, 0) if placed is not None else None

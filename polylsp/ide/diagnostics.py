@@ -21,6 +21,7 @@ from polylsp.model.directive import (
     Finding,
     Lacking,
     OtherOperator,
+    OtherStep,
     Race,
     ShortSection,
     Unordered,
@@ -249,6 +250,7 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
             yield from _dependence(source, placed, witness.dependence)
         case (
             OtherOperator(access=access)
+            | OtherStep(access=access)
             | Lacking(access=access)
             | ShortSection(access=access)
             | EveryThread(access=access)

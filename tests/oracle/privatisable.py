@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise, product
 
 from .claims import Claim
@@ -35,8 +34,11 @@ def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
             return
         if any(_needed_after(run, key, slot) for slot in {p.source.slot for p in pairs}):
             return
-    if any(_read_first(run, key, slot) for run in _larger(found) for slot in _slots(run, key, variable)):
-        # Arrays are as small as the few runs permit: nobody is asked to conclude from their extents.
+    try:
+        if any(_read_first(run, key, slot) for run in _larger(found) for slot in _slots(run, key, variable)):
+            # Arrays are as small as the few runs permit: nobody is asked to conclude from their extents.
+            return
+    except TooLong:
         return
     witness = claim.witness
     if seen and witness is not None and witness.dependence.kind != "flow":
@@ -49,11 +51,15 @@ def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
 
 
 def _larger(found: Evidence) -> Iterator[Machine]:
-    """Runs at sizes that may be too large for the arrays."""
+    """Runs at sizes that may be too large for the arrays. Raises `TooLong`."""
     names = [name for name, _ in found.program.inputs[0].parameters]
     for values in product(LARGER, repeat=len(names)):
-        with suppress(Undefined, TooLong):
-            yield found.runner.run(Inputs(tuple(zip(names, values, strict=True)), 0), limit=20_000)
+        try:
+            yield found.runner.run(Inputs(tuple(zip(names, values, strict=True)), 0), limit=5_000)
+        except TooLong:
+            raise
+        except Undefined:
+            continue
 
 
 def _slots(run: Machine, key: LoopKey, variable: str) -> set[int]:
