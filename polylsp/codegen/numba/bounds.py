@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polylsp.codegen.numba.loop_text import LoopText
+from polylsp.codegen.numba.ranges import constant, range_arguments
 from polylsp.model.action import Declined
 
 Linear = dict[str, int]
@@ -42,26 +43,6 @@ def iterations(chain: Sequence[LoopText]) -> Iterations | Declined:
     return Iterations(isl.Set(text), reader.atoms, counters)
 
 
-def range_arguments(call: ast.expr) -> tuple[ast.expr, ast.expr, int] | None:
-    """The first value, the bound that is not reached, and the step (1 or -1) of a range."""
-    if not isinstance(call, ast.Call) or call.keywords or not 1 <= len(call.args) <= 3:
-        return None
-    if len(call.args) == 1:
-        return ast.Constant(0), call.args[0], 1
-    step = _constant(call.args[2]) if len(call.args) == 3 else 1
-    return (call.args[0], call.args[1], step) if step in (1, -1) else None
-
-
-def _constant(node: ast.expr) -> int | None:
-    match node:
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
-            return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
-            return -value
-        case _:
-            return None
-
-
 @dataclass
 class _Reader:
     counters: tuple[str, ...]
@@ -84,7 +65,7 @@ class _Reader:
 
     def linear(self, node: ast.expr, depth: int) -> Linear:
         """An expression in the header of the loop at a depth."""
-        number = _constant(node)
+        number = constant(node)
         if number is not None and abs(number) < 10**9:
             return {"": number}
         match node:
@@ -103,7 +84,7 @@ class _Reader:
 
     def _product(self, node: ast.expr, left: ast.expr, right: ast.expr, depth: int) -> Linear:
         for factor, other in ((left, right), (right, left)):
-            number = _constant(factor)
+            number = constant(factor)
             if number is not None and abs(number) < 1000:
                 return {name: number * each for name, each in self.linear(other, depth).items()}
         return self._atom(node)

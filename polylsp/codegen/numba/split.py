@@ -11,8 +11,8 @@ import islpy as isl
 
 from polylsp.analysis.components import components
 from polylsp.analysis.effects import walk
-from polylsp.codegen.numba.bounds import range_arguments
 from polylsp.codegen.numba.loop_text import Block, Kept, LoopText, Piece, loop_text, replaced
+from polylsp.codegen.numba.ranges import range_arguments
 from polylsp.codegen.numba.source import Source
 from polylsp.codegen.transform.chain import unstable
 from polylsp.codegen.transform.dependences import leaves_of
