@@ -13,8 +13,8 @@ from polylsp.codegen.numba.loop_text import Block, Piece
 from polylsp.model.action import Declined
 
 _OPERATION = isl.ast_expr_op_type
-_SUM, _PRODUCT, _WORD = 1, 2, 3
-"""How tightly texts hold together: a sum, a product, a word or a call."""
+_SUM, _QUOTIENT, _PRODUCT, _WORD = 1, 2, 3, 4
+"""How tightly texts hold together: a sum, a quotient (`-a // b` divides `-a`), a product, a word, a call."""
 
 _DIVISIONS: dict[isl.ast_expr_op_type, str] = {
     # Python divides as isl does where it uses these: downwards, or without a rest.
@@ -114,8 +114,11 @@ def _text(scan: Scan, expression: isl.AstExpr, more: int = 0) -> Text:
     text = ""
     # What is added comes first, so that no sum begins with a sign where it can be helped.
     for sign, term in sorted(terms, key=lambda each: -each[0]):
-        shown = _tight(term, _PRODUCT)
-        text = f"{text} {'+' if sign > 0 else '-'} {shown}" if text else f"{'' if sign > 0 else '-'}{shown}"
+        if text or sign > 0:
+            shown = _tight(term, _QUOTIENT)
+            text = f"{text} {'+' if sign > 0 else '-'} {shown}" if text else shown
+        else:
+            text = f"-{_tight(term, _PRODUCT)}"
     return f"{text} {'+' if number > 0 else '-'} {abs(number)}" if number else text, _SUM
 
 
@@ -149,7 +152,7 @@ def _term(scan: Scan, expression: isl.AstExpr) -> Text:
     texts = [_text(scan, each) for each in _arguments(expression)]
     operation = _operator(expression)
     if operation in _DIVISIONS:
-        return f"{_tight(texts[0], _PRODUCT)} {_DIVISIONS[operation]} {_tight(texts[1], _WORD)}", _PRODUCT
+        return f"{_tight(texts[0], _QUOTIENT)} {_DIVISIONS[operation]} {_tight(texts[1], _WORD)}", _QUOTIENT
     if operation == _OPERATION.mul:
         return f"{_tight(texts[0], _PRODUCT)} * {_tight(texts[1], _PRODUCT)}", _PRODUCT
     if operation in _COMPARISONS:
