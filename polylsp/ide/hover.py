@@ -11,6 +11,7 @@ from polylsp.ide.advice import advice_words
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.lookup import loop_at_header
 from polylsp.ide.nests import exposing_transform, nest_of
+from polylsp.ide.pragmas import directive_sentence
 from polylsp.model.facts import LoopFacts, NestFacts
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.verdict import AccessPoint, Assumption, Dependence, Parallel, Sequential, Unknown
@@ -67,11 +68,23 @@ def hover(source: Source, report: FileReport, offset: int) -> Hover | None:
 
 def parts_of(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Part]:
     """The parts of the hover: sentence, dependences, assumptions, band, transform and schedule."""
+    yield from _directives(source, placed, loop)
     yield wording.verdict_sentence(source, placed, loop)
     yield from _evidence(source, placed, loop)
     nest = nest_of(placed, loop)
     if nest is not None:
         yield from _nest(placed, loop, nest)
+
+
+def _directives(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[str]:
+    """What is wrong with running the loop as its directive says; of `prange`, which says nothing itself, what
+    comes of it otherwise."""
+    for directive in placed.answer.facts.directives:
+        if directive.parallel and loop.ordinal in directive.loops:
+            for finding in directive.findings:
+                yield directive_sentence(source, placed, directive, finding)
+            if directive.family == "numba" and not directive.findings:
+                yield wording.handed_out(loop)
 
 
 def markdown(parts: Sequence[Part]) -> str:
