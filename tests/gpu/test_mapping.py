@@ -145,6 +145,11 @@ NESTS = {
     "sums and more in one loop": Nest(
         "for (int i = 0; i < n; i++) { x[i] *= 3; y[0] += x[i]; }", ("own_y += x[i];", "x[i] *= 3;")
     ),
+    "a sum of a loop that may end early, which is needed later": Nest(
+        "double s = 0; for (int i = 0; i < n; i++) { for (int l = 0; l < 9; l++) {"
+        " if (l > y[i] + 3) break; s += x[i]; } z[i] = 1; } x[0] = s;",
+        ("staged_s",),
+    ),
     "one row, and what reads it": Nest(
         "for (int l = 0; l < m; l++) for (int i = 0; i < m; i++) for (int j = 0; j < m; j++)"
         " c[i][j] = fmin(c[i][j], c[i][l] + c[l][j]);",
