@@ -11,7 +11,7 @@ READY := $(VENV)/.ready
 PYRIGHT := pyright[nodejs]
 N ?= 1000
 
-.PHONY: setup demo test lint unit bench-latency bench-transform bench-speed soak constraints clean help
+.PHONY: setup demo test lint unit bench-latency bench-transform bench-gpu bench-speed soak constraints clean help
 
 setup: $(READY)  ## the environment, in .venv
 
@@ -42,6 +42,9 @@ bench-latency: setup  ## how long an editor waits
 
 bench-transform: setup  ## how long code actions take
 	$(BIN)/python tests/bench/transform.py
+
+bench-gpu: setup  ## kernels on paper: what they move and compute, registers, occupancy
+	$(BIN)/python -m tests.bench.gpu
 
 bench-speed: setup  ## what the edits are worth, against other compilers and OpenBLAS
 	$(BIN)/python -m tests.bench.speed
