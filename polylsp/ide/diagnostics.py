@@ -50,6 +50,9 @@ LoopCode = Literal[
 
 PragmaCode = Literal["wrong-pragma", "incomplete-pragma"]
 
+MEASUREMENT_CODES = ("stale-measurement",)
+"""Findings about measurements, which `ide/measuring.py` makes."""
+
 LOOP_CODES: tuple[LoopCode, ...] = get_args(LoopCode)
 PRAGMA_CODES: tuple[PragmaCode, ...] = get_args(PragmaCode)
 
@@ -67,6 +70,7 @@ SEVERITIES: dict[str, Severity] = {
     "not-analyzable": "hint",
     "wrong-pragma": "error",
     "incomplete-pragma": "warning",
+    "stale-measurement": "information",
     "syntax-error": "warning",
     "missing-header": "warning",
     "budget": "information",

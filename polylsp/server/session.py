@@ -20,12 +20,14 @@ from polylsp.server import configuration
 from polylsp.server.client import Client
 from polylsp.server.job import Job
 from polylsp.server.jobs import Jobs
+from polylsp.server.measurements import Measurements
 from polylsp.server.progress import Progress
 from polylsp.server.protocol import Protocol, ServerCancelled
 from polylsp.server.worker import WORKER_COMMAND
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
+    from polylsp.model.report import FileReport
     from polylsp.server.documents import Document
     from polylsp.server.findings import Findings
 
@@ -50,6 +52,7 @@ class PolylspServer(LanguageServer):
         self.folder_settings: dict[str, Settings] = {}
         self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
+        self.measurements = Measurements(self.protocol)
         self.trace = types.TraceValue.Off
         self._findings: dict[str, Findings] = {}
         self._json: dict[str, str] = {}
@@ -87,6 +90,7 @@ class PolylspServer(LanguageServer):
             return
         self._cancel_delay(uri)
         document.close()
+        self.measurements.forget(uri)
         self.jobs.drop(document)
         del self._findings[uri]
         self._json.pop(uri, None)
@@ -139,6 +143,15 @@ class PolylspServer(LanguageServer):
         """The error for diagnostics that will not be ready."""
         return ServerCancelled(data={"retriggerRequest": retry})
 
+    def measured(self, document: Document) -> None:
+        """There is a new measurement of a document."""
+        if document.is_reported and document.report is not None:
+            self._tell_findings(document, document.report, self.settings_of(document), is_asked=True)
+        if self.client.refreshes_hints:
+            self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if self.client.refreshes_lenses:
+            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
+
     # --- the jobs' observer ----------------------------------------------------------------------
 
     def job_progressed(self, job: Job) -> None:
@@ -153,14 +166,9 @@ class PolylspServer(LanguageServer):
         """Tell the client what was found."""
         document = job.document
         assert document.report is not None
-        text = self._findings[document.uri].json(document.source, document.report, job.settings)
-        news = self._json.get(document.uri) != text
-        self._json[document.uri] = text
-        if not self.client.pulls:
-            self._publish(document.uri, document.version, text)
-        elif news and (job.full or document.uri in self._owed_diagnostics):
-            # After an edit the client asks by itself.
-            self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+        # After an edit the client asks by itself.
+        is_asked = job.full or document.uri in self._owed_diagnostics
+        self._tell_findings(document, document.report, job.settings, is_asked=is_asked)
         if document.uri in self._owed_hints and self.client.refreshes_hints:
             self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
         self._owed_diagnostics.discard(document.uri)
@@ -213,6 +221,18 @@ class PolylspServer(LanguageServer):
         if source is not FeatureRequestError:
             logger.warning("A message was refused: %s", error)
             self.protocol.reject(error)
+
+    def _tell_findings(
+        self, document: Document, report: FileReport, settings: Settings, *, is_asked: bool
+    ) -> None:
+        kept = self.measurements.of(document)
+        text = self._findings[document.uri].json(document.source, report, settings, kept)
+        news = self._json.get(document.uri) != text
+        self._json[document.uri] = text
+        if not self.client.pulls:
+            self._publish(document.uri, document.version, text)
+        elif news and is_asked:
+            self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
 
     def _changed_now(self, document: Document) -> None:
         self._delays.pop(document.uri, None)

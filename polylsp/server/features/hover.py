@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lsprotocol import types
 
 from polylsp.ide.hover import hover as hover_at
+from polylsp.ide.measuring import current, measured_of
 from polylsp.server import convert
 from polylsp.server.features.freshness import fresh
 from polylsp.server.session import PolylspServer
@@ -17,5 +20,6 @@ async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | 
     if document is None or report is None:
         return None
     offset = convert.offset_of(document.source, params.position, ls.client.encoding)
-    found = hover_at(document.source, report, offset)
+    measured = current(document.source, report, ls.measurements.of(document))
+    found = hover_at(document.source, report, offset, partial(measured_of, measured))
     return convert.hover(document.source, found, ls.client) if found else None
