@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Union
 
@@ -56,13 +56,21 @@ class Hover:
 Part = Union[str, Table, Bullets, Code]
 
 
-def hover(source: Source, report: FileReport, offset: int) -> Hover | None:
-    """The hover for a cursor anywhere on a loop's header; the innermost loop's."""
+def hover(
+    source: Source,
+    report: FileReport,
+    offset: int,
+    more: Callable[[str, int], tuple[Part, ...]] | None = None,
+) -> Hover | None:
+    """The hover for a cursor anywhere on a loop's header; the innermost loop's. `more` is what else there is
+    to say of a loop, by its function and its number."""
     found = loop_at_header(report, offset)
     if found is None:
         return None
     placed, loop = found
     parts = tuple(parts_of(source.near(offset), placed, loop))
+    if more is not None:
+        parts = (*parts, *more(placed.answer.facts.name, loop.ordinal))
     return Hover(placed.span(loop.header), markdown(parts), plain(parts))
 
 

@@ -14,9 +14,10 @@ from lsprotocol import types
 from polylsp.ide.diagnostics import Diagnostic, Severity
 from polylsp.ide.hints import Hint
 from polylsp.ide.hover import Hover
+from polylsp.ide.measuring import Lens
 from polylsp.ide.symbols import Symbol
 from polylsp.server.client import Client
-from polylsp.server.documents import Edit
+from polylsp.server.documents import Document, Edit
 from polylsp.text import Encoding, Position, Source, Span
 
 Json = dict[str, Any]
@@ -84,6 +85,15 @@ def inlay_hint(source: Source, hint: Hint, uri: str, encoding: Encoding) -> Json
         "label": hint.label,
         "paddingLeft": True,
         "data": {"uri": uri, "function": hint.function, "ordinal": hint.ordinal},
+    }
+
+
+def code_lens(document: Document, lens: Lens, command: str, encoding: Encoding) -> Json:
+    """A lens with its command."""
+    named = {"uri": document.uri, "function": lens.function, "ordinal": lens.ordinal}
+    return {
+        "range": extent(document.source, lens.span, encoding),
+        "command": {"title": lens.title, "command": command, "arguments": [named]},
     }
 
 

@@ -9,6 +9,7 @@ from polylsp.settings import Settings
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
+    from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
     from polylsp.model.report import FileProblem, FunctionAnswer
 
 # --- Server to worker ----------------------------------------------------------------------
@@ -32,13 +33,13 @@ class Analyse:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Work out the edit that an action makes of a text."""
+    """Work out the edit that an action makes of a text, or how a function of it is measured."""
 
     job: int
     path: str
     text: str
     settings: Settings
-    ask: Ask
+    ask: Ask | AskToMeasure
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +90,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The edit, or why there is none."""
+    """The edit or the plan, or why there is none."""
 
     job: int
-    answer: Answer
+    answer: Answer | Plan | NoPlan
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Kernels on paper: `python -m tests.bench.gpu [--kernels NAME…] [--size 192]`, which needs no GPU.
 
-For each kernel of the PolyBench samples what NVIDIA's compiler says (registers, shared memory, spills), and
-how many threads of a multiprocessor that leaves busy; and, counted by isl at one size, the bytes that it moves
+For each kernel of the PolyBench samples what NVIDIA's compiler says (registers, shared memory, spills),
+and how many threads of a multiprocessor that leaves busy; and, counted by isl at one size, the bytes it moves
 over those that a launch has to move at least, and its operations for each byte that it moves: as if nothing
 stayed in a cache.
 """
@@ -128,7 +128,7 @@ def _moved(
         r.access.site for _, t in tiles for r in t.references
     }
     total = 0.0
-    for _, site, kind, relation, width in seen:
+    for _, site, _, relation, width in seen:
         if site not in hidden:
             total += _count(relation.domain(), size) * width * _factor(text, relation, outer, width)
     for each in kept:

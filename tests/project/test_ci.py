@@ -65,6 +65,7 @@ def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
         "bench-transform",
         "bench-gpu",
         "bench-speed",
+        "bench-measure",
         "soak",
         "clean",
     ],

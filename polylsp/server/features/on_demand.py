@@ -23,6 +23,7 @@ _MODULES = (
     "document_symbol",
     "diagnostic",
     "code_action",
+    "measure",
 )
 
 
