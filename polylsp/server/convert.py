@@ -14,6 +14,7 @@ from lsprotocol import types
 from polylsp.ide.diagnostics import Diagnostic, Severity
 from polylsp.ide.hints import Hint
 from polylsp.ide.hover import Hover
+from polylsp.ide.lenses import Lens
 from polylsp.ide.symbols import Symbol
 from polylsp.server.client import Client
 from polylsp.server.documents import Edit
@@ -84,6 +85,16 @@ def inlay_hint(source: Source, hint: Hint, uri: str, encoding: Encoding) -> Json
         "label": hint.label,
         "paddingLeft": True,
         "data": {"uri": uri, "function": hint.function, "ordinal": hint.ordinal},
+    }
+
+
+def code_lens(source: Source, lens: Lens, command: str, uri: str, encoding: Encoding) -> Json:
+    """A lens that runs a command of the client at the header of its loop."""
+    where = extent(source, lens.span, encoding)
+    arguments = [uri, where["start"]]
+    return {
+        "range": where,
+        "command": {"title": lens.title, "command": command, "arguments": arguments},
     }
 
 

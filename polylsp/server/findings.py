@@ -10,9 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from polylsp.ide.diagnostics import diagnostics, function_diagnostics
-from polylsp.ide.lookup import function_span
+from polylsp.ide.lookup import function_span, loops
 from polylsp.ide.suppression import Suppressed, is_suppressed, suppressed
 from polylsp.model.report import FileReport, FunctionAnswer, PlacedFunction
+from polylsp.model.verdict import Unknown, Verdict
 from polylsp.server.client import Client
 from polylsp.server.convert import DiagnosticWriter, Template, relative
 from polylsp.settings import Settings
@@ -36,11 +37,12 @@ class _Written:
 
 @dataclass(slots=True)
 class Findings:
-    """The findings of one document, as last written."""
+    """The findings of one document, as last written; `given_up` counts the loops that took too long."""
 
     uri: str
     client: Client
     rewritten: int = 0
+    given_up: int = 0
     _settings: Settings = field(default_factory=Settings)
     _written: dict[str, _Written] = field(default_factory=dict[str, _Written])
 
@@ -51,6 +53,7 @@ class Findings:
             self._written.clear()
             self._settings = settings
         self.rewritten = 0
+        self.given_up = sum(_is_given_up(loop.verdict) for _, loop in loops(report))
         old, self._written = self._written, {}
         parts = [self._problems(source, report)]
         hidden = suppressed(source, report.language)
@@ -90,6 +93,10 @@ class Findings:
             return ""
         found = diagnostics(source, replace(report, functions=()), self._settings)
         return DiagnosticWriter(source, 0, self.uri, self.client).template(found).at(0)
+
+
+def _is_given_up(verdict: Verdict) -> bool:
+    return isinstance(verdict, Unknown) and verdict.rejection.code == "budget"
 
 
 def _length(placed: PlacedFunction) -> int:

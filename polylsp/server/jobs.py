@@ -25,6 +25,7 @@ from polylsp.server.messages import (
     Began,
     Cancel,
     Cancelled,
+    Draw,
     Edit,
     Failed,
     Finished,
@@ -37,6 +38,7 @@ from polylsp.server.supervisor import Loss, Supervisor
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
+    from polylsp.model.space import Drawing, Drawn
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
 
@@ -70,8 +72,9 @@ class Jobs:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being worked out or due."""
-        return self._job is None and self._queue.is_empty
+        """Whether nothing is being worked out or due, but for drawings, which are no work to speak of."""
+        drawing = isinstance(self._job, Question) and self._job.is_drawing
+        return (self._job is None or drawing) and self._queue.is_quiet
 
     @property
     def trouble(self) -> str:
@@ -102,8 +105,9 @@ class Jobs:
         document.needs_full = True
         self._reconsider()
 
-    def ask(self, document: Document, ask: Ask) -> asyncio.Future[Answer | None]:
-        """Ask for an edit of the present text; the answer is `None` if that changes meanwhile."""
+    def ask(self, document: Document, ask: Ask | Drawing) -> asyncio.Future[Answer | Drawn | None]:
+        """Ask for an edit of the present text, or a drawing; the answer is `None` if that changes
+        meanwhile."""
         asked = self._queue.question(document, ask)
         if asked.key in self._worker.blame.given_up:
             asked.answer(declined("took too long or died when it was last asked for this edit"))
@@ -176,6 +180,9 @@ class Jobs:
     def _request(self, job: Job | Question) -> Request:
         path, text = job.document.path, job.source.text
         if isinstance(job, Question):
+            # Told apart by its name: the model is loaded only once somebody asks.
+            if job.ask.action == "drawing":
+                return Draw(job.number, path, text, job.settings, job.ask)
             return Edit(job.number, path, text, job.settings, job.ask)
         return Analyse(
             job.number,

@@ -16,6 +16,7 @@ from polylsp.settings import Settings
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
     from polylsp.model.report import FileProblem, FunctionAnswer
+    from polylsp.model.space import Drawing, Drawn
 
 HEADER = struct.Struct(">Q")
 """The length of a message, before the message."""
@@ -51,13 +52,24 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Draw:
+    """Enumerate the iterations of a loop, to be drawn."""
+
+    job: int
+    path: str
+    text: str
+    settings: Settings
+    drawing: Drawing
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Stop that analysis before its next function; sent while it waits or runs."""
 
     job: int
 
 
-Request = Union[Analyse, Edit, Cancel]
+Request = Union[Analyse, Edit, Draw, Cancel]
 
 # --- Worker to server ----------------------------------------------------------------------
 
@@ -98,10 +110,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The edit, or why there is none."""
+    """The edit or the drawing, or why there is none."""
 
     job: int
-    answer: Answer
+    answer: Answer | Drawn
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The edits that people wait for, in the order in which they were asked for."""
+"""The edits and drawings that people wait for, in the order in which they were asked for."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from polylsp.server.job import Question
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
+    from polylsp.model.space import Drawing, Drawn
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
 
@@ -24,6 +25,11 @@ class Questions:
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
+
+    @property
+    def has_edits(self) -> bool:
+        """Whether an edit is waited for."""
+        return any(not each.is_drawing for each in self._waiting)
 
     def add(self, question: Question, *, first: bool = False) -> None:
         """Let it wait after, or before, the others."""
@@ -53,10 +59,10 @@ class Questions:
                 yield each
 
 
-def question(number: int, document: Document, settings: Settings, ask: Ask) -> Question:
+def question(number: int, document: Document, settings: Settings, ask: Ask | Drawing) -> Question:
     """A question about the present text of a document."""
     report = document.known()
     keys = [each.answer.key for each in report.functions if each.start == ask.starts] if report else []
     key = f"{ask.action} {ask.ordinal} {keys[0] if keys else hash(document.source.text)}"
-    answered: asyncio.Future[Answer | None] = asyncio.get_running_loop().create_future()
+    answered: asyncio.Future[Answer | Drawn | None] = asyncio.get_running_loop().create_future()
     return Question(number, document, document.source, settings, ask, key, answered)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Coroutine, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +29,7 @@ from polylsp.settings import Settings
 if TYPE_CHECKING:
     from polylsp.server.documents import Document
     from polylsp.server.findings import Findings
+    from polylsp.server.pictures import Pictures
 
 logger = logging.getLogger(__name__)
 
@@ -57,6 +59,7 @@ class PolylspServer(LanguageServer):
         self._status: dict[str, Any] = {}
         self._owed_diagnostics: set[str] = set()
         self._owed_hints: set[str] = set()
+        self._owed_lenses: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # --- documents ---------------------------------------------------------------------------
@@ -92,6 +95,7 @@ class PolylspServer(LanguageServer):
         self._json.pop(uri, None)
         self._owed_diagnostics.discard(uri)
         self._owed_hints.discard(uri)
+        self._owed_lenses.discard(uri)
         if not self.client.pulls:
             self._publish(uri, None, "[]")
 
@@ -101,6 +105,7 @@ class PolylspServer(LanguageServer):
             if document.is_ours:
                 self._owed_diagnostics.add(document.uri)
                 self._owed_hints.add(document.uri)
+                self._owed_lenses.add(document.uri)
                 self.jobs.want(document, full=True)
 
     def settings_of(self, document: Document) -> Settings:
@@ -124,6 +129,13 @@ class PolylspServer(LanguageServer):
         else:
             self.folder_settings[folder] = reading.settings
 
+    @cached_property
+    def pictures(self) -> Pictures:
+        """The drawings for hovers, made once somebody hovers."""
+        from polylsp.server.pictures import Pictures
+
+        return Pictures()
+
     # --- diagnostics ---------------------------------------------------------------------------
 
     def findings(self, document: Document) -> tuple[str, str]:
@@ -134,6 +146,10 @@ class PolylspServer(LanguageServer):
     def owe_hints(self, document: Document) -> None:
         """The client has got hints that will be other ones once the present text is analysed."""
         self._owed_hints.add(document.uri)
+
+    def owe_lenses(self, document: Document) -> None:
+        """The same of its lenses."""
+        self._owed_lenses.add(document.uri)
 
     def server_cancelled(self, *, retry: bool) -> ServerCancelled:
         """The error for diagnostics that will not be ready."""
@@ -163,8 +179,11 @@ class PolylspServer(LanguageServer):
             self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
         if document.uri in self._owed_hints and self.client.refreshes_hints:
             self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if document.uri in self._owed_lenses and self.client.refreshes_lenses:
+            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
         self._owed_diagnostics.discard(document.uri)
         self._owed_hints.discard(document.uri)
+        self._owed_lenses.discard(document.uri)
         self._trace_job(job)
 
     def state_changed(self) -> None:
@@ -179,9 +198,14 @@ class PolylspServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=kind, message=message))
 
     def status(self) -> dict[str, Any]:
-        """How the server is: `health` (ok, warning, error), `quiescent`, and a `message`."""
-        health = "error" if self.jobs.trouble else "ok"
-        return {"health": health, "quiescent": self.jobs.is_idle, "message": self.jobs.trouble}
+        """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, and how many loops of
+        open documents were given up."""
+        return {
+            "health": "error" if self.jobs.trouble else "ok",
+            "quiescent": self.jobs.is_idle,
+            "message": self.jobs.trouble,
+            "givenUp": sum(each.given_up for each in self._findings.values()),
+        }
 
     # --- talking to the client -------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ from typing import BinaryIO, Protocol
 
 from polylsp.model.action import Answer, Ask
 from polylsp.model.report import FileReport, FunctionAnswer
+from polylsp.model.space import Drawing, Drawn
 from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
 from polylsp.server import messages
 from polylsp.server.messages import (
@@ -29,6 +30,7 @@ from polylsp.server.messages import (
     Began,
     Cancel,
     Cancelled,
+    Draw,
     Edit,
     Failed,
     Finished,
@@ -68,22 +70,28 @@ class Analysis(Protocol):
 Editing = Callable[[str, str, Settings, Ask], Answer]
 """The signature of `polylsp.pipeline.edit`."""
 
+Enumerating = Callable[[str, str, Settings, Drawing], Drawn]
+"""The signature of `polylsp.pipeline.drawn`."""
 
-def main(analyse: Analysis | None = None, edit: Editing | None = None) -> None:
+
+def main(
+    analyse: Analysis | None = None, edit: Editing | None = None, draw: Enumerating | None = None
+) -> None:
     """Serve requests from standard input until it ends."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = take_standard_output()
-    if analyse is None or edit is None:
+    if analyse is None or edit is None or draw is None:
         # Imported here, not above: a test's worker brings another analysis and needs no isl.
         from polylsp.language import C
         from polylsp.languages.reading import load
         from polylsp.pipeline import analyse, edit
+        from polylsp.pipeline import drawn as draw
 
         load(C)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    _serve(analyse, edit, _Inbox(sys.stdin.buffer), replies)
+    _serve(analyse, edit, draw, _Inbox(sys.stdin.buffer), replies)
 
 
 class _Stop(BaseException):
@@ -96,11 +104,11 @@ class _Inbox:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._arrived = threading.Condition()
-        self._waiting: deque[Analyse | Edit] = deque()
+        self._waiting: deque[Analyse | Edit | Draw] = deque()
         self._cancelled: set[int] = set()
         threading.Thread(target=self._receive, daemon=True).start()
 
-    def next(self) -> Analyse | Edit:
+    def next(self) -> Analyse | Edit | Draw:
         """The next request, when there is one."""
         with self._arrived:
             self._arrived.wait_for(lambda: self._waiting)
@@ -121,7 +129,7 @@ class _Inbox:
         os._exit(0)
 
 
-def _serve(analyse: Analysis, edit: Editing, inbox: _Inbox, replies: BinaryIO) -> None:
+def _serve(analyse: Analysis, edit: Editing, draw: Enumerating, inbox: _Inbox, replies: BinaryIO) -> None:
     def send(reply: Reply) -> None:
         replies.write(messages.frame(reply))
         replies.flush()
@@ -132,16 +140,22 @@ def _serve(analyse: Analysis, edit: Editing, inbox: _Inbox, replies: BinaryIO) -
         request = inbox.next()
         limit_memory(request.settings.max_memory_mb)
         try:
-            if isinstance(request, Edit):
-                send(Answered(request.job, edit(request.path, request.text, request.settings, request.ask)))
-            else:
+            if isinstance(request, Analyse):
                 _send_report(request, _run(analyse, request, inbox, send), sent, send)
+            else:
+                send(Answered(request.job, _answer(request, edit, draw)))
         except _Stop:
             send(Cancelled(request.job))
         except MemoryError:
             os._exit(EXIT_OUT_OF_MEMORY)
         except Exception:
             send(Failed(request.job, traceback.format_exc()))
+
+
+def _answer(request: Edit | Draw, edit: Editing, draw: Enumerating) -> Answer | Drawn:
+    if isinstance(request, Edit):
+        return edit(request.path, request.text, request.settings, request.ask)
+    return draw(request.path, request.text, request.settings, request.drawing)
 
 
 def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Reply], None]) -> FileReport:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcContentModified
 
 from polylsp.ide.hover import hover as hover_at
 from polylsp.server import convert
@@ -17,5 +18,9 @@ async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | 
     if document is None or report is None:
         return None
     offset = convert.offset_of(document.source, params.position, ls.client.encoding)
-    found = hover_at(document.source, report, offset)
-    return convert.hover(document.source, found, ls.client) if found else None
+    source, found = document.source, hover_at(document.source, report, offset)
+    if found is not None and ls.client.images and document.is_reported:
+        found = await ls.pictures.add(found, document, ls.jobs)
+    if document.source is not source:
+        raise JsonRpcContentModified("The text changed")
+    return convert.hover(source, found, ls.client) if found else None

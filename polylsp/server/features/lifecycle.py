@@ -27,6 +27,9 @@ def initialize(ls: PolylspServer, params: types.InitializeParams) -> None:
     ls.configure(options.get("settings") if isinstance(options, Mapping) else None)
     if ls.client.pulls:
         diagnostic.register(ls)
+    if ls.client.commands and types.TEXT_DOCUMENT_CODE_LENS not in ls.protocol.fm.features:
+        lenses = on_demand.answer("code_lens", "code_lens")
+        ls.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())(lenses)
     end_with(params.process_id, ls.jobs.close)
 
 
