@@ -10,6 +10,7 @@ READY := $(VENV)/.ready
 # With a Node.js of its own: without it pyright would look for one outside the package index.
 PYRIGHT := pyright[nodejs]
 N ?= 1000
+M ?= 20000
 
 # Node.js, and npm with it, come from the package index too (see above).
 NODE := $(VENV)/node
@@ -81,8 +82,9 @@ bench-transform: setup  ## how long code actions take
 bench-speed: setup  ## what the edits are worth, against other compilers and OpenBLAS
 	$(BIN)/python -m tests.bench.speed
 
-soak: setup  ## N random loop nests against the oracle: make soak N=20000
+soak: setup  ## N random loop nests against the oracle, and M random messages to the server: make soak N=20000
 	$(BIN)/python -m tests.oracle.soak --examples $(N)
+	$(BIN)/python -m tests.server.torture --messages $(M)
 
 constraints: setup  ## newer versions of everything that setup installs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
