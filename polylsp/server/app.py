@@ -43,7 +43,7 @@ _FEATURES: dict[str, Callable[..., Any]] = {
     types.TEXT_DOCUMENT_INLAY_HINT: answer("inlay_hint", "inlay_hint"),
     types.INLAY_HINT_RESOLVE: note("inlay_hint", "resolve"),
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answer("document_symbol", "document_symbol"),
-    types.TEXT_DOCUMENT_CODE_LENS: answer("measure", "code_lens"),
+    types.TEXT_DOCUMENT_CODE_LENS: answer("code_lens", "code_lens"),
     types.CODE_ACTION_RESOLVE: answer("code_action", "resolve"),
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.did_change_watched_files,

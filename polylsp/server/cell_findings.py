@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from polylsp.ide.diagnostics import diagnostics
+from polylsp.ide.lookup import loops_given_up
 from polylsp.ide.measuring import Kept, Loop, stale
 from polylsp.server.client import Client
 from polylsp.server.convert import DiagnosticWriter
@@ -14,11 +15,13 @@ from polylsp.text import Span
 
 
 class CellFindings:
-    """The findings of one notebook; `rewritten` counts the functions whose findings were last written."""
+    """The findings of one notebook; `rewritten` counts the functions whose findings were last written, `given_up`
+    the loops that took too long."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
         self.rewritten = 0
+        self.given_up = 0
 
     def by_document(
         self, document: Document, settings: Settings, kept: Mapping[Loop, Kept]
@@ -26,7 +29,7 @@ class CellFindings:
         """The JSON array of the diagnostics of each cell, by its URI."""
         report, source = document.report, document.source
         assert report is not None
-        self.rewritten = len(report.functions)
+        self.rewritten, self.given_up = len(report.functions), loops_given_up(report)
         found = {uri: list[str]() for uri in document.uris}
 
         def uri_of(span: Span) -> str:

@@ -14,10 +14,9 @@ from lsprotocol import types
 from polylsp.ide.diagnostics import Diagnostic, Severity
 from polylsp.ide.hints import Hint
 from polylsp.ide.hover import Hover
-from polylsp.ide.measuring import Lens
 from polylsp.ide.symbols import Symbol
 from polylsp.server.client import Client
-from polylsp.server.documents import Document, Edit
+from polylsp.server.documents import Edit
 from polylsp.text import Encoding, Position, Source, Span
 
 Json = dict[str, Any]
@@ -88,12 +87,13 @@ def inlay_hint(source: Source, hint: Hint, uri: str, encoding: Encoding) -> Json
     }
 
 
-def code_lens(document: Document, lens: Lens, command: str, encoding: Encoding) -> Json:
-    """A lens with its command."""
-    named = {"uri": document.uri, "function": lens.function, "ordinal": lens.ordinal}
+def code_lens(
+    source: Source, span: Span, title: str, command: str, arguments: list[Any], encoding: Encoding
+) -> Json:
+    """A link above a span that runs a command."""
     return {
-        "range": extent(document.source, lens.span, encoding),
-        "command": {"title": lens.title, "command": command, "arguments": [named]},
+        "range": extent(source, span, encoding),
+        "command": {"title": title, "command": command, "arguments": arguments},
     }
 
 

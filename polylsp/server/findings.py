@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from polylsp.ide.diagnostics import diagnostics, function_diagnostics
-from polylsp.ide.lookup import function_span
+from polylsp.ide.lookup import function_span, loops_given_up
 from polylsp.ide.measuring import Kept, Loop, stale
 from polylsp.ide.suppression import Suppressed, is_suppressed, suppressed
 from polylsp.model.report import FileReport, FunctionAnswer, PlacedFunction
@@ -39,11 +39,12 @@ class _Written:
 
 @dataclass(slots=True)
 class Findings:
-    """The findings of one document, as last written."""
+    """The findings of one document, as last written; `given_up` counts the loops that took too long."""
 
     uri: str
     client: Client
     rewritten: int = 0
+    given_up: int = 0
     _settings: Settings = field(default_factory=Settings)
     _written: dict[str, _Written] = field(default_factory=dict[str, _Written])
 
@@ -63,6 +64,7 @@ class Findings:
             self._written.clear()
             self._settings = settings
         self.rewritten = 0
+        self.given_up = loops_given_up(report)
         old, self._written = self._written, {}
         parts = [self._problems(source, report)]
         hidden = suppressed(source, report.language)

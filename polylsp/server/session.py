@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Coroutine, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from polylsp.server.cell_findings import CellFindings
     from polylsp.server.documents import Document
     from polylsp.server.findings import Findings
+    from polylsp.server.pictures import Pictures
 
 logger = logging.getLogger(__name__)
 
@@ -75,6 +77,7 @@ class PolylspServer(LanguageServer):
         self._status: dict[str, Any] = {}
         self._owed_diagnostics: set[str] = set()
         self._owed_hints: set[str] = set()
+        self._owed_lenses: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # --- documents ---------------------------------------------------------------------------
@@ -116,6 +119,7 @@ class PolylspServer(LanguageServer):
         told = {*document.uris, *self._json.pop(uri, {})}
         self._owed_diagnostics.discard(uri)
         self._owed_hints.discard(uri)
+        self._owed_lenses.discard(uri)
         for each in told if self._publishes(document) else ():
             self._publish(each, None, "[]")
 
@@ -125,6 +129,7 @@ class PolylspServer(LanguageServer):
             if document.is_ours:
                 self._owed_diagnostics.add(document.uri)
                 self._owed_hints.add(document.uri)
+                self._owed_lenses.add(document.uri)
                 self.jobs.want(document, full=True)
 
     def settings_of(self, document: Document) -> Settings:
@@ -148,6 +153,13 @@ class PolylspServer(LanguageServer):
         else:
             self.folder_settings[folder] = reading.settings
 
+    @cached_property
+    def pictures(self) -> Pictures:
+        """The drawings for hovers, made once somebody hovers."""
+        from polylsp.server.pictures import Pictures
+
+        return Pictures()
+
     # --- diagnostics ---------------------------------------------------------------------------
 
     def findings(self, document: Document) -> tuple[str, str]:
@@ -158,6 +170,10 @@ class PolylspServer(LanguageServer):
     def owe_hints(self, document: Document) -> None:
         """The client has got hints that will be other ones once the present text is analysed."""
         self._owed_hints.add(document.uri)
+
+    def owe_lenses(self, document: Document) -> None:
+        """The same of its lenses."""
+        self._owed_lenses.add(document.uri)
 
     def server_cancelled(self, *, retry: bool) -> ServerCancelled:
         """The error for diagnostics that will not be ready."""
@@ -191,8 +207,11 @@ class PolylspServer(LanguageServer):
         self._tell_findings(document, job.settings, is_asked=is_asked)
         if document.uri in self._owed_hints and self.client.refreshes_hints:
             self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if document.uri in self._owed_lenses and self.client.refreshes_lenses:
+            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
         self._owed_diagnostics.discard(document.uri)
         self._owed_hints.discard(document.uri)
+        self._owed_lenses.discard(document.uri)
         self._trace_job(job)
 
     def state_changed(self) -> None:
@@ -207,9 +226,14 @@ class PolylspServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=kind, message=message))
 
     def status(self) -> dict[str, Any]:
-        """How the server is: `health` (ok, warning, error), `quiescent`, and a `message`."""
-        health = "error" if self.jobs.trouble else "ok"
-        return {"health": health, "quiescent": self.jobs.is_idle, "message": self.jobs.trouble}
+        """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, and how many loops of
+        open documents were given up."""
+        return {
+            "health": "error" if self.jobs.trouble else "ok",
+            "quiescent": self.jobs.is_idle,
+            "message": self.jobs.trouble,
+            "givenUp": sum(each.given_up for each in self._findings.values()),
+        }
 
     # --- talking to the client -------------------------------------------------------------------
 

@@ -24,6 +24,7 @@ _MODULES = (
     "diagnostic",
     "code_action",
     "measure",
+    "code_lens",
 )
 
 
