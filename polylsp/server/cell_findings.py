@@ -15,8 +15,8 @@ from polylsp.text import Span
 
 
 class CellFindings:
-    """The findings of one notebook; `rewritten` counts the functions whose findings were last written, `given_up`
-    the loops that took too long."""
+    """The findings of one notebook; `rewritten` counts the functions whose findings were last written,
+    `given_up` the loops that took too long."""
 
     def __init__(self, client: Client) -> None:
         self.client = client
