@@ -1,4 +1,4 @@
-"""Lenses: links above an outermost loop to what can be done there; none unless the settings name them."""
+"""Lenses: links above an outermost loop to what can be done there; those that the settings name."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from polylsp.settings import Settings
 from polylsp.text import Span
 
 LensKind = Literal["why", "offload"]
+"""Those that run a command of the client; `ide/measuring.py` has the one that measures."""
 
 _TITLES: dict[LensKind, str] = {"why": "Why?", "offload": "Offload…"}
 

@@ -97,7 +97,7 @@ async def lenses(editor, uri: str):
     return [(each.range.start.line, each.command.command) for each in found or ()]
 
 
-WHY, OFFLOAD = "polylsp.why", "polylsp.offload"
+WHY, OFFLOAD, MEASURE = "polylsp.why", "polylsp.offload", "polylsp.measure"
 
 
 @pytest.mark.parametrize(
@@ -107,6 +107,7 @@ WHY, OFFLOAD = "polylsp.why", "polylsp.offload"
         (["why"], [(1, WHY), (4, WHY)]),
         (["offload"], [(1, OFFLOAD)]),
         (["why", "offload"], [(1, WHY), (1, OFFLOAD), (4, WHY)]),
+        (["measure", "why"], [(1, WHY), (4, WHY), (1, MEASURE)]),
     ],
 )
 async def test_lenses_are_those_that_the_settings_name(start, wished, shown):
@@ -123,4 +124,4 @@ async def test_no_lens_names_a_command_that_the_client_lacks(start):
     uri = editor.open(F)
     assert await lenses(editor, uri) == [(1, WHY)]
     plain = await start("vscode1139-ext11", settings=settings)
-    assert plain.result.capabilities.code_lens_provider is None
+    assert await lenses(plain, plain.open(F)) == []
