@@ -102,7 +102,7 @@ def why_infeasible(source: Source, placed: PlacedFunction, ordinal: int, target:
     or where none was tried yet."""
     known = placed.answer.feasibility
     reason = known.why_not(target, ordinal) if known is not None else ""
-    return lines_moved(reason, source.line_of(placed.start))
+    return lines_moved(reason, source.number(source.line_of(placed.start)) - 1)
 
 
 def terms_of(settings: Settings, placed: PlacedFunction, roots: tuple[LoopFacts, ...], target: Target) -> str:

@@ -51,6 +51,9 @@ LoopCode = Literal[
 
 PragmaCode = Literal["wrong-pragma", "incomplete-pragma"]
 
+MEASUREMENT_CODES = ("stale-measurement",)
+"""Findings about measurements, which `ide/measuring.py` makes."""
+
 LOOP_CODES: tuple[LoopCode, ...] = get_args(LoopCode)
 PRAGMA_CODES: tuple[PragmaCode, ...] = get_args(PragmaCode)
 
@@ -68,6 +71,7 @@ SEVERITIES: dict[str, Severity] = {
     "not-analyzable": "hint",
     "wrong-pragma": "error",
     "incomplete-pragma": "warning",
+    "stale-measurement": "information",
     "syntax-error": "warning",
     "missing-header": "warning",
     "budget": "information",
@@ -153,7 +157,8 @@ def _explained(facts: FunctionFacts, loop: LoopFacts) -> bool:
     return isinstance(loop.verdict, Unknown) and loop.verdict.rejection in facts.problems
 
 
-def _loop(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Diagnostic:
+def _loop(whole: Source, placed: PlacedFunction, loop: LoopFacts) -> Diagnostic:
+    source = whole.near(placed.span(loop.header).start)
     code, message, page = _finding(source, placed, loop)
     return Diagnostic(
         code,
@@ -228,10 +233,9 @@ def _access(source: Source, placed: PlacedFunction, access: AccessPoint, order: 
     return Related(placed.span(access.site), f"{label}: `{text}`", label)
 
 
-def _pragma(
-    source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
-) -> Diagnostic:
+def _pragma(whole: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding) -> Diagnostic:
     code = pragma_code(finding)
+    source = whole.near(placed.pragma(directive.pragma).start)
     return Diagnostic(
         code,
         SEVERITIES[code],
