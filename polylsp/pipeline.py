@@ -4,7 +4,9 @@
     summarised   what a call of a function reads and writes            (deciding, analysis.summary)
     decided      verdicts, dependences, nests                          (deciding, analysis.facts)
     analyse      all of it, placed in the text                         (model.report)
+    drawn        the iterations of a loop, to be drawn                 (analysis.space)
     edit         what an action makes of the text                      (editing, codegen.answer)
+    measurable   how a function is called, and the versions of it      (planning, codegen.harness)
 
 Each is asked by value and remembered, so an edit re-asks only what it changed.
 """
@@ -23,9 +25,9 @@ from polylsp.languages.functions import Observer
 from polylsp.languages.reading import language_for, read
 from polylsp.model.action import Answer, Ask, Declined, Edited
 from polylsp.model.feasibility import lines_moved
-from polylsp.model.rejection import Rejection
+from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.space import IterationSpace
+from polylsp.model.space import Drawing, Drawn
 from polylsp.notebook import cells_of
 from polylsp.remembered import Answers, forget, state_of
 from polylsp.settings import Settings
@@ -78,16 +80,28 @@ def analyse(
 
 
 def iteration_space(
-    path: str, text: str, settings: Settings, function: str, ordinal: int, dimensions: tuple[str, str] | None
-) -> IterationSpace | Rejection:
+    path: str,
+    text: str,
+    settings: Settings,
+    function: str,
+    ordinal: int,
+    dimensions: tuple[str, str] | None,
+    starts: int | None = None,
+) -> Drawn:
     """The iterations of two loops of a function of the file, and the dependences between them, at small
-    sizes: of the loops with the iterators `dimensions`, or of loop `ordinal` and a neighbour."""
+    sizes: of the loops with the iterators `dimensions`, or of loop `ordinal` and a neighbour. `starts`
+    tells apart functions of one name."""
     from polylsp.analysis.space import iteration_space as drawn_space
 
     prepared = read(path, text, settings).prepared
-    one = next(each for _, each in prepared if each.function.name == function)
+    one = next(each for start, each in prepared if each.function.name == function and starts in (None, start))
     calls = calls_of(used(one, summaries(prepared, [one])))
     return drawn_space(one.function, calls, ordinal, dimensions, settings.max_operations)
+
+
+def drawn(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
+    """What a person who points at a loop is shown of its iterations."""
+    return iteration_space(path, text, settings, asked.function, asked.ordinal, None, asked.starts)
 
 
 def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
@@ -109,6 +123,18 @@ def _in_cell(text: str, start: int, found: Answer) -> Answer:
     if isinstance(found, Declined):
         return Declined(lines_moved(found.reason, -lines)) if lines else found
     return replace(found, remarks=tuple(lines_moved(each, -lines) for each in found.remarks))
+
+
+def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -> Plan | NoPlan:
+    """How to measure a function, with the versions of it that actions make, or why that cannot be done."""
+    # Loaded when somebody asks: most who analyse a file do not measure it.
+    from polylsp.planning import planned
+
+    subject = subject_of(path, text, settings, wanted.function, wanted.starts)
+    if subject is None:
+        return NoPlan(f"There is no function `{wanted.function}` here any more.")
+    preset = dict(settings.measured_sizes())
+    return planned(subject, path, wanted, preset, lambda made, ask: edit(path, made, settings, ask))
 
 
 def _unless_there(path: str, found: Answer) -> Answer:

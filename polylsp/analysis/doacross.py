@@ -118,10 +118,9 @@ def _ordered(directive: Directive, loop: Loop) -> list[Loop]:
 
 def _starts(statement: Statement, loop: Loop) -> bool:
     """Whether a statement is a loop, or what stands first in its header."""
-    if statement is loop:
-        return True
-    in_header = loop.header.first <= statement.site.first <= statement.site.last <= loop.header.last
-    return isinstance(statement, (Assign, Declare)) and in_header
+    if not isinstance(statement, (Assign, Declare)):
+        return statement is loop
+    return loop.header.first <= statement.site.first <= statement.site.last <= loop.header.last
 
 
 def _may_be_passed_by(at: int, loop: Loop) -> bool:

@@ -8,8 +8,9 @@ from typing import Union
 
 from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.pool import Crashed, Observer, results
-from polylsp.ide.lookup import function_on_line, loop_on_line, loops
+from polylsp.ide.lookup import function_on_line, loop_on_line, loops, measured_on_line
 from polylsp.model.action import KERNEL_TARGETS, WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
+from polylsp.model.measurement import NoPlan, Plan
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport
 from polylsp.model.space import IterationSpace
@@ -47,6 +48,16 @@ def edited(
     return answer
 
 
+def measurable(path: str, text: str, line: int, options: argparse.Namespace) -> Union[Plan, NoPlan]:
+    """How to measure the loop or the function that a 0-based line is about; raises `Unreadable`."""
+    file = _File(path, text, settings_of(options))
+    chosen = _Measured(file, line, tuple(options.sizes), tuple(dict.fromkeys(options.targets)))
+    (plan,) = results(_plan, [chosen], 1, file.settings)
+    if isinstance(plan, Crashed):
+        raise Unreadable(f"{path}: {plan.reason}")
+    return plan
+
+
 def no_loop(source: Source, report: FileReport) -> str:
     """What to say where a line is about no loop."""
     headers = sorted(placed.span(loop.header).start for placed, loop in loops(report))
@@ -81,6 +92,14 @@ class _Action:
     action: ActionName
 
 
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    file: _File
+    line: int
+    sizes: tuple[tuple[str, int], ...]
+    targets: tuple[ActionName, ...]
+
+
 def _analyse(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:
     from polylsp.pipeline import analyse
 
@@ -103,6 +122,17 @@ def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union
     if ask is None:
         return Declined(no_loop(source, report))
     return edit(file.path, file.text, file.settings, ask)
+
+
+def _plan(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> Union[Plan, NoPlan]:
+    from polylsp.pipeline import measurable
+
+    file, source = chosen.file, Source(chosen.file.text)
+    report = _analyse(file, given_up, observe)
+    wanted = measured_on_line(source, report, chosen.line, chosen.sizes, chosen.targets)
+    if wanted is None:
+        return NoPlan(no_loop(source, report))
+    return measurable(file.path, file.text, file.settings, wanted)
 
 
 def _ask(source: Source, report: FileReport, chosen: _Action) -> Ask | None:

@@ -62,3 +62,11 @@ def define(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*(?:=.*)?", text, re.DOTALL):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME or NAME=VALUE")
     return text
+
+
+def size(text: str) -> tuple[str, int]:
+    """`NAME=SIZE`."""
+    name, _, value = text.partition("=")
+    if not name.isidentifier() or not value.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SIZE, as in n=1000")
+    return name, int(value)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from base64 import b64encode
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Union
 
 from polylsp.ide import wording
@@ -14,10 +15,13 @@ from polylsp.ide.nests import exposing_transform, nest_of
 from polylsp.ide.pragmas import directive_sentence
 from polylsp.model.facts import LoopFacts, NestFacts
 from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.space import Drawing
 from polylsp.model.verdict import AccessPoint, Assumption, Dependence, Parallel, Sequential, Unknown
 from polylsp.text import Source, Span
 
 _SHOWN_DEPENDENCES = 12
+_LONGEST_IMAGE = 80_000
+"""Characters: editors cut a text that is much longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +50,47 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """What is shown for a loop, as Markdown and as plain text; `span` is the loop's header."""
+    """What is shown for a loop, as Markdown and as plain text; `span` is the loop's header, `drawing` asks
+    for its picture, and `key` names the answer that all this is taken from."""
 
     span: Span
     markdown: str
     plain: str
+    drawing: Drawing
+    key: str
 
 
 Part = Union[str, Table, Bullets, Code]
 
 
-def hover(source: Source, report: FileReport, offset: int) -> Hover | None:
-    """The hover for a cursor anywhere on a loop's header; the innermost loop's."""
+def hover(
+    source: Source,
+    report: FileReport,
+    offset: int,
+    more: Callable[[str, int], tuple[Part, ...]] | None = None,
+) -> Hover | None:
+    """The hover for a cursor anywhere on a loop's header; the innermost loop's. `more` is what else there is
+    to say of a loop, by its function and its number."""
     found = loop_at_header(report, offset)
     if found is None:
         return None
     placed, loop = found
     parts = tuple(parts_of(source.near(offset), placed, loop))
-    return Hover(placed.span(loop.header), markdown(parts), plain(parts))
+    if more is not None:
+        parts = (*parts, *more(placed.answer.facts.name, loop.ordinal))
+    drawing = Drawing(placed.answer.facts.name, placed.start, loop.ordinal)
+    return Hover(placed.span(loop.header), markdown(parts), plain(parts), drawing, placed.answer.key)
+
+
+def illustrated(found: Hover, svg: str, words: str) -> Hover:
+    """The hover with a drawing below its first sentence; `words` stand for it where it is read aloud. A
+    drawing that is too large is left out."""
+    image = b64encode(svg.encode()).decode()
+    if len(image) > _LONGEST_IMAGE:
+        return found
+    sentence, _, rest = found.markdown.partition("\n\n")
+    pieces = (sentence, f"![{words}](data:image/svg+xml;base64,{image})", rest)
+    return replace(found, markdown="\n\n".join(each for each in pieces if each))
 
 
 def parts_of(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Part]:

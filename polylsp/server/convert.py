@@ -87,6 +87,16 @@ def inlay_hint(source: Source, hint: Hint, uri: str, encoding: Encoding) -> Json
     }
 
 
+def code_lens(
+    source: Source, span: Span, title: str, command: str, arguments: list[Any], encoding: Encoding
+) -> Json:
+    """A link above a span that runs a command."""
+    return {
+        "range": extent(source, span, encoding),
+        "command": {"title": title, "command": command, "arguments": arguments},
+    }
+
+
 def symbol_tree(source: Source, symbols: Sequence[Symbol], encoding: Encoding) -> list[Json]:
     """Symbols with their children."""
     return [

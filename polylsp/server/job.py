@@ -1,13 +1,16 @@
-"""What the worker is asked to do: analyse a document, or work out an edit that a person waits for."""
+"""What the worker is asked to do: analyse a document, or work out an edit or a drawing that a person waits
+for."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
+    from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
+    from polylsp.model.space import Drawing, Drawn
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
     from polylsp.text import Source
@@ -39,23 +42,29 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Question:
-    """An edit to be worked out for the text of `source`. `key` stays the same as long as its function
-    does. `answered` holds the answer, or `None` where the text has changed meanwhile."""
+    """An edit, a drawing or a way to measure, to be worked out for the text of `source`. `key` stays the same
+    as long as its function does. `answered` holds the answer, or `None` where the text has changed
+    meanwhile."""
 
     number: int
     document: Document
     source: Source
     settings: Settings
-    ask: Ask
+    ask: Ask | AskToMeasure | Drawing
     key: str
-    answered: asyncio.Future[Answer | None]
+    answered: asyncio.Future[Any]
 
     @property
     def is_stale(self) -> bool:
         """Whether its answer would be about a text that is no more."""
         return self.document.source is not self.source
 
-    def answer(self, answer: Answer | None) -> None:
+    @property
+    def is_drawing(self) -> bool:
+        """Whether a drawing is asked for, not what a person waits for."""
+        return self.ask.action == "drawing"
+
+    def answer(self, answer: Answer | Plan | NoPlan | Drawn | None) -> None:
         """Tell whoever waits, if anybody does."""
         if not self.answered.done():
             self.answered.set_result(answer)

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Coroutine, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ from polylsp.server import configuration
 from polylsp.server.client import Client
 from polylsp.server.job import Job
 from polylsp.server.jobs import Jobs
+from polylsp.server.measurements import Measurements
 from polylsp.server.progress import Progress
 from polylsp.server.protocol import Protocol, ServerCancelled
 from polylsp.server.worker import WORKER_COMMAND
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from polylsp.server.cell_findings import CellFindings
     from polylsp.server.documents import Document
     from polylsp.server.findings import Findings
+    from polylsp.server.pictures import Pictures
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +69,7 @@ class PolylspServer(LanguageServer):
         self.folder_settings: dict[str, Settings] = {}
         self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
+        self.measurements = Measurements(self.protocol)
         self.trace = types.TraceValue.Off
         self._findings: dict[str, Findings | CellFindings] = {}
         self._json: dict[str, dict[str, str]] = {}
@@ -73,6 +77,7 @@ class PolylspServer(LanguageServer):
         self._status: dict[str, Any] = {}
         self._owed_diagnostics: set[str] = set()
         self._owed_hints: set[str] = set()
+        self._owed_lenses: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # --- documents ---------------------------------------------------------------------------
@@ -108,11 +113,13 @@ class PolylspServer(LanguageServer):
             return
         self._cancel_delay(uri)
         document.close()
+        self.measurements.forget(uri)
         self.jobs.drop(document)
         del self._findings[uri]
         told = {*document.uris, *self._json.pop(uri, {})}
         self._owed_diagnostics.discard(uri)
         self._owed_hints.discard(uri)
+        self._owed_lenses.discard(uri)
         for each in told if self._publishes(document) else ():
             self._publish(each, None, "[]")
 
@@ -122,6 +129,7 @@ class PolylspServer(LanguageServer):
             if document.is_ours:
                 self._owed_diagnostics.add(document.uri)
                 self._owed_hints.add(document.uri)
+                self._owed_lenses.add(document.uri)
                 self.jobs.want(document, full=True)
 
     def settings_of(self, document: Document) -> Settings:
@@ -145,6 +153,13 @@ class PolylspServer(LanguageServer):
         else:
             self.folder_settings[folder] = reading.settings
 
+    @cached_property
+    def pictures(self) -> Pictures:
+        """The drawings for hovers, made once somebody hovers."""
+        from polylsp.server.pictures import Pictures
+
+        return Pictures()
+
     # --- diagnostics ---------------------------------------------------------------------------
 
     def findings(self, document: Document) -> tuple[str, str]:
@@ -156,9 +171,22 @@ class PolylspServer(LanguageServer):
         """The client has got hints that will be other ones once the present text is analysed."""
         self._owed_hints.add(document.uri)
 
+    def owe_lenses(self, document: Document) -> None:
+        """The same of its lenses."""
+        self._owed_lenses.add(document.uri)
+
     def server_cancelled(self, *, retry: bool) -> ServerCancelled:
         """The error for diagnostics that will not be ready."""
         return ServerCancelled(data={"retriggerRequest": retry})
+
+    def measured(self, document: Document) -> None:
+        """There is a new measurement of a document."""
+        if document.is_reported and document.report is not None:
+            self._tell_findings(document, self.settings_of(document), is_asked=True)
+        if self.client.refreshes_hints:
+            self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if self.client.refreshes_lenses:
+            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
 
     # --- the jobs' observer ----------------------------------------------------------------------
 
@@ -174,19 +202,16 @@ class PolylspServer(LanguageServer):
         """Tell the client what was found."""
         document = job.document
         assert document.report is not None
-        before = self._json.get(document.uri, {})
-        texts = self._findings[document.uri].by_document(document, job.settings)
-        news = before != texts
-        self._json[document.uri] = texts
-        if self._publishes(document):
-            self._publish_all(document, before, texts)
-        elif news and (job.full or document.uri in self._owed_diagnostics):
-            # After an edit the client asks by itself.
-            self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+        # After an edit the client asks by itself.
+        is_asked = job.full or document.uri in self._owed_diagnostics
+        self._tell_findings(document, job.settings, is_asked=is_asked)
         if document.uri in self._owed_hints and self.client.refreshes_hints:
             self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if document.uri in self._owed_lenses and self.client.refreshes_lenses:
+            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
         self._owed_diagnostics.discard(document.uri)
         self._owed_hints.discard(document.uri)
+        self._owed_lenses.discard(document.uri)
         self._trace_job(job)
 
     def state_changed(self) -> None:
@@ -201,9 +226,14 @@ class PolylspServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=kind, message=message))
 
     def status(self) -> dict[str, Any]:
-        """How the server is: `health` (ok, warning, error), `quiescent`, and a `message`."""
-        health = "error" if self.jobs.trouble else "ok"
-        return {"health": health, "quiescent": self.jobs.is_idle, "message": self.jobs.trouble}
+        """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, and how many loops of
+        open documents were given up."""
+        return {
+            "health": "error" if self.jobs.trouble else "ok",
+            "quiescent": self.jobs.is_idle,
+            "message": self.jobs.trouble,
+            "givenUp": sum(each.given_up for each in self._findings.values()),
+        }
 
     # --- talking to the client -------------------------------------------------------------------
 
@@ -235,6 +265,15 @@ class PolylspServer(LanguageServer):
         if source is not FeatureRequestError:
             logger.warning("A message was refused: %s", error)
             self.protocol.reject(error)
+
+    def _tell_findings(self, document: Document, settings: Settings, *, is_asked: bool) -> None:
+        kept = self.measurements.of(document)
+        before = self._json.get(document.uri, {})
+        texts = self._json[document.uri] = self._findings[document.uri].by_document(document, settings, kept)
+        if self._publishes(document):
+            self._publish_all(document, before, texts)
+        elif before != texts and is_asked:
+            self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
 
     def _changed_now(self, document: Document) -> None:
         self._delays.pop(document.uri, None)

@@ -15,13 +15,16 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import monotonic
 from typing import BinaryIO, Protocol
 
+from polylsp import frames
 from polylsp.model.action import Answer, Ask
+from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.model.report import FileReport, FunctionAnswer
+from polylsp.model.space import Drawing, Drawn
 from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
-from polylsp.server import messages
 from polylsp.server.messages import (
     Analyse,
     Answered,
@@ -29,6 +32,7 @@ from polylsp.server.messages import (
     Began,
     Cancel,
     Cancelled,
+    Draw,
     Edit,
     Failed,
     Finished,
@@ -68,22 +72,40 @@ class Analysis(Protocol):
 Editing = Callable[[str, str, Settings, Ask], Answer]
 """The signature of `polylsp.pipeline.edit`."""
 
+Enumerating = Callable[[str, str, Settings, Drawing], Drawn]
+"""The signature of `polylsp.pipeline.drawn`."""
 
-def main(analyse: Analysis | None = None, edit: Editing | None = None) -> None:
+Planning = Callable[[str, str, Settings, AskToMeasure], Plan | NoPlan]
+"""The signature of `polylsp.pipeline.measurable`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What answers the questions of people."""
+
+    edit: Editing
+    measurable: Planning
+    draw: Enumerating
+
+
+def main(analyse: Analysis | None = None, answering: Answering | None = None) -> None:
     """Serve requests from standard input until it ends."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = take_standard_output()
-    if analyse is None or edit is None:
+    if analyse is None or answering is None:
         # Imported here, not above: a test's worker brings another analysis and needs no isl.
+        from polylsp import pipeline
         from polylsp.language import C
         from polylsp.languages.reading import load
-        from polylsp.pipeline import analyse, edit
+
+        analyse = pipeline.analyse
+        answering = Answering(pipeline.edit, pipeline.measurable, pipeline.drawn)
 
         load(C)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    _serve(analyse, edit, _Inbox(sys.stdin.buffer), replies)
+    _serve(analyse, answering, _Inbox(sys.stdin.buffer), replies)
 
 
 class _Stop(BaseException):
@@ -96,11 +118,11 @@ class _Inbox:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._arrived = threading.Condition()
-        self._waiting: deque[Analyse | Edit] = deque()
+        self._waiting: deque[Analyse | Edit | Draw] = deque()
         self._cancelled: set[int] = set()
         threading.Thread(target=self._receive, daemon=True).start()
 
-    def next(self) -> Analyse | Edit:
+    def next(self) -> Analyse | Edit | Draw:
         """The next request, when there is one."""
         with self._arrived:
             self._arrived.wait_for(lambda: self._waiting)
@@ -111,7 +133,7 @@ class _Inbox:
         return job in self._cancelled
 
     def _receive(self) -> None:
-        while (message := messages.read(self._stream.read)) is not None:
+        while (message := frames.read(self._stream.read)) is not None:
             with self._arrived:
                 if isinstance(message, Cancel):
                     self._cancelled.add(message.job)
@@ -121,9 +143,9 @@ class _Inbox:
         os._exit(0)
 
 
-def _serve(analyse: Analysis, edit: Editing, inbox: _Inbox, replies: BinaryIO) -> None:
+def _serve(analyse: Analysis, answering: Answering, inbox: _Inbox, replies: BinaryIO) -> None:
     def send(reply: Reply) -> None:
-        replies.write(messages.frame(reply))
+        replies.write(frames.frame(reply))
         replies.flush()
 
     sent: set[str] = set()
@@ -132,16 +154,25 @@ def _serve(analyse: Analysis, edit: Editing, inbox: _Inbox, replies: BinaryIO) -
         request = inbox.next()
         limit_memory(request.settings.max_memory_mb)
         try:
-            if isinstance(request, Edit):
-                send(Answered(request.job, edit(request.path, request.text, request.settings, request.ask)))
-            else:
+            if isinstance(request, Analyse):
                 _send_report(request, _run(analyse, request, inbox, send), sent, send)
+            else:
+                send(Answered(request.job, _answer(request, answering)))
         except _Stop:
             send(Cancelled(request.job))
         except MemoryError:
             os._exit(EXIT_OUT_OF_MEMORY)
         except Exception:
             send(Failed(request.job, traceback.format_exc()))
+
+
+def _answer(request: Edit | Draw, answering: Answering) -> Answer | Plan | NoPlan | Drawn:
+    path, text, settings = request.path, request.text, request.settings
+    if isinstance(request, Draw):
+        return answering.draw(path, text, settings, request.drawing)
+    if isinstance(request.ask, AskToMeasure):
+        return answering.measurable(path, text, settings, request.ask)
+    return answering.edit(path, text, settings, request.ask)
 
 
 def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Reply], None]) -> FileReport:

@@ -139,6 +139,7 @@ def _wavefront(source: Source, chain: Sequence[LoopText]) -> Answer:
     signed = _signed(found, chain)
     if any(carried_at(found, [_dates(signed, (0, 1))], depth) is None for depth in (0, 1)):
         return Declined(f"Of the loops {listed(points.counters)}, one can run in parallel as it stands.")
+    broken = None
     for slope in _SLOPES:
         wave = f"{slope[0]} * ({signed[0]}) + {slope[1]} * ({signed[1]})"
         broken = violated(found, [isl.Map(f"{{ [i0, i1] -> [{wave}] }}")])

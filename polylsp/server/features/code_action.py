@@ -168,7 +168,7 @@ def _document(ls: PolylspServer, reference: Reference) -> Document:
 
 async def _asked(ls: PolylspServer, document: Document, ask: Ask) -> Answer:
     answer = await ls.jobs.ask(document, ask)
-    if answer is None:
+    if not isinstance(answer, (Edited, Declined)):
         raise JsonRpcContentModified("The text changed")
     return answer
 
