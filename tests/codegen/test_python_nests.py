@@ -5,9 +5,12 @@ from __future__ import annotations
 import random
 from collections import Counter
 
+import pytest
+
 from .python_nests import how, nest, trial
 
 
+@pytest.mark.timeout(600)
 def test_edited_nests_compute_the_same_in_other_orders() -> None:
     made = Counter[str]()
     for number in range(90):
