@@ -111,7 +111,11 @@ class _Writer:
 
     def function(self) -> Iterator[str]:
         yield from ("    s = 0.0", "    row = np.empty(u.shape[0])")
-        if self.chance(35):
+        if self.chance(20):
+            yield "    for t in range(3):"
+            for _ in range(self.pick(1, 2, 3)):
+                yield f"        {self.whole()}"
+        elif self.chance(35):
             yield f"    for t in range({self.pick('m', '3', 'n')}):"
             yield from (f"    {line}" for line in self.nest(["t"]))
         else:
@@ -134,6 +138,27 @@ class _Writer:
             yield f"            {'    ' * inner}{line}"
         if self.chance(15):
             yield from (f"        {line}" for line in self.statements(["i"], around, 1))
+
+    def whole(self) -> str:
+        """An array statement: slices that are all as long."""
+        first, last = self.pick(0, 1, 2), self.pick(0, 1, 2)
+        target = self.pick("a", "b", "u")
+        value = " + ".join(self.part(first, last, target == "u") for _ in range(self.pick(1, 2, 2, 3)))
+        stored = self.part(first, last, target == "u", target)
+        return f"{stored} {self.pick('=', '=', '+=', '-=')} 0.5 * ({value})"
+
+    def part(self, first: int, last: int, is_flat: bool, array: str = "") -> str:
+        """Elements of an array from `first` up to `last` from its end, moved by a few."""
+        name = array or (self.pick("u", "u", "a") if is_flat else self.pick("a", "b", "a", "b", "u"))
+
+        def moved() -> str:
+            by = 0 if array else self.draw.randint(-first, last)
+            low, high = first + by, last - by
+            return f"{low or ''}:{-high if high else ''}"
+
+        if name == "u":
+            return f"u[{moved()}]"
+        return f"{name}[{self.pick(0, 2, 't')}, {moved()}]" if is_flat else f"{name}[{moved()}, {moved()}]"
 
     def header(self, name: str, around: list[str]) -> str:
         outer = self.pick(*around) if around and self.chance(30) else ""
@@ -195,6 +220,11 @@ class _Writer:
 
 def how(edited: str, text: str) -> str:
     """Which rewriting an edit shows."""
+    slices = [
+        sum(each.count(mark) for mark in ("[:", "0:", "1:", "2:", "3:", "4:")) for each in (text, edited)
+    ]
+    if slices[1] < slices[0]:
+        return "spelled out"
     if "for w in" in edited:
         return "skewed"
     if edited.count("row = np.empty") != 1 or "        row = np.empty" in edited:

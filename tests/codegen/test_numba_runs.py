@@ -38,6 +38,7 @@ def printed(*paths: Path) -> str:
     return ran.stdout
 
 
+@pytest.mark.timeout(900)
 def test_the_kernels_of_polybench_compute_the_same(tmp_path: Path) -> None:
     made: dict[str, Path] = {}
     for path in KERNELS:
@@ -158,6 +159,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.timeout(600)
 def test_reductions_and_copies_mean_the_same(tmp_path: Path) -> None:
     done = everywhere("program.py", PROGRAM, "numba")
     assert done.declined == ("Numba compiles functions: put the loop into one first.",)

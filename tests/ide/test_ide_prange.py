@@ -1,4 +1,4 @@
-"""What an editor shows of a loop over `prange`: the access, the iterations, and what Numba makes of it."""
+"""What an editor shows of loops over `prange`: which access, which iterations, and what Numba makes of it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from polylsp.codegen.numba.array_statements import overlapping_statement
 from polylsp.codegen.numba.compilable import element_of, why_not_compiled
@@ -14,8 +14,9 @@ from polylsp.codegen.subject import Subject
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Floating
-from polylsp.model.roots import parallel_roots
+from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Parallel
+from polylsp.text import Span
 
 
 def edit(subject: Subject, ordinal: int) -> Answer:
@@ -42,6 +43,27 @@ def edit_loops(subject: Subject, roots: Sequence[LoopFacts]) -> Answer:
     if why:
         return Declined(why)
     return _edited(source, chosen, spelled, compiled, [why for _, why in refused if why])
+
+
+def narrower(subject: Subject, ordinal: int) -> tuple[LoopFacts, ...]:
+    """The outermost loops in and around loop `ordinal` that can run over `prange`, where those that one would
+    choose first cannot."""
+    source = source_of(subject)
+    if isinstance(source, Declined):
+        return ()
+    around = (*subject.around(ordinal), subject.known(ordinal))
+    outer = next((one for one in around if _is_free(source, one)), None)
+    return (outer,) if outer is not None else tuple(_inside(source, ordinal))
+
+
+def _inside(source: Source, ordinal: int) -> Iterator[LoopFacts]:
+    for loop in source.subject.facts.loops:
+        if loop.parent == ordinal:
+            yield from (loop,) if _is_free(source, loop) else _inside(source, loop.ordinal)
+
+
+def _is_free(source: Source, loop: LoopFacts) -> bool:
+    return not is_governed(source.subject.facts, loop.ordinal) and not why_not_over_prange(source, loop)
 
 
 def _why_not(source: Source, chosen: list[LoopFacts], compiled: Decorated) -> str:
@@ -76,7 +98,7 @@ def _edited(
     assumed = [a for r in chosen if isinstance(r.verdict, Parallel) for a in r.verdict.assumptions]
     name = source.subject.function.name
     told = [] if compiled.already else [_told(name), *_rounding(source)]
-    return Edited(tuple(sorted(made, key=_place)), tuple(dict.fromkeys(assumed)), (*remarks, *told))
+    return Edited(tuple(_in_order(made)), tuple(dict.fromkeys(assumed)), (*remarks, *told))
 
 
 def _told(name: str) -> str:
@@ -93,5 +115,9 @@ def _rounding(source: Source) -> list[str]:
     return ["Numba computes with 64 bits where NumPy rounds to the type of an array."] if small else []
 
 
-def _place(replacement: Replacement) -> tuple[int, int]:
-    return replacement.span.start, replacement.span.end
+def _in_order(made: list[Replacement]) -> Iterator[Replacement]:
+    """The replacements in the order of the text; what is inserted at one place is one of them."""
+    texts: dict[Span, str] = {}
+    for each in sorted(made, key=lambda one: one.span):
+        texts[each.span] = texts.get(each.span, "") + each.text
+    return (Replacement(span, text) for span, text in texts.items())

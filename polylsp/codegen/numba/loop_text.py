@@ -69,7 +69,7 @@ def loop_text(source: Source, ordinal: int) -> LoopText | Declined:
     node = source.loop(facts)
     if facts.misfit or node is None or not isinstance(node.target, ast.Name) or node.orelse:
         return Declined(f"The loop {name} is not one `for` over a `range`, which can be written anew.")
-    span = _lines_of(source, [node])
+    span = lines_of(source, [node])
     if span is None or any("\n" in text for text in _tokens(source, node)):
         return Declined(f"Put the loop {name} and what it runs on lines of their own first.")
     parts = _parts(source, node, span.end)
@@ -112,7 +112,7 @@ def replaced(source: Source, root: LoopText, pieces: Sequence[Piece]) -> Replace
     subject = source.subject
     indentation = subject.indentation(source.span(root.node).start)
     unit = subject.indentation(source.span(root.node.body[0]).start).removeprefix(indentation) or _UNIT
-    lines = _written(source, pieces, indentation, unit)
+    lines = written(source, pieces, indentation, unit)
     return Replacement(root.span, newline(subject.text).join(lines))
 
 
@@ -137,14 +137,14 @@ def _parts(source: Source, node: ast.For, end: int) -> tuple[Part, ...]:
     """The statements of the body in runs that share lines; none where one shares the header's."""
     groups: list[list[ast.stmt]] = []
     for statement in node.body:
-        if groups and _lines_of(source, groups[-1]) is None:
+        if groups and lines_of(source, groups[-1]) is None:
             groups[-1].append(statement)
         else:
             groups.append([statement])
     found: list[Part] = []
     first = _line_after(source, source.subject.start + source.subject.ends[_colon(source, node)])
     for group in groups:
-        lines = _lines_of(source, group)
+        lines = lines_of(source, group)
         if lines is None or lines.start < first:
             return ()
         found.append(Part(tuple(group), Span(first, lines.end)))
@@ -161,7 +161,7 @@ def _line_after(source: Source, offset: int) -> int:
     return len(source.subject.text) if end < 0 else end + 1
 
 
-def _lines_of(source: Source, nodes: Sequence[ast.stmt]) -> Span | None:
+def lines_of(source: Source, nodes: Sequence[ast.stmt]) -> Span | None:
     """The lines on which statements stand, if nothing else does."""
     text = source.subject.text
     start, end = source.span(nodes[0]).start, source.span(nodes[-1]).end
@@ -181,7 +181,8 @@ def _tokens(source: Source, node: ast.stmt) -> Iterator[str]:
 # --- Writing -----------------------------------------------------------------------------
 
 
-def _written(source: Source, pieces: Sequence[Piece], indentation: str, unit: str) -> Iterator[str]:
+def written(source: Source, pieces: Sequence[Piece], indentation: str, unit: str = _UNIT) -> Iterator[str]:
+    """The lines of loops, all further to the right by the same."""
     for piece in pieces:
         if isinstance(piece, str):
             yield indentation + piece
@@ -189,7 +190,7 @@ def _written(source: Source, pieces: Sequence[Piece], indentation: str, unit: st
             yield from _moved(source.subject.text[piece.span.start : piece.span.end], indentation)
         else:
             yield f"{indentation}{piece.header}"
-            yield from _written(source, piece.body, indentation + unit, unit)
+            yield from written(source, piece.body, indentation + unit, unit)
 
 
 def _moved(text: str, indentation: str) -> Iterator[str]:

@@ -10,6 +10,7 @@ from polylsp.codegen import numba
 from polylsp.codegen.numba.local import created_inside
 from polylsp.codegen.numba.reorder import interchanged, skewed
 from polylsp.codegen.numba.source import Source, source_of
+from polylsp.codegen.numba.spell_out import spelled_out
 from polylsp.codegen.numba.split import distributed, parted
 from polylsp.codegen.numba.sums import summed_apart
 from polylsp.codegen.rewriting import differences
@@ -41,13 +42,16 @@ def edit(subject: Subject, ordinal: int, again: Again) -> Answer:
             return made
         # What stands in the way of a form with parallel loops says more than why there are none as it is.
         why = why if made is None else made
-    return why
+    inner = numba.narrower(subject, ordinal)
+    made = numba.edit_loops(subject, inner) if inner else why
+    return made if isinstance(made, Edited) else why
 
 
 def _possible(subject: Subject, ordinal: int) -> Iterator[tuple[Step, int]]:
     """What may help, each with the loop that it is about: what makes the largest pieces of work first. Sums
     are taken apart only where that very loop is asked for: threads for an innermost loop seldom pay."""
     yield created_inside, ordinal
+    yield spelled_out, ordinal
     for each in _inside(subject.facts.loops, ordinal):
         yield parted, each.ordinal
     yield skewed, ordinal
@@ -66,9 +70,15 @@ def _parallel(subject: Subject, start: int, end: int) -> Iterator[LoopFacts]:
     loops = subject.facts.loops
     here = {loop.ordinal for loop in loops if start <= subject.span(loop.header).start < end}
     outermost = (loop for loop in loops if loop.ordinal in here and loop.parent not in here)
-    roots = (root for loop in outermost for root in parallel_roots(subject.facts, loop.ordinal))
+    roots = (root for loop in outermost for root in _chosen(subject, loop.ordinal))
     free = (root for root in roots if not is_governed(subject.facts, root.ordinal))
     yield from dict.fromkeys(free)
+
+
+def _chosen(subject: Subject, ordinal: int) -> tuple[LoopFacts, ...]:
+    """The parallel loops in and around a loop that one would choose, or where none can be, those inside."""
+    first = parallel_roots(subject.facts, ordinal)
+    return first if isinstance(numba.edit_loops(subject, first), Edited) else numba.narrower(subject, ordinal)
 
 
 def _inside(loops: tuple[LoopFacts, ...], ordinal: int) -> Iterator[LoopFacts]:

@@ -13,12 +13,15 @@ _PLAIN = (
     ast.Tuple, ast.keyword, ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop,
 )  # fmt: skip
 _BUILTINS = ("range", "len", "abs", "min", "max", "int", "float", "bool", "round", "prange", "numba.prange")
-_NUMPY = (
+ELEMENTWISE = (
     "sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "arcsin", "arccos",
     "arctan", "arctan2", "sinh", "cosh", "tanh", "abs", "absolute", "fabs", "floor", "ceil", "power",
-    "maximum", "minimum", "hypot", "sign", "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like",
-    "full",
-    "full_like", "arange", "float64", "int64", "sum", "prod", "mean",
+    "maximum", "minimum", "hypot", "sign",
+)  # fmt: skip
+"""Functions that NumPy applies to each element."""
+_NUMPY = (
+    *ELEMENTWISE, "zeros", "ones", "empty", "zeros_like", "ones_like", "empty_like", "full", "full_like",
+    "arange", "float64", "int64", "sum", "prod", "mean",
 )  # fmt: skip
 _NUMBERS = ("pi", "e", "inf", "nan", "float64", "int64")
 _ATTRIBUTES = ("shape", "size", "ndim", "T")
