@@ -73,8 +73,11 @@ def _signed(node: Definition, count: int) -> list[Kind | None]:
 
 
 def _first_signature(node: ast.expr) -> tuple[Kind | None, ...] | None:
-    if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
+    """The parameters by the first of the signatures that a decorator is given."""
+    if isinstance(node, ast.List) and node.elts:
         return _first_signature(node.elts[0])
+    if isinstance(node, ast.Tuple):
+        return tuple(annotated(one, {}) for one in node.elts)
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         found = signature(node.value)
         return found[0] if found is not None else None

@@ -103,6 +103,59 @@ def test_a_docstring_tells_of_parameters() -> None:
     assert found["n"] == WHOLE
 
 
+SIGNATURE = '@njit("void(i4[:], f4)")\n'
+UNPYTHON = "@unpython.type('ndarray[double,2]', 'int')\n@unpython.gpu\n"
+DOCUMENTED = '    """Do.\n\n    Parameters\n    ----------\n    a : (n, m, k) ndarray of uint8\n    """\n'
+USED = "    a[x] = 1.0\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        (f"{SIGNATURE}def f(a: NDArray[np.int16], x):\n{DOCUMENTED}{USED}", Array(Integer(16, True), 1)),
+        (f"{SIGNATURE}def f(a, x):\n{DOCUMENTED}{USED}", Array(Integer(32, True), 1)),
+        (f"{UNPYTHON}def f(a, x):\n{DOCUMENTED}{USED}", Array(DOUBLE, 2)),
+        (f"def f(a, x):\n{DOCUMENTED}{USED}", Array(Integer(8, False), 3)),
+        (f"def f(a, x):\n{USED}", Array(DOUBLE, 1, assumed=True)),
+    ],
+)
+def test_annotations_come_first_then_decorators_docstrings_and_use(text: str, kind: Kind) -> None:
+    assert kinds_of(text)["a"] == kind
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "def f(a: Wanted[int], x):\n",
+        '@njit("void(f4[:]")\ndef f(a, x):\n',
+        '@njit("void(f4[:])")\ndef f(a, x):\n',
+        "@njit(parallel=True)\ndef f(a, x):\n",
+        '@guvectorize(signatures, "(n),()")\ndef f(a, x):\n',
+        "@unpython.gpu\ndef f(a, x):\n",
+        "@unpython.type('something', 'int')\ndef f(a, x):\n",
+        "def f(a: Float[np.ndarray, sizes], x):\n",
+        'def f(a, x):\n    """Do.\n\n    a : ndarray of int32\n    """\n',
+        'def f(a, x):\n    """Do.\n\n    Parameters\n    ----------\n    a : what is scaled\n    """\n',
+    ],
+)
+def test_what_cannot_be_read_leaves_it_to_the_use(head: str) -> None:
+    assert kinds_of(f"{head}{USED}")["a"] == Array(DOUBLE, 1, assumed=True)
+
+
+def test_all_signatures_of_guvectorize_and_jaxtyping() -> None:
+    gufunc = '@guvectorize([(int64[:], int64, int64[:])], "(n),()->(n)")\ndef f(a, x, b):\n'
+    assert kinds_of(f"{gufunc}{USED}")["a"] == Array(INT64, 1)
+    assert kinds_of(f'def f(a: Float32[Array, "n m"], x):\n{USED}')["a"] == Array(Floating(32), 2)
+    assert kinds_of(f'def f(a: Float[Array, "... m"], x):\n{USED}')["a"] == Array(DOUBLE, 1)
+
+
+def test_parts_tell_of_the_rank_of_their_array() -> None:
+    found = kinds_of(
+        "def f(a, b, c):\n    r = a[0]\n    r[1] = 2.0\n    for s in b:\n        s[0] = c[r[2]]\n"
+    )
+    assert (found["a"].rank, found["b"].rank, found["c"].rank) == (2, 2, 1)  # type: ignore[union-attr]
+
+
 def test_arithmetic_keeps_what_numpy_keeps() -> None:
     assert wider(INT, DOUBLE) == DOUBLE
     assert wider(Integer(8, False), INT) == Integer(8, False)
