@@ -1,9 +1,9 @@
 """Kernels on paper: `python -m tests.bench.gpu [--kernels NAME…] [--size 192]`, which needs no GPU.
 
-For each kernel of the PolyBench samples what NVIDIA's compiler says (registers, shared memory, spills),
-and how many threads of a multiprocessor that leaves busy; and, counted by isl at one size, the bytes it moves
-over those that a launch has to move at least, and its operations for each byte that it moves: as if nothing
-stayed in a cache.
+For each kernel of the PolyBench samples what NVIDIA's compiler says (registers, shared memory, spills), and
+how many threads of a multiprocessor that leaves busy; and, counted by isl at one size, the bytes that it
+moves over those that a launch has to move at least, and its operations for each byte that it moves: as if
+nothing stayed in a cache.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from polylsp.codegen.cuda.region import Region, regions_of
 from polylsp.codegen.cuda.schedule import of_leaf
 from polylsp.editing import subject_of
 from polylsp.model.expressions import subexpressions
-from polylsp.model.program import Binary, Floating, Integer, Statement
+from polylsp.model.program import Binary, Floating, Integer, Site, Statement
 from polylsp.pipeline import analyse
 from polylsp.settings import Settings
 
@@ -93,6 +93,15 @@ class Counted:
     operations: int
 
 
+@dataclass(frozen=True)
+class _Seen:
+    """An access from the points of all launches, to elements of some bytes."""
+
+    site: Site
+    relation: isl.Map
+    width: int
+
+
 def counted(one: Made, kernel: Kernel, text: Written, size: int) -> Counted:
     """A kernel at one size."""
     own = {each.get_tuple_name(): each for each in sets_of(kernel.domain)}
@@ -109,18 +118,14 @@ def counted(one: Made, kernel: Kernel, text: Written, size: int) -> Counted:
         elements[key] = elements[key].union(launches) if key in elements else launches
     widths = {a.memory.name: _width(a.memory.element) for _, a in shared}
     least = sum(_count(each.wrap(), size) * widths[name] for (name, _), each in elements.items())
-    moved = _moved(
-        kernel, text, [(leaf.name, a.site, a.kind, r, widths[a.memory.name]) for leaf, a, r in seen], size
-    )
+    moved = _moved(kernel, text, [_Seen(a.site, r, widths[a.memory.name]) for _, a, r in seen], size)
     operations = sum(
         _count(own[n], size) * _operations(one.host.setting.leaves[n].statements) for n in own if n
     )
     return Counted(moved, least, operations)
 
 
-def _moved(
-    kernel: Kernel, text: Written, seen: list[tuple[str, object, str, isl.Map, int]], size: int
-) -> float:
+def _moved(kernel: Kernel, text: Written, seen: list[_Seen], size: int) -> float:
     blocking, outer = text.frame.blocking, kernel.counters
     kept = [*blocking.kept, *(k for part in blocking.parts for k in part.kept)]
     tiles = [(part.strip, tile) for part in blocking.parts for tile in part.tiles]
@@ -128,9 +133,10 @@ def _moved(
         r.access.site for _, t in tiles for r in t.references
     }
     total = 0.0
-    for _, site, _, relation, width in seen:
-        if site not in hidden:
-            total += _count(relation.domain(), size) * width * _factor(text, relation, outer, width)
+    for one in seen:
+        if one.site not in hidden:
+            factor = _factor(text, one.relation, outer, one.width)
+            total += _count(one.relation.domain(), size) * one.width * factor
     for each in kept:
         points = _points(seen, each.references)
         where = [outer + axis.dimension for axis in blocking.axes]
@@ -150,13 +156,12 @@ def _moved(
     return total
 
 
-def _points(seen: list[tuple[str, object, str, isl.Map, int]], references: tuple[Reference, ...]) -> isl.Set:
+def _points(seen: list[_Seen], references: tuple[Reference, ...]) -> isl.Set:
     sites = {r.access.site for r in references}
-    found = [relation.domain() for _, site, _, relation, _ in seen if site in sites]
-    result = found[0]
-    for each in found[1:]:
-        result = result.union(each)
-    return result
+    first, *rest = [one.relation.domain() for one in seen if one.site in sites]
+    for each in rest:
+        first = first.union(each)
+    return first
 
 
 def _onto(points: isl.Set, keep: list[int], cut: dict[int, int]) -> isl.Map:

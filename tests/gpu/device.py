@@ -66,7 +66,7 @@ def played(text: str) -> str:
 
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
-_CXX = ("-std=c++17", "-O1", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
+_CXX = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
 
 
 def header_folder(gxx: str, folder: Path) -> Path:

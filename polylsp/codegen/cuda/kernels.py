@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import islpy as isl
 
 from polylsp.analysis.effects import effects
+from polylsp.codegen.cuda.adding import target_of, total_of
 from polylsp.codegen.cuda.axes import Axis, axes_of, chosen, values_of
-from polylsp.codegen.cuda.blocking import blocking, uncut
+from polylsp.codegen.cuda.blocking import Blocking, blocking, uncut
 from polylsp.codegen.cuda.body import added_up, body
-from polylsp.codegen.cuda.expressions import Unwritable, Words, element_text
+from polylsp.codegen.cuda.expressions import Unwritable, Words
 from polylsp.codegen.cuda.frame import Frame
 from polylsp.codegen.cuda.instances import WORD
 from polylsp.codegen.cuda.launch import Launch, atoms, launch_of, sets_of
@@ -21,7 +22,7 @@ from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.mapping import Kernel
 from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.naming import Fresh, dimension_names
-from polylsp.codegen.cuda.references import references, subscripts_at, texts
+from polylsp.codegen.cuda.references import references
 from polylsp.codegen.cuda.region import Region, declared_in
 from polylsp.codegen.cuda.setting import Setting
 from polylsp.codegen.cuda.statements import INDENT, type_words
@@ -65,13 +66,18 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     names = dimension_names(setting.region, leaves, _on(kernel.schedule, kernel), words.names, fresh)
     names = [fresh.name(f"{each}_") if each in counters else each for each in names]
     launch = launch_of(kernel, setting.region.context, setting.parameters)
-    total = _total(setting, summed, name.rpartition("_kernel")[0]) if summed is not None else None
-    frame = _frame(setting, kernel, launch, counters, names, fresh, summed)
+    total = total_of(setting, summed, name.rpartition("_kernel")[0]) if summed is not None else None
     partial = total.scratch if total is not None else ""
+    known = {**setting.parameters, **atoms("__h", counters)}
+    found_here = references(launch, setting.region.scop, setting.shared)
+    able = range(kernel.parallel) if summed is None else summed.loops
+    axes = axes_of(launch, chosen(able, [each.seen for each in found_here]), names, known)
+    alone = _frame(setting, launch, uncut(launch, axes), known, names, fresh)
     if summed is not None and total is not None:
-        lines = added_up(frame, summed, total, partial)
+        frame, lines = alone, added_up(alone, summed, total, partial)
     else:
-        lines = body(frame, {b.variable.name: b.words for b in setting.buffers})
+        cut = _frame(setting, launch, blocking(launch, axes, found_here), known, names, fresh)
+        frame, lines = _body(setting, cut, alone)
     ends = [end for axis in frame.axes for end in (axis.first, axis.end)]
     found = {word for line in (*lines, *ends) for word in WORD.findall(line)}
     moving = [names[k] for k in range(len(names)) if not values_of(launch.order, k).is_singleton()]
@@ -85,7 +91,7 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
         (),
         not frame.is_cut and {*words.names.values()}.issuperset((*counters, *moving)),
         total,
-        _target(setting, launch, summed, counters) if summed is not None else "",
+        target_of(setting, launch, summed, counters) if summed is not None else "",
     )
     bounds = f"__launch_bounds__({prod(a.threads for a in frame.axes)}) " if frame.is_cut else ""
     head = wrapped(f"__global__ void {bounds}{name}(", _parameters(made, words, partial), ")")
@@ -93,21 +99,24 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     return replace(made, lines=text)
 
 
+def _body(setting: Setting, cut: Frame, uncut: Frame) -> tuple[Frame, list[str]]:
+    """The lines of a kernel, as it is cut; without tiles and registers where these cannot be written."""
+    types = {b.variable.name: b.words for b in setting.buffers}
+    try:
+        return cut, body(cut, types)
+    except Unwritable:
+        return uncut, body(uncut, types)
+
+
 def _frame(
     setting: Setting,
-    kernel: Kernel,
     launch: Launch,
-    counters: Sequence[str],
+    choice: Blocking,
+    known: Mapping[str, str],
     names: Sequence[str],
     fresh: Fresh,
-    summed: Sum | None,
 ) -> Frame:
-    """How the kernel is cut, and what its parts are called."""
-    known = {**setting.parameters, **atoms("__h", counters)}
-    found = references(launch, setting.region.scop, setting.shared)
-    able = range(kernel.parallel) if summed is None else summed.loops
-    axes = axes_of(launch, chosen(able, [each.seen for each in found]), names, known)
-    choice = blocking(launch, axes, found) if summed is None else uncut(launch, axes)
+    """What the parts of a kernel are called."""
     known_as = {**known, **{axis.parameter: axis.name for axis in choice.axes}}
     known_as |= {f"__d{number}": names[k] for number, k in enumerate(choice.left)}
     if not choice.tiled:
@@ -161,32 +170,6 @@ def _comment(setting: Setting, leaves: list[Leaf]) -> str:
         f"`{subject.known(o).iterator}` (line {subject.line_number(subject.known(o).site)})" for o in ordinals
     ]
     return f"The loop{'s' if len(loops) > 1 else ''} {', '.join(loops)}."
-
-
-def _total(setting: Setting, summed: Sum, file: str) -> Total:
-    """The kernel that adds to an element of this type: one is enough for all sums of a file."""
-    words = next(b.words for b in setting.buffers if b.memory is summed.memory)
-    found = [t for t in setting.totals if (t.words, t.operator) == (words, summed.operator)]
-    if not found:
-        name = setting.fresh.name(f"{file}_total")
-        found.append(Total(name, setting.fresh.name("block_sums"), words, summed.operator))
-        setting.totals.append(found[0])
-    return found[0]
-
-
-def _target(setting: Setting, launch: Launch, summed: Sum, counters: Sequence[str]) -> str:
-    """The element that a sum goes to, on the device, as the host writes its address."""
-    (buffer,) = (b for b in setting.buffers if b.memory is summed.memory)
-    if buffer.scalar:
-        return f"device_{buffer.name}"
-    found = subscripts_at(summed.element, [f"__h{k}" for k in range(len(counters))])
-    if found is None:
-        raise Unwritable(f"An element of `{buffer.name}` cannot be written down.")
-    shown = texts(found, launch.context, {**setting.parameters, **atoms("__h", counters)})
-    first = shown[0] if shown[0].isalnum() or len(shown) == 1 else f"({shown[0]})"
-    text = element_text("", buffer.inner, [first, *shown[1:]])[1:-1]
-    text = f"{text} - {buffer.offset}" if buffer.offset else text
-    return f"device_{buffer.name}" if text == "0" else f"device_{buffer.name} + ({text})"
 
 
 def _parameters(kernel: Written, words: Words, partial: str) -> list[str]:

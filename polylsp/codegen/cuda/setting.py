@@ -55,7 +55,7 @@ def _parameters(region: Region, names: Mapping[str, str]) -> tuple[dict[str, str
     by_source = {v.source_name: v for v in region.subject.variables}
     texts: dict[str, str] = {}
     variables: dict[str, Variable] = {}
-    for parameter, spelled in plain_names(region).parameters.items():
+    for parameter, spelled in sorted(plain_names(region).parameters.items()):
         factors = spelled.split(" * ")
         own = [by_source[factor] for factor in factors if factor in by_source]
         if len(own) < len(factors):

@@ -1,0 +1,38 @@
+"""Where the sum of a kernel goes, and which kernel adds it there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polylsp.codegen.cuda.expressions import Unwritable, element_text
+from polylsp.codegen.cuda.launch import Launch, atoms
+from polylsp.codegen.cuda.references import subscripts_at, texts
+from polylsp.codegen.cuda.setting import Setting
+from polylsp.codegen.cuda.sums import Sum
+from polylsp.codegen.cuda.totals import Total
+
+
+def total_of(setting: Setting, summed: Sum, file: str) -> Total:
+    """The kernel that adds to an element of this type: one is enough for all sums of a file."""
+    words = next(b.words for b in setting.buffers if b.memory is summed.memory)
+    found = [t for t in setting.totals if (t.words, t.operator) == (words, summed.operator)]
+    if not found:
+        name = setting.fresh.name(f"{file}_total")
+        found.append(Total(name, setting.fresh.name("block_sums"), words, summed.operator))
+        setting.totals.append(found[0])
+    return found[0]
+
+
+def target_of(setting: Setting, launch: Launch, summed: Sum, counters: Sequence[str]) -> str:
+    """The element that a sum goes to, on the device, as the host writes its address."""
+    (buffer,) = (b for b in setting.buffers if b.memory is summed.memory)
+    if buffer.scalar:
+        return f"device_{buffer.name}"
+    found = subscripts_at(summed.element, [f"__h{k}" for k in range(len(counters))])
+    if found is None:
+        raise Unwritable(f"An element of `{buffer.name}` cannot be written down.")
+    shown = texts(found, launch.context, {**setting.parameters, **atoms("__h", counters)})
+    first = shown[0] if shown[0].isalnum() or len(shown) == 1 else f"({shown[0]})"
+    text = element_text("", buffer.inner, [first, *shown[1:]])[1:-1]
+    text = f"{text} - {buffer.offset}" if buffer.offset else text
+    return f"device_{buffer.name}" if text == "0" else f"device_{buffer.name} + ({text})"
