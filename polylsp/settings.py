@@ -43,6 +43,23 @@ class Settings:
     cache_kb: int = field(
         default=256, metadata={"doc": "Size in KiB of the cache whose half a tile's data may fill."}
     )
+    cuda_fusion: str = field(
+        default="auto",
+        metadata={
+            "doc": "Which statements share a kernel for a GPU: `min`, `max`, `maximal-band`, or `auto`,"
+            " whichever leaves the shortest chain of steps one after the other."
+        },
+    )
+    sizes: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
+    )
+    max_measure_seconds: float = field(
+        default=60.0, metadata={"doc": "Seconds after which a measurement is stopped."}
+    )
+    c_compiler: str = field(
+        default="",
+        metadata={"doc": "Compiler for measurements; empty: that of compile_commands.json, or the system's."},
+    )
     delay_ms: int = field(
         default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed."}
     )
@@ -58,3 +75,8 @@ class Settings:
     trace: str = field(
         default="off", metadata={"doc": "What the server logs: `off`, `messages` or `verbose`."}
     )
+
+    def measured_sizes(self) -> tuple[tuple[str, int], ...]:
+        """The sizes by name; what is no `NAME=NUMBER` is left out."""
+        pairs = (each.partition("=") for each in self.sizes)
+        return tuple((name.strip(), int(value)) for name, _, value in pairs if value.strip().isdecimal())

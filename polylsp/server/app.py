@@ -35,13 +35,19 @@ _FEATURES: dict[str, Callable[..., Any]] = {
     types.TEXT_DOCUMENT_DID_CHANGE: note("text_sync", "did_change"),
     types.TEXT_DOCUMENT_DID_SAVE: note("text_sync", "did_save"),
     types.TEXT_DOCUMENT_DID_CLOSE: note("text_sync", "did_close"),
+    types.NOTEBOOK_DOCUMENT_DID_OPEN: note("notebook_sync", "did_open"),
+    types.NOTEBOOK_DOCUMENT_DID_CHANGE: note("notebook_sync", "did_change"),
+    types.NOTEBOOK_DOCUMENT_DID_SAVE: note("notebook_sync", "did_save"),
+    types.NOTEBOOK_DOCUMENT_DID_CLOSE: note("notebook_sync", "did_close"),
     types.TEXT_DOCUMENT_HOVER: answer("hover", "hover"),
     types.TEXT_DOCUMENT_INLAY_HINT: answer("inlay_hint", "inlay_hint"),
     types.INLAY_HINT_RESOLVE: note("inlay_hint", "resolve"),
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answer("document_symbol", "document_symbol"),
+    types.TEXT_DOCUMENT_CODE_LENS: answer("measure", "code_lens"),
     types.CODE_ACTION_RESOLVE: answer("code_action", "resolve"),
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.did_change_watched_files,
+    lifecycle.DID_CHANGE_TRUST: lifecycle.did_change_trust,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: workspace_folders.did_change_workspace_folders,
 }
 
@@ -55,6 +61,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     commands.STATUS: commands.status,
     commands.APPLY_ACTION: commands.apply_action,
     commands.TELL_REMARKS: commands.tell_remarks,
+    commands.MEASURE: commands.measure,
 }
 
 

@@ -26,6 +26,7 @@ class Client:
     code_description: bool = False
     symbol_tree: bool = False
     refreshes_hints: bool = False
+    refreshes_lenses: bool = False
     progress: bool = False
     configuration: bool = False
     registers_configuration: bool = False
@@ -65,6 +66,7 @@ def client_of(params: types.InitializeParams) -> Client:
         or has("text_document.publish_diagnostics.code_description_support"),
         symbol_tree=has("text_document.document_symbol.hierarchical_document_symbol_support"),
         refreshes_hints=has("workspace.inlay_hint.refresh_support"),
+        refreshes_lenses=has("workspace.code_lens.refresh_support"),
         progress=has("window.work_done_progress"),
         configuration=has("workspace.configuration"),
         registers_configuration=has("workspace.did_change_configuration.dynamic_registration"),

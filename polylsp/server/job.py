@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
+    from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
     from polylsp.text import Source
@@ -39,23 +40,28 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Question:
-    """An edit to be worked out for the text of `source`. `key` stays the same as long as its function
-    does. `answered` holds the answer, or `None` where the text has changed meanwhile."""
+    """An edit to be worked out for the text of `source`, or how to measure it. `key` stays the same as long
+    as its function does. `answered` holds the answer, or `None` where the text has changed meanwhile."""
 
     number: int
     document: Document
     source: Source
     settings: Settings
-    ask: Ask
+    ask: Ask | AskToMeasure
     key: str
-    answered: asyncio.Future[Answer | None]
+    answered: asyncio.Future[Any]
 
     @property
     def is_stale(self) -> bool:
         """Whether its answer would be about a text that is no more."""
         return self.document.source is not self.source
 
-    def answer(self, answer: Answer | None) -> None:
+    @property
+    def what(self) -> str:
+        """What is worked out, in a word."""
+        return getattr(self.ask, "action", "measure")
+
+    def answer(self, answer: Answer | Plan | NoPlan | None) -> None:
         """Tell whoever waits, if anybody does."""
         if not self.answered.done():
             self.answered.set_result(answer)

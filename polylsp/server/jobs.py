@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import assert_never
 
@@ -36,7 +36,8 @@ from polylsp.server.queue import Queue
 from polylsp.server.supervisor import Loss, Supervisor
 
 if TYPE_CHECKING:
-    from polylsp.model.action import Answer, Ask
+    from polylsp.model.action import Answer, Ask, Declined
+    from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
 
@@ -102,8 +103,15 @@ class Jobs:
         document.needs_full = True
         self._reconsider()
 
-    def ask(self, document: Document, ask: Ask) -> asyncio.Future[Answer | None]:
-        """Ask for an edit of the present text; the answer is `None` if that changes meanwhile."""
+    @overload
+    def ask(self, document: Document, ask: Ask) -> asyncio.Future[Answer | None]: ...
+    @overload
+    def ask(
+        self, document: Document, ask: AskToMeasure
+    ) -> asyncio.Future[Plan | NoPlan | Declined | None]: ...
+    def ask(self, document: Document, ask: Ask | AskToMeasure) -> asyncio.Future[Any]:
+        """Ask for an edit of the present text, or how to measure it; the answer is `None` if that changes
+        meanwhile."""
         asked = self._queue.question(document, ask)
         if asked.key in self._worker.blame.given_up:
             asked.answer(declined("took too long or died when it was last asked for this edit"))

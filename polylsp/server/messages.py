@@ -1,24 +1,16 @@
-"""What the server and its analysis worker say to each other: pickled values, each after its length.
-
-Both ends are processes of ours on one machine; nothing else is ever unpickled.
-"""
+"""What the server and its analysis worker say to each other, in frames."""
 
 from __future__ import annotations
 
-import pickle
-import struct
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Union
 
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
+    from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
     from polylsp.model.report import FileProblem, FunctionAnswer
-
-HEADER = struct.Struct(">Q")
-"""The length of a message, before the message."""
 
 # --- Server to worker ----------------------------------------------------------------------
 
@@ -41,13 +33,13 @@ class Analyse:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Work out the edit that an action makes of a text."""
+    """Work out the edit that an action makes of a text, or how a function of it is measured."""
 
     job: int
     path: str
     text: str
     settings: Settings
-    ask: Ask
+    ask: Ask | AskToMeasure
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +90,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The edit, or why there is none."""
+    """The edit or the plan, or why there is none."""
 
     job: int
-    answer: Answer
+    answer: Answer | Plan | NoPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,19 +112,3 @@ class Failed:
 
 
 Reply = Union[Ready, Began, Answers, Finished, Answered, Cancelled, Failed]
-
-
-def frame(message: Request | Reply) -> bytes:
-    """The bytes that carry a message."""
-    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    return HEADER.pack(len(body)) + body
-
-
-def read(read_exactly: Callable[[int], bytes]) -> Any | None:
-    """The next message of a blocking stream, or `None` at its end."""
-    header = read_exactly(HEADER.size)
-    if len(header) < HEADER.size:
-        return None
-    (size,) = HEADER.unpack(header)
-    body = read_exactly(size)
-    return pickle.loads(body) if len(body) == size else None

@@ -16,20 +16,32 @@ from pygls.protocol import default_converter
 from pygls.uris import to_fs_path
 
 from polylsp import __version__
+from polylsp.language import PYTHON
 from polylsp.server import configuration
 from polylsp.server.client import Client
 from polylsp.server.job import Job
 from polylsp.server.jobs import Jobs
+from polylsp.server.measurements import Measurements
 from polylsp.server.progress import Progress
 from polylsp.server.protocol import Protocol, ServerCancelled
 from polylsp.server.worker import WORKER_COMMAND
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
+    from polylsp.server.cell_findings import CellFindings
     from polylsp.server.documents import Document
     from polylsp.server.findings import Findings
 
 logger = logging.getLogger(__name__)
+
+_NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithNotebook(
+            notebook="*", cells=[types.NotebookCellLanguage(language=PYTHON.name)]
+        )
+    ],
+    save=True,
+)
 
 _TRACES = ("off", "messages", "verbose")
 
@@ -41,7 +53,12 @@ class PolylspServer(LanguageServer):
 
     def __init__(self, worker_command: Sequence[str] = WORKER_COMMAND) -> None:
         super().__init__(
-            "polylsp", __version__, protocol_cls=Protocol, converter_factory=default_converter, max_workers=1
+            "polylsp",
+            __version__,
+            protocol_cls=Protocol,
+            converter_factory=default_converter,
+            notebook_document_sync=_NOTEBOOKS,
+            max_workers=1,
         )
         self.client = Client()
         self.documents: dict[str, Document] = {}
@@ -50,9 +67,10 @@ class PolylspServer(LanguageServer):
         self.folder_settings: dict[str, Settings] = {}
         self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
+        self.measurements = Measurements(self.protocol)
         self.trace = types.TraceValue.Off
-        self._findings: dict[str, Findings] = {}
-        self._json: dict[str, str] = {}
+        self._findings: dict[str, Findings | CellFindings] = {}
+        self._json: dict[str, dict[str, str]] = {}
         self._delays: dict[str, asyncio.TimerHandle] = {}
         self._status: dict[str, Any] = {}
         self._owed_diagnostics: set[str] = set()
@@ -61,7 +79,12 @@ class PolylspServer(LanguageServer):
 
     # --- documents ---------------------------------------------------------------------------
 
-    def open(self, document: Document, findings: Findings) -> None:
+    def document_of(self, uri: str) -> Document | None:
+        """The document that one of the client's belongs to: itself, or the notebook of a cell."""
+        known = self.documents.get(uri)
+        return known or next((each for each in self.documents.values() if uri in each.uris), None)
+
+    def open(self, document: Document, findings: Findings | CellFindings) -> None:
         """Keep a document that the client opened, and analyse it."""
         self.documents[document.uri] = document
         self._findings[document.uri] = findings
@@ -87,13 +110,14 @@ class PolylspServer(LanguageServer):
             return
         self._cancel_delay(uri)
         document.close()
+        self.measurements.forget(uri)
         self.jobs.drop(document)
         del self._findings[uri]
-        self._json.pop(uri, None)
+        told = {*document.uris, *self._json.pop(uri, {})}
         self._owed_diagnostics.discard(uri)
         self._owed_hints.discard(uri)
-        if not self.client.pulls:
-            self._publish(uri, None, "[]")
+        for each in told if self._publishes(document) else ():
+            self._publish(each, None, "[]")
 
     def reanalyse(self) -> None:
         """Analyse every open document again: something beside their texts has changed."""
@@ -128,7 +152,7 @@ class PolylspServer(LanguageServer):
 
     def findings(self, document: Document) -> tuple[str, str]:
         """The diagnostics of a document as JSON text, and a name for them: another name, others."""
-        text = self._json.get(document.uri, "[]")
+        text = self._json.get(document.uri, {}).get(document.uri, "[]")
         return text, f"{hash(text):x}"
 
     def owe_hints(self, document: Document) -> None:
@@ -138,6 +162,15 @@ class PolylspServer(LanguageServer):
     def server_cancelled(self, *, retry: bool) -> ServerCancelled:
         """The error for diagnostics that will not be ready."""
         return ServerCancelled(data={"retriggerRequest": retry})
+
+    def measured(self, document: Document) -> None:
+        """There is a new measurement of a document."""
+        if document.is_reported and document.report is not None:
+            self._tell_findings(document, self.settings_of(document), is_asked=True)
+        if self.client.refreshes_hints:
+            self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if self.client.refreshes_lenses:
+            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
 
     # --- the jobs' observer ----------------------------------------------------------------------
 
@@ -153,14 +186,9 @@ class PolylspServer(LanguageServer):
         """Tell the client what was found."""
         document = job.document
         assert document.report is not None
-        text = self._findings[document.uri].json(document.source, document.report, job.settings)
-        news = self._json.get(document.uri) != text
-        self._json[document.uri] = text
-        if not self.client.pulls:
-            self._publish(document.uri, document.version, text)
-        elif news and (job.full or document.uri in self._owed_diagnostics):
-            # After an edit the client asks by itself.
-            self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+        # After an edit the client asks by itself.
+        is_asked = job.full or document.uri in self._owed_diagnostics
+        self._tell_findings(document, job.settings, is_asked=is_asked)
         if document.uri in self._owed_hints and self.client.refreshes_hints:
             self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
         self._owed_diagnostics.discard(document.uri)
@@ -214,6 +242,15 @@ class PolylspServer(LanguageServer):
             logger.warning("A message was refused: %s", error)
             self.protocol.reject(error)
 
+    def _tell_findings(self, document: Document, settings: Settings, *, is_asked: bool) -> None:
+        kept = self.measurements.of(document)
+        before = self._json.get(document.uri, {})
+        texts = self._json[document.uri] = self._findings[document.uri].by_document(document, settings, kept)
+        if self._publishes(document):
+            self._publish_all(document, before, texts)
+        elif before != texts and is_asked:
+            self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+
     def _changed_now(self, document: Document) -> None:
         self._delays.pop(document.uri, None)
         self.jobs.want(document)
@@ -221,6 +258,19 @@ class PolylspServer(LanguageServer):
     def _cancel_delay(self, uri: str) -> None:
         if (delay := self._delays.pop(uri, None)) is not None:
             delay.cancel()
+
+    def _publishes(self, document: Document) -> bool:
+        """Whether the client is sent diagnostics: no client asks for those of cells."""
+        return document.is_notebook or not self.client.pulls
+
+    def _publish_all(self, document: Document, before: dict[str, str], texts: dict[str, str]) -> None:
+        """Send the diagnostics of a document; of a notebook, those of the cells where they are others."""
+        versions = dict(document.versions)
+        for uri, text in texts.items():
+            if not document.is_notebook or before.get(uri) != text:
+                self._publish(uri, versions[uri], text)
+        for uri in before.keys() - texts.keys():
+            self._publish(uri, None, "[]")
 
     def _publish(self, uri: str, version: int | None, diagnostics: str) -> None:
         number = "" if version is None else f'"version":{version},'

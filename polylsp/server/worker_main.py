@@ -18,10 +18,11 @@ from collections.abc import Callable
 from time import monotonic
 from typing import BinaryIO, Protocol
 
+from polylsp import frames
 from polylsp.model.action import Answer, Ask
+from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.model.report import FileReport, FunctionAnswer
 from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
-from polylsp.server import messages
 from polylsp.server.messages import (
     Analyse,
     Answered,
@@ -69,21 +70,27 @@ Editing = Callable[[str, str, Settings, Ask], Answer]
 """The signature of `polylsp.pipeline.edit`."""
 
 
-def main(analyse: Analysis | None = None, edit: Editing | None = None) -> None:
+Planning = Callable[[str, str, Settings, AskToMeasure], Plan | NoPlan]
+"""The signature of `polylsp.pipeline.measurable`."""
+
+
+def main(
+    analyse: Analysis | None = None, edit: Editing | None = None, measurable: Planning | None = None
+) -> None:
     """Serve requests from standard input until it ends."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = take_standard_output()
-    if analyse is None or edit is None:
+    if analyse is None or edit is None or measurable is None:
         # Imported here, not above: a test's worker brings another analysis and needs no isl.
         from polylsp.language import C
         from polylsp.languages.reading import load
-        from polylsp.pipeline import analyse, edit
+        from polylsp.pipeline import analyse, edit, measurable
 
         load(C)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    _serve(analyse, edit, _Inbox(sys.stdin.buffer), replies)
+    _serve(analyse, edit, measurable, _Inbox(sys.stdin.buffer), replies)
 
 
 class _Stop(BaseException):
@@ -111,7 +118,7 @@ class _Inbox:
         return job in self._cancelled
 
     def _receive(self) -> None:
-        while (message := messages.read(self._stream.read)) is not None:
+        while (message := frames.read(self._stream.read)) is not None:
             with self._arrived:
                 if isinstance(message, Cancel):
                     self._cancelled.add(message.job)
@@ -121,9 +128,16 @@ class _Inbox:
         os._exit(0)
 
 
-def _serve(analyse: Analysis, edit: Editing, inbox: _Inbox, replies: BinaryIO) -> None:
+def _answer(edit: Editing, measurable: Planning, request: Edit) -> Answer | Plan | NoPlan:
+    path, text, settings, ask = request.path, request.text, request.settings, request.ask
+    if isinstance(ask, AskToMeasure):
+        return measurable(path, text, settings, ask)
+    return edit(path, text, settings, ask)
+
+
+def _serve(analyse: Analysis, edit: Editing, measurable: Planning, inbox: _Inbox, replies: BinaryIO) -> None:
     def send(reply: Reply) -> None:
-        replies.write(messages.frame(reply))
+        replies.write(frames.frame(reply))
         replies.flush()
 
     sent: set[str] = set()
@@ -133,7 +147,7 @@ def _serve(analyse: Analysis, edit: Editing, inbox: _Inbox, replies: BinaryIO) -
         limit_memory(request.settings.max_memory_mb)
         try:
             if isinstance(request, Edit):
-                send(Answered(request.job, edit(request.path, request.text, request.settings, request.ask)))
+                send(Answered(request.job, _answer(edit, measurable, request)))
             else:
                 _send_report(request, _run(analyse, request, inbox, send), sent, send)
         except _Stop:

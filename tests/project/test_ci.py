@@ -56,7 +56,19 @@ def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "target",
-    ["setup", "demo", "test", "lint", "bench-latency", "bench-transform", "bench-speed", "soak", "clean"],
+    [
+        "setup",
+        "demo",
+        "test",
+        "lint",
+        "bench-latency",
+        "bench-transform",
+        "bench-gpu",
+        "bench-speed",
+        "bench-measure",
+        "soak",
+        "clean",
+    ],
 )
 def test_every_promised_target_is_there(target: str) -> None:
     assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)

@@ -68,7 +68,7 @@ def _plan(subject: Subject, part: Chain, found: Leaves) -> Plan | None:
     free = frozenset(k for k in depths if varies(found, k) is None)
     if not free:
         return None
-    costs = loop_costs(found.scop, part)
+    costs = loop_costs(found.scop, part.ordinals)
     ranked = sorted(permutations(depths), key=lambda order: (cost(costs, order), order))
     points = next((order for order in ranked if order[-1] in free), ranked[0])
     if costs[points[-1]] > costs[ranked[0][-1]] + 6:

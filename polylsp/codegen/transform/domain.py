@@ -24,7 +24,7 @@ _PRIMARY = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Iterations:
-    """`domain` is a set over the counters, outermost first (`i0`, `i1`, …); its parameters (`p0`, `p1`,
+    """`domain` is a set over the counters, outermost first (`i0`, `i1`, …); its parameters (`__p0`, `__p1`,
     …) stand for texts of the headers (`atoms`). `counters` are the counters' names, `declared` the words
     that declare each in its header, empty where it is declared before; `firsts` are their first
     values, `lasts` the bounds that they stay below; of an extremum of several that depend on counters, one
@@ -132,7 +132,8 @@ class Reader:
         text = self.text(node)
         shown = text if _PRIMARY.fullmatch(text) and self.tokens_at(node) == 1 else f"({text})"
         known = next((name for name, spelled in self.atoms.items() if spelled == shown), None)
-        name = known or f"p{len(self.atoms)}"
+        # C keeps such names for its compilers: no counter has one.
+        name = known or f"__p{len(self.atoms)}"
         self.atoms[name] = shown
         return name
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lsprotocol import types
 
 from polylsp.ide.hover import hover as hover_at
+from polylsp.ide.measuring import current, measured_of
 from polylsp.server import convert
 from polylsp.server.features.freshness import fresh
 from polylsp.server.session import PolylspServer
@@ -12,10 +15,12 @@ from polylsp.server.session import PolylspServer
 
 async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | None:
     """What is known of the loop under the cursor."""
-    document = ls.documents.get(params.text_document.uri)
+    document = ls.document_of(params.text_document.uri)
     report = await fresh(document)
-    if document is None or report is None:
+    source = document.seen(params.text_document.uri) if document is not None else None
+    if document is None or source is None or report is None:
         return None
-    offset = convert.offset_of(document.source, params.position, ls.client.encoding)
-    found = hover_at(document.source, report, offset)
-    return convert.hover(document.source, found, ls.client) if found else None
+    offset = convert.offset_of(source, params.position, ls.client.encoding)
+    measured = current(source, report, ls.measurements.of(document))
+    found = hover_at(source, report, offset, partial(measured_of, measured))
+    return convert.hover(source, found, ls.client) if found else None
