@@ -57,8 +57,10 @@ def blocked(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if isinstance(statements, Declined):
         return statements
     updates = [each for each in statements if len(each.names) == 3]
-    if len(statements) < 2 or not updates or len({each.names for each in updates}) > 1:
+    if len(statements) < 2 or not updates or not all(_takes_terms(each) for each in statements):
         return Declined("These loops do not take one term after the other from the same elements.")
+    if len({each.names for each in updates}) > 1:
+        return Declined("The terms are counted in different ways.")
     if len({each.text for each in updates}) > 1 or len(statements) > 6:
         return Declined("The terms are taken from different elements.")
     leaves = [Leaf(each.part.whole, each.chain.ordinals, number) for number, each in enumerate(statements)]
@@ -106,6 +108,12 @@ def _inside(subject: Subject, chain: Chain) -> list[_Statement] | Declined:
             return below
         found += below
     return found
+
+
+def _takes_terms(statement: _Statement) -> bool:
+    """Whether a statement sets an element, the same one with each term; it may still be refused later."""
+    target = statement.text.partition("=")[0]
+    return "[" in target and (len(statement.names) < 3 or f"[{statement.names[2]}]" not in target)
 
 
 # --- The order ---------------------------------------------------------------------------

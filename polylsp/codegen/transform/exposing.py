@@ -52,7 +52,7 @@ def _ends_in_product(state: State, root: int) -> bool:
     """Whether the last loops in a nest are a product; its tiles are made then."""
     inside = [each.ordinal for each in state.subject.facts.loops if root in _ancestry(state.subject, each)]
     chain = chain_inside(state.subject, inside[-1])
-    return isinstance(chain, Chain) and panel.made(state, chain)
+    return isinstance(chain, Chain) and panel.made(state, [chain])
 
 
 def _ancestry(subject: Subject, loop: LoopFacts) -> set[int]:

@@ -3,7 +3,7 @@ is small enough for the cache, and then for registers (Goto and van de Geijn, TO
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import replace
 
 import islpy as isl
@@ -16,35 +16,57 @@ from polylsp.codegen.transform.composing import State, limited
 from polylsp.codegen.transform.copies import Body, body_of
 from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.leaves import Leaves, backward, varies
-from polylsp.model.action import Answer, Declined, Edited
+from polylsp.codegen.transform.together import joined
+from polylsp.model.action import Declined, Edited
 
 COLUMNS, DEPTH = 32, 256
 """How many columns, and how many terms of each sum, make a tile: 64 KB of doubles, which stay in the second
 cache while all rows use them."""
 
 
-def made(state: State, chain: Chain) -> bool:
-    """Tiles, and copies of what rows share in one, if the sums can then be kept in registers; whether the
-    text is another one now."""
-    plan = limited(state.settings, lambda: planned(state.subject, chain))
-    if not isinstance(plan, Plan):
-        return False
+def made(state: State, chains: Sequence[Chain]) -> bool:
+    """Tiles of products, and copies of what rows share in one, if all sums can then be kept in registers;
+    whether the text is another one now."""
+    plans = [limited(state.settings, lambda c=chain: planned(state.subject, c)) for chain in chains]
+    found = [plan for plan in plans if isinstance(plan, Plan)]
     tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
-    count = len(state.subject.facts.loops)
-    if not tried.make(limited(state.settings, lambda: block.blocked(state.subject, plan, state.settings))):
-        return False
-    tried.make(_with_innermost(tried, chain, count, pack.packed))
-    if not isinstance(_with_innermost(tried, chain, count, register_tile.edit), Edited):
-        return False
+    if not found or not _is_made(tried, found):
+        # The last one first, so that those before it keep their numbers.
+        single = [made(state, [plan.chain]) for plan in reversed(found)] if len(found) > 1 else []
+        return any(single)
     state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
     return True
 
 
-def _with_innermost(state: State, chain: Chain, count: int, edit: Callable[[Subject, int], Answer]) -> Answer:
-    """An edit of the chain's innermost loop, before which all loops stand that were made since there were
-    `count`."""
-    ordinal = chain.ordinals[-1] + len(state.subject.facts.loops) - count
-    return limited(state.settings, lambda: edit(state.subject, ordinal))
+def _is_made(state: State, plans: Sequence[Plan]) -> bool:
+    """Whether all the tiles could be made, and hold their sums in registers."""
+    before = _innermost(state)
+    places = [before.index(plan.chain.ordinals[-1]) for plan in plans]
+    tiles = [
+        limited(state.settings, lambda p=plan: block.blocked(state.subject, p, state.settings))
+        for plan in plans
+    ]
+    edits = [each for each in tiles if isinstance(each, Edited)]
+    if len(edits) < len(plans) or not state.make(joined(edits)):
+        return False
+    inside = _innermost(state)
+    if len(inside) > len(before):
+        return False
+    copies = [limited(state.settings, lambda k=k: pack.packed(state.subject, inside[k])) for k in places]
+    packed = [each for each in copies if isinstance(each, Edited)]
+    if packed:
+        state.make(joined(packed))
+    return sum(_is_held(state, ordinal) for ordinal in _innermost(state)) >= len(plans)
+
+
+def _is_held(state: State, ordinal: int) -> bool:
+    return isinstance(limited(state.settings, lambda: register_tile.edit(state.subject, ordinal)), Edited)
+
+
+def _innermost(state: State) -> list[int]:
+    """The loops that have none inside."""
+    around = {loop.parent for loop in state.subject.facts.loops}
+    return [loop.ordinal for loop in state.subject.facts.loops if loop.ordinal not in around]
 
 
 def planned(subject: Subject, chain: Chain) -> Plan | Declined:

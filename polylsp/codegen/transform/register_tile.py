@@ -4,7 +4,7 @@ variable, and the vector unit takes the columns (Jimenez, Llaberia and Fernandez
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -30,10 +30,12 @@ each waits for what was added last."""
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Three loops over rows, columns and terms, whose sums stay in variables. `terms` is the innermost."""
+    """Three loops over rows, columns and terms, whose sums stay in variables. `terms` is the innermost;
+    `known` is what was found out about so many rows."""
 
     jam: Jam
     terms: Bounds
+    known: dict[int, Held] = field(default_factory=dict[int, Held])
 
     @property
     def rows(self) -> Bounds:
@@ -47,8 +49,10 @@ class Tile:
 
     def held(self, copies: Sequence[Offsets]) -> Held:
         """The variables for some rows."""
-        jam = self.jam
-        return Rows(jam.found, jam.body, jam.counters, together=len(copies)).held(copies)
+        jam, count = self.jam, len(copies)
+        if count not in self.known:
+            self.known[count] = Rows(jam.found, jam.body, jam.counters, together=count).held(copies)
+        return self.known[count]
 
     def holds_sums(self, held: Held, copies: Sequence[Offsets]) -> bool:
         """Whether all that the body writes is in variables while the innermost loop runs."""

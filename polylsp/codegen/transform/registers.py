@@ -44,6 +44,7 @@ class Registers:
     body: Body
     counters: tuple[str, ...]
     conflicts: Conflicts = field(init=False)
+    _known: dict[tuple[object, ...], bool] = field(init=False, default_factory=dict[tuple[object, ...], bool])
 
     def __post_init__(self) -> None:
         self.conflicts = Conflicts(self.found.scop)
@@ -59,7 +60,13 @@ class Registers:
         for place, mentions, times in self._elements(copies):
             moves = self.counters[-1] in mentions[0].counters
             written = any(m.writes for m in mentions)
-            if (moves and times < 2) or not self._may_be_held(mentions, written):
+            # Each copy of a mention is as free as the others.
+            key = (written, *(m.span for m in mentions))
+            if moves and times < 2:
+                continue
+            if key not in self._known:
+                self._known[key] = self._may_be_held(mentions, written)
+            if not self._known[key]:
                 continue
             name = names[place] = self._name(mentions[0], names)
             declared = f"{_type(mentions[0])} {name} = {place};"

@@ -102,12 +102,8 @@ def _helps(state: State, loop: LoopFacts, answer: Edited) -> bool:
 
 
 def _products(state: State) -> bool:
-    """Tiles of products of matrices, the last one first, so that those before it keep their numbers."""
-    made = False
-    for chain in reversed(list(_chains(state.subject))):
-        if not _is_tiled(state, chain):
-            made |= panel.made(state, chain)
-    return made
+    """Tiles of products of matrices."""
+    return panel.made(state, [chain for chain in _chains(state.subject) if not _is_tiled(state, chain)])
 
 
 def _is_worth_it(subject: Subject, plan: block.Plan) -> bool:

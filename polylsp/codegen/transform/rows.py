@@ -41,6 +41,8 @@ class Rows(Registers):
         pairs = same_iteration(self.conflicts.same_element(first, second), outer)
         pairs = pairs.intersect_params(self.conflicts.defined())
         pairs = pairs.equate(_IN, outer + 1, _OUT, outer + 1)
+        if pairs.is_empty():
+            return pairs
         one, other = (
             _blocks(self.conflicts.statement(a).domain, outer, self.together) for a in (first, second)
         )
