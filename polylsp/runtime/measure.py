@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -24,7 +23,7 @@ from polylsp.runtime import figures
 from polylsp.runtime.build import NotBuilt, Version, built
 from polylsp.runtime.compiler import Compiler, NoCompiler, compiler_for
 from polylsp.runtime.confine import isolation
-from polylsp.runtime.device import compiler_name, processor_name
+from polylsp.runtime.device import compiler_name, processor_name, processors
 from polylsp.runtime.harness import Differs, Harness, limits
 from polylsp.runtime.program import Crashed, Ended, Late, Unprepared
 from polylsp.runtime.sizes import chosen, fits
@@ -64,7 +63,7 @@ class _Trial:
     compiler: Compiler
     folder: str
     observe: Observer
-    threads: int = field(default_factory=lambda: len(os.sched_getaffinity(0)))
+    threads: int = field(default_factory=processors)
     began: float = field(default_factory=monotonic)
     rung: Rung | None = None
     harnesses: dict[str, Harness] = field(default_factory=dict[str, Harness])

@@ -66,7 +66,6 @@ class Program:
         folder: str,
         limits: Limits,
         environment: Mapping[str, str],
-        processor: int | None = None,
     ) -> None:
         self.words = ""
         self._printed = 0
@@ -79,7 +78,7 @@ class Program:
             cwd=folder,
             env=dict(environment),
             start_new_session=True,
-            preexec_fn=confining(limits, folder, processor),
+            preexec_fn=confining(limits, folder),
         )
         self._selector = selectors.DefaultSelector()
         for stream in (self._process.stdout, self._process.stderr):

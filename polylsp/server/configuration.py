@@ -15,7 +15,7 @@ from polylsp.settings import Settings
 
 SECTION = "polylsp"
 
-_POSITIVE = ("max_operations", "max_seconds")
+_POSITIVE = ("max_operations", "max_seconds", "max_measure_seconds")
 _NOT_NEGATIVE = ("max_memory_mb", "delay_ms")
 _TRACES = ("off", "messages", "verbose")
 
