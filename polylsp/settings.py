@@ -1,4 +1,8 @@
-"""Every setting, once: the editor's schema and the table in the README come from here."""
+"""Every setting, once: the editor's schema and the table in the README come from here.
+
+A field's metadata has its `doc`; where not every value makes sense, also what it must be `above`, or
+`least`, or the `choices`, or of a list the `items`.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +24,16 @@ class Settings:
         metadata={"doc": "Folder that holds `compile_commands.json`; empty: looked for above the file."},
     )
     max_operations: int = field(
-        default=2_000_000, metadata={"doc": "isl operations that one nest may use before it is given up."}
+        default=2_000_000,
+        metadata={"doc": "isl operations that one nest may use before it is given up.", "above": 0},
     )
     max_seconds: float = field(
-        default=10.0, metadata={"doc": "Seconds after which the analysis of one function is stopped."}
+        default=10.0,
+        metadata={"doc": "Seconds after which the analysis of one function is stopped.", "above": 0},
     )
     max_memory_mb: int = field(
-        default=2048, metadata={"doc": "Address space of the analysis process, in MiB (0: no limit)."}
+        default=2048,
+        metadata={"doc": "Address space of the analysis process, in MiB (0: no limit).", "least": 0},
     )
     parallel_threshold: int = field(
         default=10_000,
@@ -43,18 +50,25 @@ class Settings:
     cache_kb: int = field(
         default=256, metadata={"doc": "Size in KiB of the cache whose half a tile's data may fill."}
     )
+    cuda_fusion: str = field(
+        default="auto",
+        metadata={
+            "doc": "Which statements share a kernel for a GPU: `min`, `max`, `maximal-band`, or `auto`,"
+            " whichever leaves the shortest chain of steps one after the other."
+        },
+    )
     sizes: tuple[str, ...] = field(
         default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
     )
     max_measure_seconds: float = field(
-        default=60.0, metadata={"doc": "Seconds after which a measurement is stopped."}
+        default=60.0, metadata={"doc": "Seconds after which a measurement is stopped.", "above": 0}
     )
     c_compiler: str = field(
         default="",
         metadata={"doc": "Compiler for measurements; empty: that of compile_commands.json, or the system's."},
     )
     delay_ms: int = field(
-        default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed."}
+        default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed.", "least": 0}
     )
     inlay_hints: bool = field(
         default=True, metadata={"doc": "Show the verdict of each loop beside its header."}
@@ -62,11 +76,23 @@ class Settings:
     hint_unknown: bool = field(
         default=False, metadata={"doc": "Show a hint also beside loops that could not be decided."}
     )
+    code_lenses: tuple[str, ...] = field(
+        default=("measure",),
+        metadata={
+            "doc": "Links above outermost loops: `why` tells all that is known, `offload` lists targets,"
+            " `measure` times the edits.",
+            "items": ("why", "offload", "measure"),
+        },
+    )
     disabled_diagnostics: tuple[str, ...] = field(
         default=(), metadata={"doc": "Codes of diagnostics that are not shown, such as `sequential-loop`."}
     )
     trace: str = field(
-        default="off", metadata={"doc": "What the server logs: `off`, `messages` or `verbose`."}
+        default="off",
+        metadata={
+            "doc": "What the server logs: `off`, `messages` or `verbose`.",
+            "choices": ("off", "messages", "verbose"),
+        },
     )
 
     def measured_sizes(self) -> tuple[tuple[str, int], ...]:

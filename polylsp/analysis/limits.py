@@ -93,5 +93,10 @@ def _ranges(names: Iterable[str], parameters: Parameters) -> list[Condition]:
 
 
 def _symbols_of(access: RawAccess) -> frozenset[str]:
-    found = (s.symbols for s in access.path.subscripts if isinstance(s, Poly))
+    """The parameters and iterators on which the elements of an access depend: those of its subscripts, of
+    what a call around it is given, and of the iterations in which it happens."""
+    values = [*access.path.subscripts, *(access.region.arguments if access.region else ())]
+    found = [value.symbols for value in values if isinstance(value, Poly)]
+    if access.where is not None:
+        found.append(frozenset(name for name in access.where.get_var_names(isl.dim_type.param) if name))
     return frozenset[str]().union(*found)

@@ -87,6 +87,12 @@ def _check(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--format", choices=("text", "json", "sarif"), default="text")
     command.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (0: one per core)")
+    command.add_argument(
+        "--cluster",
+        default="",
+        metavar="ADDRESS",
+        help="the scheduler of a Dask cluster whose workers do the work",
+    )
     _sources(command)
 
 

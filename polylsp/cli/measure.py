@@ -18,9 +18,9 @@ from polylsp.runtime.process import Step, carried_out
 def run(options: argparse.Namespace) -> int:
     """Measures the function around a line: with the edit of the loop there, or on its header with those of
     all its loops."""
-    path, line = options.place
+    path, line = options.place.path, options.place.line
     try:
-        plan = measurable(path, read(path), line - 1, options)
+        plan = measurable(path, read(path).text, line - 1, options)
     except Unreadable as unreadable:
         complain(str(unreadable))
         return Exit.UNREADABLE

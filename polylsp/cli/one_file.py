@@ -9,7 +9,7 @@ from typing import Union
 from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.ide.lookup import function_on_line, loop_on_line, loops, measured_on_line
-from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
+from polylsp.model.action import KERNEL_TARGETS, WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
 from polylsp.model.measurement import NoPlan, Plan
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport
@@ -20,11 +20,12 @@ from polylsp.text import Source
 
 def analysed(path: str, options: argparse.Namespace) -> tuple[Source, FileReport]:
     """The text of a file and everything known of it; raises `Unreadable`."""
-    file = _File(path, read(path), settings_of(options))
+    source = read(path)
+    file = _File(path, source.text, settings_of(options))
     (report,) = results(_analyse, [file], 1, file.settings)
     if isinstance(report, Crashed):
         raise Unreadable(f"{path}: {report.reason}")
-    return Source(file.text), report
+    return source, report
 
 
 def iterations(
@@ -37,11 +38,11 @@ def iterations(
 
 
 def edited(
-    path: str, text: str, line: int, action: ActionName, options: argparse.Namespace
+    path: str, source: Source, line: int, action: ActionName, options: argparse.Namespace
 ) -> Union[Edited, Declined]:
     """What an action makes of the loop or the function that a 0-based line is about; raises `Unreadable`."""
-    file = _File(path, text, settings_of(options))
-    (answer,) = results(_edit, [_Action(file, line, action)], 1, file.settings)
+    file = _File(path, source.text, settings_of(options))
+    (answer,) = results(_edit, [_Action(file, source, line, action)], 1, file.settings)
     if isinstance(answer, Crashed):
         raise Unreadable(f"{path}: {answer.reason}")
     return answer
@@ -59,10 +60,11 @@ def measurable(path: str, text: str, line: int, options: argparse.Namespace) -> 
 
 def no_loop(source: Source, report: FileReport) -> str:
     """What to say where a line is about no loop."""
-    lines = sorted({source.line_of(placed.span(loop.header).start) + 1 for placed, loop in loops(report)})
+    headers = sorted(placed.span(loop.header).start for placed, loop in loops(report))
+    lines = list(dict.fromkeys(source.line_name(header) for header in headers))
     if not lines:
         return "no loop here; the file has no loops"
-    shown = ", ".join(str(line) for line in lines[:10])
+    shown = ", ".join(lines[:10])
     more = ", …" if len(lines) > 10 else ""
     return f"no loop here; there are loops on line{'s' if len(lines) > 1 else ''} {shown}{more}"
 
@@ -85,6 +87,7 @@ class _Loop:
 @dataclass(frozen=True, slots=True)
 class _Action:
     file: _File
+    source: Source
     line: int
     action: ActionName
 
@@ -113,7 +116,7 @@ def _space(loop: _Loop, _given_up: frozenset[str], _observe: Observer) -> Union[
 def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union[Edited, Declined]:
     from polylsp.pipeline import edit
 
-    file, source = chosen.file, Source(chosen.file.text)
+    file, source = chosen.file, chosen.source
     report = _analyse(file, given_up, observe)
     ask = _ask(source, report, chosen)
     if ask is None:
@@ -137,5 +140,6 @@ def _ask(source: Source, report: FileReport, chosen: _Action) -> Ask | None:
     found = loop_on_line(source, report, chosen.line)
     if found is not None:
         return Ask(chosen.action, found[0].answer.facts.name, found[0].start, found[1].ordinal)
-    placed = function_on_line(source, report, chosen.line) if chosen.action in WHOLE_FUNCTION else None
+    whole = chosen.action in (*WHOLE_FUNCTION, *KERNEL_TARGETS)
+    placed = function_on_line(source, report, chosen.line) if whole else None
     return Ask(chosen.action, placed.answer.facts.name, placed.start, 0) if placed is not None else None

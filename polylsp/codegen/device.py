@@ -11,6 +11,7 @@ from polylsp.codegen.host import headers, runs
 from polylsp.codegen.merged import merged
 from polylsp.codegen.moving import Data, Question, Transfer, Update
 from polylsp.codegen.naming import unnamed_pointer
+from polylsp.codegen.present import of_another_family
 from polylsp.codegen.routines import is_compiled, routines
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.stretch import Stretch, stretch_of
@@ -18,6 +19,7 @@ from polylsp.codegen.subject import Companion, Subject
 from polylsp.codegen.transfer import moved
 from polylsp.codegen.work import Work, largest_of, work_in, work_of
 from polylsp.model.action import Declined
+from polylsp.model.directive import Family
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Loop, Site, Statement
 from polylsp.model.roots import parallel_roots
@@ -43,7 +45,8 @@ class Kernel:
 @dataclass(frozen=True)
 class Shared:
     """Arrays that stay on the device for all of `place`; `together`: that is more than one statement. `work`
-    is what the kernels do there, `largest` what one run of the largest of them does."""
+    is what the kernels do there, `largest` what one run of the largest of them does; `named` is the variable
+    that says whether it all pays, if there is one."""
 
     place: Stretch
     together: bool
@@ -51,10 +54,14 @@ class Shared:
     updates: tuple[Update, ...]
     work: Work | None
     largest: Work | None
+    named: str = ""
 
     def condition(self, settings: Settings) -> str:
-        """The condition under which it all pays, in C: its work is worth the transfers, and a kernel the
-        start of threads; empty if that is not open."""
+        """The condition under which it all pays, in C; empty if that is not open."""
+        return self.named or self.formula(settings)
+
+    def formula(self, settings: Settings) -> str:
+        """The same in full: its work is worth the transfers, and a kernel the start of threads."""
         pays = self.work.condition(settings.offload_threshold) if self.work is not None else ""
         if not pays or self.largest is None or self.largest == self.work:
             return pays
@@ -87,14 +94,16 @@ class Region:
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What must be true for all of it to be right."""
-        return tuple(dict.fromkeys((*self.proven, *self.apart)))
+        clauses = (a for kernel in self.kernels for a in kernel.sharing.assumed)
+        return tuple(dict.fromkeys((*self.proven, *self.apart, *clauses)))
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What the directives of one target can do: `together` gives the loops, the first one first, that share
-    a directive, `refuses` says why they cannot run a kernel (empty if they can)."""
+    """What the directives of one target, of a `family`, can do: `together` gives the loops, the first one
+    first, that share a directive, `refuses` says why they cannot run a kernel (empty if they can)."""
 
+    family: Family
     together: Callable[[Subject, LoopFacts], tuple[LoopFacts, ...]]
     refuses: Callable[[Subject, Kernel], str]
 
@@ -137,6 +146,9 @@ def shared(
         if isinstance(kernel, Declined):
             return kernel
         kernels.append(kernel)
+    mixed = of_another_family(subject, place.site, target.family)
+    if mixed:
+        return Declined(mixed)
     scop = _model(subject, place.site)
     data = _data(subject, scop, place, statements, roots)
     if isinstance(data, Declined):
@@ -151,7 +163,7 @@ def shared(
 
 def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | Declined:
     """A loop as a kernel, without the arrays that move for it."""
-    reason = _obstacle(subject, root)
+    reason = _obstacle(subject, root) or of_another_family(subject, root.site, target.family)
     if reason:
         return Declined(reason)
     loops = target.together(subject, root)

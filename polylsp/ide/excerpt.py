@@ -38,9 +38,9 @@ def access_excerpt(source: Source, placed: PlacedFunction, access: AccessPoint) 
     return text + operator if operator in ("++", "--") else f"{text} {operator} …"
 
 
-def line_number(source: Source, span: Span) -> int:
-    """The 1-based line on which `span` starts."""
-    return source.line_of(span.start) + 1
+def line_name(source: Source, span: Span) -> str:
+    """The line on which `span` starts: its number, from 1, and the notebook's cell where that is another."""
+    return source.line_name(span.start)
 
 
 def element(text: str, values: Mapping[str, int]) -> str | None:
@@ -50,9 +50,10 @@ def element(text: str, values: Mapping[str, int]) -> str | None:
 
     def concrete(subscript: re.Match[str]) -> str:
         nonlocal known
-        value = evaluate(subscript.group(1), values)
-        known = known and value is not None
-        return f"[{value}]"
+        # Python has all subscripts in one pair of brackets.
+        found = [evaluate(each, values) for each in subscript.group(1).split(",")]
+        known = known and None not in found
+        return f"[{', '.join(map(str, found))}]"
 
     result = _BRACKETS.sub(concrete, text)
     return result if known else None

@@ -44,7 +44,11 @@ def hint_tooltip(
 ) -> str:
     """What a hint shows when it is pointed at, then `more`, as Markdown; empty for a loop that is gone."""
     found = loop_by_number(report, function, ordinal)
-    return markdown((*parts_of(source, *found), *more)) if found else ""
+    if found is None:
+        return ""
+    placed, loop = found
+    near = source.near(placed.span(loop.header).start)
+    return markdown((*parts_of(near, placed, loop), *more))
 
 
 def _function_hints(source: Source, placed: PlacedFunction, settings: Settings) -> Iterator[Hint]:

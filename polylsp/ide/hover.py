@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Union
 
 from polylsp.ide import wording
@@ -11,12 +12,16 @@ from polylsp.ide.advice import advice_words
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.lookup import loop_at_header
 from polylsp.ide.nests import exposing_transform, nest_of
+from polylsp.ide.pragmas import directive_sentence
 from polylsp.model.facts import LoopFacts, NestFacts
 from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.space import Drawing
 from polylsp.model.verdict import AccessPoint, Assumption, Dependence, Parallel, Sequential, Unknown
 from polylsp.text import Source, Span
 
 _SHOWN_DEPENDENCES = 12
+_LONGEST_IMAGE = 80_000
+"""Characters: editors cut a text that is much longer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,11 +50,14 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """What is shown for a loop, as Markdown and as plain text; `span` is the loop's header."""
+    """What is shown for a loop, as Markdown and as plain text; `span` is the loop's header, `drawing` asks
+    for its picture, and `key` names the answer that all this is taken from."""
 
     span: Span
     markdown: str
     plain: str
+    drawing: Drawing
+    key: str
 
 
 Part = Union[str, Table, Bullets, Code]
@@ -67,19 +75,43 @@ def hover(
     if found is None:
         return None
     placed, loop = found
-    parts = tuple(parts_of(source, placed, loop))
+    parts = tuple(parts_of(source.near(offset), placed, loop))
     if more is not None:
         parts = (*parts, *more(placed.answer.facts.name, loop.ordinal))
-    return Hover(placed.span(loop.header), markdown(parts), plain(parts))
+    drawing = Drawing(placed.answer.facts.name, placed.start, loop.ordinal)
+    return Hover(placed.span(loop.header), markdown(parts), plain(parts), drawing, placed.answer.key)
+
+
+def illustrated(found: Hover, svg: str, words: str) -> Hover:
+    """The hover with a drawing below its first sentence; `words` stand for it where it is read aloud. A
+    drawing that is too large is left out."""
+    image = b64encode(svg.encode()).decode()
+    if len(image) > _LONGEST_IMAGE:
+        return found
+    sentence, _, rest = found.markdown.partition("\n\n")
+    pieces = (sentence, f"![{words}](data:image/svg+xml;base64,{image})", rest)
+    return replace(found, markdown="\n\n".join(each for each in pieces if each))
 
 
 def parts_of(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Part]:
     """The parts of the hover: sentence, dependences, assumptions, band, transform and schedule."""
+    yield from _directives(source, placed, loop)
     yield wording.verdict_sentence(source, placed, loop)
     yield from _evidence(source, placed, loop)
     nest = nest_of(placed, loop)
     if nest is not None:
         yield from _nest(placed, loop, nest)
+
+
+def _directives(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[str]:
+    """What is wrong with running the loop as its directive says; of `prange`, which says nothing itself, what
+    comes of it otherwise."""
+    for directive in placed.answer.facts.directives:
+        if directive.parallel and loop.ordinal in directive.loops:
+            for finding in directive.findings:
+                yield directive_sentence(source, placed, directive, finding)
+            if directive.family == "numba" and not directive.findings:
+                yield wording.handed_out(loop)
 
 
 def markdown(parts: Sequence[Part]) -> str:

@@ -17,9 +17,6 @@ _WORDS = {
     "anti": "anti: overwrites what was read",
     "output": "output: overwrites what was written",
 }
-_LONGEST_SIDE = 640
-_SPACING = 68
-_LEFT, _TOP, _RIGHT, _BOTTOM = 64, 88, 56, 60
 _LEGEND_LINE = 20
 _RADIUS = 4.5
 _ASIDE = 3.5
@@ -37,18 +34,38 @@ text { font-family: sans-serif; font-size: 13px; fill: #1f2328; }
 
 
 @dataclass(frozen=True, slots=True)
+class Page:
+    """How large a drawing is, in pixels: the distance of two iterations, unless an axis then gets longer
+    than `longest`; the margins around all of them. `titled`: there is room for a title."""
+
+    spacing: int
+    longest: int
+    left: int
+    top: int
+    right: int
+    bottom: int
+    titled: bool
+
+
+FULL = Page(spacing=68, longest=640, left=64, top=88, right=56, bottom=60, titled=True)
+SMALL = Page(spacing=34, longest=300, left=52, top=62, right=40, bottom=52, titled=False)
+"""For the hover of an editor, which has a title and little room."""
+
+
+@dataclass(frozen=True, slots=True)
 class _Scale:
     """Where iterations stand on the page, in pixels: neighbours along an axis, whose values differ by
     `step`, are `spacing` apart."""
 
+    page: Page
     low: Point
     high: Point
     step: Point
     spacing: tuple[float, float]
 
     def at(self, point: Point) -> tuple[float, float]:
-        x = _LEFT + (point[0] - self.low[0]) / self.step[0] * self.spacing[0]
-        y = _TOP + (self.high[1] - point[1]) / self.step[1] * self.spacing[1]
+        x = self.page.left + (point[0] - self.low[0]) / self.step[0] * self.spacing[0]
+        y = self.page.top + (self.high[1] - point[1]) / self.step[1] * self.spacing[1]
         return round(x, 1), round(y, 1)
 
     @property
@@ -67,25 +84,25 @@ class _Scale:
         return self.at((self.high[0], self.low[1]))
 
 
-def picture(space: IterationSpace, title: str) -> str:
+def picture(space: IterationSpace, title: str, page: Page = FULL) -> str:
     """The drawing: a point for each iteration, an arrow for each dependence, axes and a legend."""
-    scale = _scale(space.points)
+    scale = _scale(space.points, page)
     legend = list(_legend_rows(space))
     right, floor = scale.corner
     subtitle = ", ".join(f"{name} = {value}" for name, value in space.sizes)
     if not space.complete:
         subtitle = f"{subtitle}; only the first are drawn" if subtitle else "only the first are drawn"
-    longest = max([len(title) * 1.15, len(subtitle), *(len(words) + 6 for _, words in legend)])
-    width = max(right + _RIGHT + len(space.dimensions[0]) * _LETTER, _LEFT + longest * _LETTER)
-    height = floor + _BOTTOM + _LEGEND_LINE * len(legend)
+    heading = len(title) * 1.15 if page.titled else 0
+    longest = max([heading, len(subtitle), *(len(words) + 6 for _, words in legend)])
+    width = max(right + page.right + len(space.dimensions[0]) * _LETTER, page.left + longest * _LETTER)
+    height = floor + page.bottom + _LEGEND_LINE * len(legend)
     body = [
         f'<rect class="page" width="{width:.0f}" height="{height:.0f}"/>',
-        f'<text class="title" x="16" y="24">{escape(title)}</text>',
-        f'<text x="16" y="42">{escape(subtitle)}</text>',
+        *_headings(title, subtitle, page),
         *_axes(space, scale),
         *_points(space, scale),
         *_arrows(space.arrows, scale),
-        *_legend(legend, floor + _BOTTOM),
+        *_legend(legend, floor + page.bottom),
     ]
     opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
@@ -99,13 +116,19 @@ def picture(space: IterationSpace, title: str) -> str:
     return "\n".join([opening, *head, *body, "</svg>"]) + "\n"
 
 
-def _scale(points: Sequence[Point]) -> _Scale:
+def _headings(title: str, subtitle: str, page: Page) -> Iterator[str]:
+    if page.titled:
+        yield f'<text class="title" x="16" y="24">{escape(title)}</text>'
+    yield f'<text x="16" y="{42 if page.titled else 20}">{escape(subtitle)}</text>'
+
+
+def _scale(points: Sequence[Point], page: Page) -> _Scale:
     columns, rows = sorted({x for x, _ in points} or {0}), sorted({y for _, y in points} or {0})
     across, upwards = _step(columns), _step(rows)
     widest = max((columns[-1] - columns[0]) // across, 1)
     highest = max((rows[-1] - rows[0]) // upwards, 1)
-    spacing = min(_SPACING, _LONGEST_SIDE / widest), min(_SPACING, _LONGEST_SIDE / highest)
-    return _Scale((columns[0], rows[0]), (columns[-1], rows[-1]), (across, upwards), spacing)
+    spacing = min(page.spacing, page.longest / widest), min(page.spacing, page.longest / highest)
+    return _Scale(page, (columns[0], rows[0]), (columns[-1], rows[-1]), (across, upwards), spacing)
 
 
 def _step(values: Sequence[int]) -> int:

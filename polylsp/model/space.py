@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, Union
 
+from polylsp.model.rejection import Rejection
 from polylsp.model.verdict import DependenceKind
 
 Point = tuple[int, int]
@@ -33,3 +35,18 @@ class IterationSpace:
     arrows: tuple[Arrow, ...]
     sizes: tuple[tuple[str, int], ...] = ()
     complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """The wish for a drawing of loop `ordinal` of the function with that name that starts at that offset of
+    the text, with a neighbour."""
+
+    function: str
+    starts: int
+    ordinal: int
+    action: Literal["drawing"] = "drawing"
+
+
+Drawn = Union[IterationSpace, Rejection]
+"""What is to be drawn, or why nothing is."""

@@ -31,7 +31,7 @@ def may_be_asked_again(worker: Supervisor, question: Question, loss: Loss) -> bo
     worker.blame.function(question.key, second_chance=loss.killed)
     if question.key not in worker.blame.given_up:
         return True
-    logger.warning("%s: working out `%s` %s.", question.document.path, question.what, loss.reason)
+    logger.warning("%s: working out `%s` %s.", question.document.path, question.ask.action, loss.reason)
     question.answer(declined(loss.reason))
     return False
 

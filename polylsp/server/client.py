@@ -17,10 +17,12 @@ class Client:
     """A client's abilities. `pulls`: it asks for diagnostics and can be told to ask again;
     a client that could not be told is sent them instead. `action_literals`: it takes code actions that
     hold edits, not commands alone; `resolves_edits` and `resolves_commands`: it asks for these later;
-    `makes_files`: an edit may make files."""
+    `makes_files`: an edit may make files; `images`: Markdown may hold them; `commands`: those of its own
+    that the server may name."""
 
     encoding: Encoding = "utf-16"
     markdown: bool = False
+    images: bool = False
     pulls: bool = False
     related_information: bool = False
     code_description: bool = False
@@ -40,6 +42,7 @@ class Client:
     document_changes: bool = False
     makes_files: bool = False
     applies_edits: bool = False
+    commands: frozenset[str] = frozenset()
 
 
 def client_of(params: types.InitializeParams) -> Client:
@@ -59,6 +62,8 @@ def client_of(params: types.InitializeParams) -> Client:
     return Client(
         encoding=_encoding(capabilities),
         markdown=types.MarkupKind.Markdown in formats,
+        images="img" in (get_capability(capabilities, "general.markdown.allowed_tags", ()) or ())
+        or _asks(params.initialization_options, "images"),
         pulls=pulls,
         related_information=has(f"{diagnostics}.related_information")
         or has("text_document.publish_diagnostics.related_information"),
@@ -80,6 +85,7 @@ def client_of(params: types.InitializeParams) -> Client:
         document_changes=has("workspace.workspace_edit.document_changes"),
         makes_files=_makes_files(capabilities),
         applies_edits=has("workspace.apply_edit"),
+        commands=_commands(params),
     )
 
 
@@ -98,10 +104,17 @@ def _makes_files(capabilities: types.ClientCapabilities) -> bool:
     return types.ResourceOperationKind.Create in known
 
 
-def _wants_status(params: types.InitializeParams) -> bool:
-    def asks(options: Any, key: str) -> bool:
-        return isinstance(options, Mapping) and options.get(key) is True
+def _commands(params: types.InitializeParams) -> frozenset[str]:
+    options = params.initialization_options
+    given = options.get("commands") if isinstance(options, Mapping) else None
+    return frozenset(each for each in given or () if isinstance(each, str))
 
-    return asks(params.initialization_options, "status") or asks(
+
+def _wants_status(params: types.InitializeParams) -> bool:
+    return _asks(params.initialization_options, "status") or _asks(
         params.capabilities.experimental, "serverStatusNotification"
     )
+
+
+def _asks(options: Any, key: str) -> bool:
+    return isinstance(options, Mapping) and options.get(key) is True

@@ -15,9 +15,7 @@ from polylsp.settings import Settings
 
 SECTION = "polylsp"
 
-_POSITIVE = ("max_operations", "max_seconds", "max_measure_seconds")
-_NOT_NEGATIVE = ("max_memory_mb", "delay_ms")
-_TRACES = ("off", "messages", "verbose")
+_LIMITS: Mapping[str, Mapping[str, Any]] = {each.name: each.metadata for each in fields(Settings)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +83,15 @@ class _WrongValue(ValueError):
 
 def _value(name: str, value: Any, kind: Any) -> Any:
     result: Any = _converter.structure(value, kind)
-    if name in _POSITIVE and result <= 0:
-        raise _WrongValue("must be more than 0")
-    if name in _NOT_NEGATIVE and result < 0:
-        raise _WrongValue("must not be negative")
-    if name == "trace" and result not in _TRACES:
-        raise _WrongValue(f"must be one of {', '.join(_TRACES)}")
+    limits = _LIMITS[name]
+    if "above" in limits and result <= limits["above"]:
+        raise _WrongValue(f"must be more than {limits['above']}")
+    if "least" in limits and result < limits["least"]:
+        raise _WrongValue(f"must not be less than {limits['least']}")
+    if "choices" in limits and result not in limits["choices"]:
+        raise _WrongValue(f"must be one of {', '.join(limits['choices'])}")
+    if "items" in limits and not set(result) <= set(limits["items"]):
+        raise _WrongValue(f"must be a list of {', '.join(limits['items'])}")
     return result
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -14,10 +14,9 @@ from lsprotocol import types
 from polylsp.ide.diagnostics import Diagnostic, Severity
 from polylsp.ide.hints import Hint
 from polylsp.ide.hover import Hover
-from polylsp.ide.measuring import Lens
 from polylsp.ide.symbols import Symbol
 from polylsp.server.client import Client
-from polylsp.server.documents import Document, Edit
+from polylsp.server.documents import Edit
 from polylsp.text import Encoding, Position, Source, Span
 
 Json = dict[str, Any]
@@ -88,12 +87,13 @@ def inlay_hint(source: Source, hint: Hint, uri: str, encoding: Encoding) -> Json
     }
 
 
-def code_lens(document: Document, lens: Lens, command: str, encoding: Encoding) -> Json:
-    """A lens with its command."""
-    named = {"uri": document.uri, "function": lens.function, "ordinal": lens.ordinal}
+def code_lens(
+    source: Source, span: Span, title: str, command: str, arguments: list[Any], encoding: Encoding
+) -> Json:
+    """A link above a span that runs a command."""
     return {
-        "range": extent(document.source, lens.span, encoding),
-        "command": {"title": lens.title, "command": command, "arguments": [named]},
+        "range": extent(source, span, encoding),
+        "command": {"title": title, "command": command, "arguments": arguments},
     }
 
 
@@ -168,13 +168,15 @@ def relative(text: str) -> RelativeSource:
 
 class DiagnosticWriter:
     """Writes diagnostics on a text that starts `character` units into its first line. Lines in
-    messages are holes where they were made on a `RelativeSource`."""
+    messages are holes where they were made on a `RelativeSource`. `uri_of` tells in which of the client's
+    documents a span is."""
 
-    def __init__(self, source: Source, character: int, uri: str, client: Client) -> None:
-        self._base = source.base if isinstance(source, RelativeSource) else None
-        self._source = Source(source.text)
+    def __init__(self, source: Source, character: int, uri_of: Callable[[Span], str], client: Client) -> None:
+        is_relative = isinstance(source, RelativeSource)
+        self._base = source.base if is_relative else None
+        self._source = Source(source.text) if is_relative else source
         self._character = character
-        self._uri = json.dumps(uri).replace("%", "%%")
+        self._uri_of = uri_of
         self._client = client
         self._lines: list[int] = []
 
@@ -199,11 +201,14 @@ class DiagnosticWriter:
 
     def _related(self, found: Diagnostic) -> str:
         items = [
-            f'{{"location":{{"uri":{self._uri},"range":{self._extent(each.span)}}},'
+            f'{{"location":{{"uri":{self._uri(each.span)},"range":{self._extent(each.span)}}},'
             f'"message":{self._text(each.message)}}}'
             for each in found.related
         ]
         return f'"relatedInformation":[{",".join(items)}],' if items else ""
+
+    def _uri(self, span: Span) -> str:
+        return json.dumps(self._uri_of(span)).replace("%", "%%")
 
     def _extent(self, span: Span) -> str:
         return f'{{"start":{self._position(span.start)},"end":{self._position(span.end)}}}'

@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from polylsp.ide.diagnostics import diagnostics, function_diagnostics
-from polylsp.ide.lookup import function_span
+from polylsp.ide.lookup import function_span, loops_given_up
 from polylsp.ide.measuring import Kept, Loop, stale
 from polylsp.ide.suppression import Suppressed, is_suppressed, suppressed
 from polylsp.model.report import FileReport, FunctionAnswer, PlacedFunction
 from polylsp.server.client import Client
 from polylsp.server.convert import DiagnosticWriter, Template, relative
+from polylsp.server.documents import Document
 from polylsp.settings import Settings
-from polylsp.text import Source
+from polylsp.text import Source, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +39,21 @@ class _Written:
 
 @dataclass(slots=True)
 class Findings:
-    """The findings of one document, as last written."""
+    """The findings of one document, as last written; `given_up` counts the loops that took too long."""
 
     uri: str
     client: Client
     rewritten: int = 0
+    given_up: int = 0
     _settings: Settings = field(default_factory=Settings)
     _written: dict[str, _Written] = field(default_factory=dict[str, _Written])
+
+    def by_document(
+        self, document: Document, settings: Settings, kept: Mapping[Loop, Kept]
+    ) -> dict[str, str]:
+        """The same for the client's documents, by their URIs: here there is one."""
+        assert document.report is not None
+        return {self.uri: self.json(document.source, document.report, settings, kept)}
 
     def json(
         self, source: Source, report: FileReport, settings: Settings, kept: Mapping[Loop, Kept] | None = None
@@ -55,6 +64,7 @@ class Findings:
             self._written.clear()
             self._settings = settings
         self.rewritten = 0
+        self.given_up = loops_given_up(report)
         old, self._written = self._written, {}
         parts = [self._problems(source, report)]
         hidden = suppressed(source, report.language)
@@ -63,7 +73,7 @@ class Findings:
             written = self._written[key] = self._function(source, placed, hidden, old.get(key))
             parts.append(written.json)
         outdated = stale(source, report, kept or {}, settings)
-        parts.append(DiagnosticWriter(source, 0, self.uri, self.client).template(outdated).at(0))
+        parts.append(DiagnosticWriter(source, 0, self._uri_of, self.client).template(outdated).at(0))
         return f"[{','.join(part for part in parts if part)}]"
 
     def _function(
@@ -89,13 +99,16 @@ class Findings:
         found = function_diagnostics(source, PlacedFunction(0, answer), self._settings)
         lines = Source(text)
         shown = [d for d in found if not is_suppressed(hidden, lines.line_of(d.span.start), d.code)]
-        return DiagnosticWriter(source, character, self.uri, self.client).template(shown)
+        return DiagnosticWriter(source, character, self._uri_of, self.client).template(shown)
+
+    def _uri_of(self, _: Span) -> str:
+        return self.uri
 
     def _problems(self, source: Source, report: FileReport) -> str:
         if not report.problems:
             return ""
         found = diagnostics(source, replace(report, functions=()), self._settings)
-        return DiagnosticWriter(source, 0, self.uri, self.client).template(found).at(0)
+        return DiagnosticWriter(source, 0, self._uri_of, self.client).template(found).at(0)
 
 
 def _length(placed: PlacedFunction) -> int:

@@ -1,4 +1,5 @@
-"""What the worker is asked to do: analyse a document, or work out an edit that a person waits for."""
+"""What the worker is asked to do: analyse a document, or work out an edit or a drawing that a person waits
+for."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
     from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
+    from polylsp.model.space import Drawing, Drawn
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
     from polylsp.text import Source
@@ -40,14 +42,15 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Question:
-    """An edit to be worked out for the text of `source`, or how to measure it. `key` stays the same as long
-    as its function does. `answered` holds the answer, or `None` where the text has changed meanwhile."""
+    """An edit, a drawing or a way to measure, to be worked out for the text of `source`. `key` stays the same
+    as long as its function does. `answered` holds the answer, or `None` where the text has changed
+    meanwhile."""
 
     number: int
     document: Document
     source: Source
     settings: Settings
-    ask: Ask | AskToMeasure
+    ask: Ask | AskToMeasure | Drawing
     key: str
     answered: asyncio.Future[Any]
 
@@ -57,11 +60,11 @@ class Question:
         return self.document.source is not self.source
 
     @property
-    def what(self) -> str:
-        """What is worked out, in a word."""
-        return getattr(self.ask, "action", "measure")
+    def is_drawing(self) -> bool:
+        """Whether a drawing is asked for, not what a person waits for."""
+        return self.ask.action == "drawing"
 
-    def answer(self, answer: Answer | Plan | NoPlan | None) -> None:
+    def answer(self, answer: Answer | Plan | NoPlan | Drawn | None) -> None:
         """Tell whoever waits, if anybody does."""
         if not self.answered.done():
             self.answered.set_result(answer)

@@ -25,6 +25,7 @@ from polylsp.server.messages import (
     Began,
     Cancel,
     Cancelled,
+    Draw,
     Edit,
     Failed,
     Finished,
@@ -38,6 +39,7 @@ from polylsp.server.supervisor import Loss, Supervisor
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask, Declined
     from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
+    from polylsp.model.space import Drawing, Drawn
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
 
@@ -71,8 +73,9 @@ class Jobs:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being worked out or due."""
-        return self._job is None and self._queue.is_empty
+        """Whether nothing is being worked out or due, but for drawings, which are no work to speak of."""
+        drawing = isinstance(self._job, Question) and self._job.is_drawing
+        return (self._job is None or drawing) and self._queue.is_quiet
 
     @property
     def trouble(self) -> str:
@@ -106,12 +109,14 @@ class Jobs:
     @overload
     def ask(self, document: Document, ask: Ask) -> asyncio.Future[Answer | None]: ...
     @overload
+    def ask(self, document: Document, ask: Drawing) -> asyncio.Future[Drawn | Declined | None]: ...
+    @overload
     def ask(
         self, document: Document, ask: AskToMeasure
     ) -> asyncio.Future[Plan | NoPlan | Declined | None]: ...
-    def ask(self, document: Document, ask: Ask | AskToMeasure) -> asyncio.Future[Any]:
-        """Ask for an edit of the present text, or how to measure it; the answer is `None` if that changes
-        meanwhile."""
+    def ask(self, document: Document, ask: Ask | AskToMeasure | Drawing) -> asyncio.Future[Any]:
+        """Ask for an edit of the present text, a drawing, or how to measure it; the answer is `None` if
+        that changes meanwhile."""
         asked = self._queue.question(document, ask)
         if asked.key in self._worker.blame.given_up:
             asked.answer(declined("took too long or died when it was last asked for this edit"))
@@ -184,6 +189,9 @@ class Jobs:
     def _request(self, job: Job | Question) -> Request:
         path, text = job.document.path, job.source.text
         if isinstance(job, Question):
+            # Told apart by its name: the model is loaded only once somebody asks.
+            if job.ask.action == "drawing":
+                return Draw(job.number, path, text, job.settings, job.ask)
             return Edit(job.number, path, text, job.settings, job.ask)
         return Analyse(
             job.number,

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
     from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
     from polylsp.model.report import FileProblem, FunctionAnswer
+    from polylsp.model.space import Drawing, Drawn
 
 # --- Server to worker ----------------------------------------------------------------------
 
@@ -43,13 +44,24 @@ class Edit:
 
 
 @dataclass(frozen=True, slots=True)
+class Draw:
+    """Enumerate the iterations of a loop, to be drawn."""
+
+    job: int
+    path: str
+    text: str
+    settings: Settings
+    drawing: Drawing
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Stop that analysis before its next function; sent while it waits or runs."""
 
     job: int
 
 
-Request = Union[Analyse, Edit, Cancel]
+Request = Union[Analyse, Edit, Draw, Cancel]
 
 # --- Worker to server ----------------------------------------------------------------------
 
@@ -90,10 +102,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The edit or the plan, or why there is none."""
+    """The edit, the drawing or the plan, or why there is none."""
 
     job: int
-    answer: Answer | Plan | NoPlan
+    answer: Answer | Plan | NoPlan | Drawn
 
 
 @dataclass(frozen=True, slots=True)

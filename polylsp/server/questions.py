@@ -1,4 +1,4 @@
-"""The edits that people wait for, in the order in which they were asked for."""
+"""The edits and drawings that people wait for, in the order in which they were asked for."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from polylsp.server.job import Question
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
     from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
+    from polylsp.model.space import Drawing
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
 
@@ -25,6 +26,11 @@ class Questions:
 
     def __bool__(self) -> bool:
         return bool(self._waiting)
+
+    @property
+    def has_edits(self) -> bool:
+        """Whether an edit is waited for."""
+        return any(not each.is_drawing for each in self._waiting)
 
     def add(self, question: Question, *, first: bool = False) -> None:
         """Let it wait after, or before, the others."""
@@ -54,11 +60,12 @@ class Questions:
                 yield each
 
 
-def question(number: int, document: Document, settings: Settings, ask: Ask | AskToMeasure) -> Question:
+def question(
+    number: int, document: Document, settings: Settings, ask: Ask | AskToMeasure | Drawing
+) -> Question:
     """A question about the present text of a document."""
     report = document.known()
     keys = [each.answer.key for each in report.functions if each.start == ask.starts] if report else []
-    what = getattr(ask, "action", "measure")
-    key = f"{what} {ask.ordinal} {keys[0] if keys else hash(document.source.text)}"
+    key = f"{ask.action} {ask.ordinal} {keys[0] if keys else hash(document.source.text)}"
     answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     return Question(number, document, document.source, settings, ask, key, answered)

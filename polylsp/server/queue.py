@@ -1,4 +1,4 @@
-"""What is due, and what of it comes first: the edits that people wait for; then quick analyses (without
+"""What is due, and what of it comes first: what people wait for; then quick analyses (without
 schedules) before full ones, the document edited last before the others."""
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from polylsp.server.questions import Questions, question
 if TYPE_CHECKING:
     from polylsp.model.action import Ask
     from polylsp.model.measurement import AskToMeasure
+    from polylsp.model.space import Drawing
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
 
@@ -35,6 +36,11 @@ class Queue:
         return not self.questions and self._document() is None
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether nothing is due but drawings."""
+        return not self.questions.has_edits and self._document() is None
+
+    @property
     def is_urgent(self) -> bool:
         """Whether something waits that comes before full analyses."""
         document = self._document()
@@ -53,7 +59,7 @@ class Queue:
             document.revision += 1
             document.needs_quick = document.needs_full = document.is_ours
 
-    def question(self, document: Document, ask: Ask | AskToMeasure) -> Question:
+    def question(self, document: Document, ask: Ask | AskToMeasure | Drawing) -> Question:
         """A question about the present text of a document; it does not wait yet."""
         return question(next(self._numbers), document, self.settings_of(document), ask)
 

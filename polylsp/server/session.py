@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Coroutine, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from pygls.protocol import default_converter
 from pygls.uris import to_fs_path
 
 from polylsp import __version__
+from polylsp.language import PYTHON
 from polylsp.server import configuration
 from polylsp.server.client import Client
 from polylsp.server.job import Job
@@ -27,11 +29,21 @@ from polylsp.server.worker import WORKER_COMMAND
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
-    from polylsp.model.report import FileReport
+    from polylsp.server.cell_findings import CellFindings
     from polylsp.server.documents import Document
     from polylsp.server.findings import Findings
+    from polylsp.server.pictures import Pictures
 
 logger = logging.getLogger(__name__)
+
+_NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithNotebook(
+            notebook="*", cells=[types.NotebookCellLanguage(language=PYTHON.name)]
+        )
+    ],
+    save=True,
+)
 
 _TRACES = ("off", "messages", "verbose")
 
@@ -43,7 +55,12 @@ class PolylspServer(LanguageServer):
 
     def __init__(self, worker_command: Sequence[str] = WORKER_COMMAND) -> None:
         super().__init__(
-            "polylsp", __version__, protocol_cls=Protocol, converter_factory=default_converter, max_workers=1
+            "polylsp",
+            __version__,
+            protocol_cls=Protocol,
+            converter_factory=default_converter,
+            notebook_document_sync=_NOTEBOOKS,
+            max_workers=1,
         )
         self.client = Client()
         self.documents: dict[str, Document] = {}
@@ -54,17 +71,23 @@ class PolylspServer(LanguageServer):
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
         self.measurements = Measurements(self.protocol)
         self.trace = types.TraceValue.Off
-        self._findings: dict[str, Findings] = {}
-        self._json: dict[str, str] = {}
+        self._findings: dict[str, Findings | CellFindings] = {}
+        self._json: dict[str, dict[str, str]] = {}
         self._delays: dict[str, asyncio.TimerHandle] = {}
         self._status: dict[str, Any] = {}
         self._owed_diagnostics: set[str] = set()
         self._owed_hints: set[str] = set()
+        self._owed_lenses: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
 
     # --- documents ---------------------------------------------------------------------------
 
-    def open(self, document: Document, findings: Findings) -> None:
+    def document_of(self, uri: str) -> Document | None:
+        """The document that one of the client's belongs to: itself, or the notebook of a cell."""
+        known = self.documents.get(uri)
+        return known or next((each for each in self.documents.values() if uri in each.uris), None)
+
+    def open(self, document: Document, findings: Findings | CellFindings) -> None:
         """Keep a document that the client opened, and analyse it."""
         self.documents[document.uri] = document
         self._findings[document.uri] = findings
@@ -93,11 +116,12 @@ class PolylspServer(LanguageServer):
         self.measurements.forget(uri)
         self.jobs.drop(document)
         del self._findings[uri]
-        self._json.pop(uri, None)
+        told = {*document.uris, *self._json.pop(uri, {})}
         self._owed_diagnostics.discard(uri)
         self._owed_hints.discard(uri)
-        if not self.client.pulls:
-            self._publish(uri, None, "[]")
+        self._owed_lenses.discard(uri)
+        for each in told if self._publishes(document) else ():
+            self._publish(each, None, "[]")
 
     def reanalyse(self) -> None:
         """Analyse every open document again: something beside their texts has changed."""
@@ -105,6 +129,7 @@ class PolylspServer(LanguageServer):
             if document.is_ours:
                 self._owed_diagnostics.add(document.uri)
                 self._owed_hints.add(document.uri)
+                self._owed_lenses.add(document.uri)
                 self.jobs.want(document, full=True)
 
     def settings_of(self, document: Document) -> Settings:
@@ -128,16 +153,27 @@ class PolylspServer(LanguageServer):
         else:
             self.folder_settings[folder] = reading.settings
 
+    @cached_property
+    def pictures(self) -> Pictures:
+        """The drawings for hovers, made once somebody hovers."""
+        from polylsp.server.pictures import Pictures
+
+        return Pictures()
+
     # --- diagnostics ---------------------------------------------------------------------------
 
     def findings(self, document: Document) -> tuple[str, str]:
         """The diagnostics of a document as JSON text, and a name for them: another name, others."""
-        text = self._json.get(document.uri, "[]")
+        text = self._json.get(document.uri, {}).get(document.uri, "[]")
         return text, f"{hash(text):x}"
 
     def owe_hints(self, document: Document) -> None:
         """The client has got hints that will be other ones once the present text is analysed."""
         self._owed_hints.add(document.uri)
+
+    def owe_lenses(self, document: Document) -> None:
+        """The same of its lenses."""
+        self._owed_lenses.add(document.uri)
 
     def server_cancelled(self, *, retry: bool) -> ServerCancelled:
         """The error for diagnostics that will not be ready."""
@@ -146,7 +182,7 @@ class PolylspServer(LanguageServer):
     def measured(self, document: Document) -> None:
         """There is a new measurement of a document."""
         if document.is_reported and document.report is not None:
-            self._tell_findings(document, document.report, self.settings_of(document), is_asked=True)
+            self._tell_findings(document, self.settings_of(document), is_asked=True)
         if self.client.refreshes_hints:
             self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
         if self.client.refreshes_lenses:
@@ -168,11 +204,14 @@ class PolylspServer(LanguageServer):
         assert document.report is not None
         # After an edit the client asks by itself.
         is_asked = job.full or document.uri in self._owed_diagnostics
-        self._tell_findings(document, document.report, job.settings, is_asked=is_asked)
+        self._tell_findings(document, job.settings, is_asked=is_asked)
         if document.uri in self._owed_hints and self.client.refreshes_hints:
             self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if document.uri in self._owed_lenses and self.client.refreshes_lenses:
+            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
         self._owed_diagnostics.discard(document.uri)
         self._owed_hints.discard(document.uri)
+        self._owed_lenses.discard(document.uri)
         self._trace_job(job)
 
     def state_changed(self) -> None:
@@ -187,9 +226,14 @@ class PolylspServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=kind, message=message))
 
     def status(self) -> dict[str, Any]:
-        """How the server is: `health` (ok, warning, error), `quiescent`, and a `message`."""
-        health = "error" if self.jobs.trouble else "ok"
-        return {"health": health, "quiescent": self.jobs.is_idle, "message": self.jobs.trouble}
+        """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, and how many loops of
+        open documents were given up."""
+        return {
+            "health": "error" if self.jobs.trouble else "ok",
+            "quiescent": self.jobs.is_idle,
+            "message": self.jobs.trouble,
+            "givenUp": sum(each.given_up for each in self._findings.values()),
+        }
 
     # --- talking to the client -------------------------------------------------------------------
 
@@ -222,16 +266,13 @@ class PolylspServer(LanguageServer):
             logger.warning("A message was refused: %s", error)
             self.protocol.reject(error)
 
-    def _tell_findings(
-        self, document: Document, report: FileReport, settings: Settings, *, is_asked: bool
-    ) -> None:
+    def _tell_findings(self, document: Document, settings: Settings, *, is_asked: bool) -> None:
         kept = self.measurements.of(document)
-        text = self._findings[document.uri].json(document.source, report, settings, kept)
-        news = self._json.get(document.uri) != text
-        self._json[document.uri] = text
-        if not self.client.pulls:
-            self._publish(document.uri, document.version, text)
-        elif news and is_asked:
+        before = self._json.get(document.uri, {})
+        texts = self._json[document.uri] = self._findings[document.uri].by_document(document, settings, kept)
+        if self._publishes(document):
+            self._publish_all(document, before, texts)
+        elif before != texts and is_asked:
             self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
 
     def _changed_now(self, document: Document) -> None:
@@ -241,6 +282,19 @@ class PolylspServer(LanguageServer):
     def _cancel_delay(self, uri: str) -> None:
         if (delay := self._delays.pop(uri, None)) is not None:
             delay.cancel()
+
+    def _publishes(self, document: Document) -> bool:
+        """Whether the client is sent diagnostics: no client asks for those of cells."""
+        return document.is_notebook or not self.client.pulls
+
+    def _publish_all(self, document: Document, before: dict[str, str], texts: dict[str, str]) -> None:
+        """Send the diagnostics of a document; of a notebook, those of the cells where they are others."""
+        versions = dict(document.versions)
+        for uri, text in texts.items():
+            if not document.is_notebook or before.get(uri) != text:
+                self._publish(uri, versions[uri], text)
+        for uri in before.keys() - texts.keys():
+            self._publish(uri, None, "[]")
 
     def _publish(self, uri: str, version: int | None, diagnostics: str) -> None:
         number = "" if version is None else f'"version":{version},'

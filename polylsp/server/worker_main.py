@@ -15,6 +15,7 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import monotonic
 from typing import BinaryIO, Protocol
 
@@ -22,6 +23,7 @@ from polylsp import frames
 from polylsp.model.action import Answer, Ask
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.model.report import FileReport, FunctionAnswer
+from polylsp.model.space import Drawing, Drawn
 from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
 from polylsp.server.messages import (
     Analyse,
@@ -30,6 +32,7 @@ from polylsp.server.messages import (
     Began,
     Cancel,
     Cancelled,
+    Draw,
     Edit,
     Failed,
     Finished,
@@ -69,28 +72,40 @@ class Analysis(Protocol):
 Editing = Callable[[str, str, Settings, Ask], Answer]
 """The signature of `polylsp.pipeline.edit`."""
 
+Enumerating = Callable[[str, str, Settings, Drawing], Drawn]
+"""The signature of `polylsp.pipeline.drawn`."""
 
 Planning = Callable[[str, str, Settings, AskToMeasure], Plan | NoPlan]
 """The signature of `polylsp.pipeline.measurable`."""
 
 
-def main(
-    analyse: Analysis | None = None, edit: Editing | None = None, measurable: Planning | None = None
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What answers the questions of people."""
+
+    edit: Editing
+    measurable: Planning
+    draw: Enumerating
+
+
+def main(analyse: Analysis | None = None, answering: Answering | None = None) -> None:
     """Serve requests from standard input until it ends."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = take_standard_output()
-    if analyse is None or edit is None or measurable is None:
+    if analyse is None or answering is None:
         # Imported here, not above: a test's worker brings another analysis and needs no isl.
+        from polylsp import pipeline
         from polylsp.language import C
         from polylsp.languages.reading import load
-        from polylsp.pipeline import analyse, edit, measurable
+
+        analyse = pipeline.analyse
+        answering = Answering(pipeline.edit, pipeline.measurable, pipeline.drawn)
 
         load(C)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    _serve(analyse, edit, measurable, _Inbox(sys.stdin.buffer), replies)
+    _serve(analyse, answering, _Inbox(sys.stdin.buffer), replies)
 
 
 class _Stop(BaseException):
@@ -103,11 +118,11 @@ class _Inbox:
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
         self._arrived = threading.Condition()
-        self._waiting: deque[Analyse | Edit] = deque()
+        self._waiting: deque[Analyse | Edit | Draw] = deque()
         self._cancelled: set[int] = set()
         threading.Thread(target=self._receive, daemon=True).start()
 
-    def next(self) -> Analyse | Edit:
+    def next(self) -> Analyse | Edit | Draw:
         """The next request, when there is one."""
         with self._arrived:
             self._arrived.wait_for(lambda: self._waiting)
@@ -128,14 +143,7 @@ class _Inbox:
         os._exit(0)
 
 
-def _answer(edit: Editing, measurable: Planning, request: Edit) -> Answer | Plan | NoPlan:
-    path, text, settings, ask = request.path, request.text, request.settings, request.ask
-    if isinstance(ask, AskToMeasure):
-        return measurable(path, text, settings, ask)
-    return edit(path, text, settings, ask)
-
-
-def _serve(analyse: Analysis, edit: Editing, measurable: Planning, inbox: _Inbox, replies: BinaryIO) -> None:
+def _serve(analyse: Analysis, answering: Answering, inbox: _Inbox, replies: BinaryIO) -> None:
     def send(reply: Reply) -> None:
         replies.write(frames.frame(reply))
         replies.flush()
@@ -146,16 +154,25 @@ def _serve(analyse: Analysis, edit: Editing, measurable: Planning, inbox: _Inbox
         request = inbox.next()
         limit_memory(request.settings.max_memory_mb)
         try:
-            if isinstance(request, Edit):
-                send(Answered(request.job, _answer(edit, measurable, request)))
-            else:
+            if isinstance(request, Analyse):
                 _send_report(request, _run(analyse, request, inbox, send), sent, send)
+            else:
+                send(Answered(request.job, _answer(request, answering)))
         except _Stop:
             send(Cancelled(request.job))
         except MemoryError:
             os._exit(EXIT_OUT_OF_MEMORY)
         except Exception:
             send(Failed(request.job, traceback.format_exc()))
+
+
+def _answer(request: Edit | Draw, answering: Answering) -> Answer | Plan | NoPlan | Drawn:
+    path, text, settings = request.path, request.text, request.settings
+    if isinstance(request, Draw):
+        return answering.draw(path, text, settings, request.drawing)
+    if isinstance(request.ask, AskToMeasure):
+        return answering.measurable(path, text, settings, request.ask)
+    return answering.edit(path, text, settings, request.ask)
 
 
 def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Reply], None]) -> FileReport:

@@ -1,10 +1,11 @@
--- polylsp in Neovim 0.7 or newer, without plugins.
+-- polylsp in Neovim 0.7 or newer, without plugins. From 0.11 on init-0.11.lua is shorter.
 --
 -- To try it:        nvim -u samples/nvim/init.lua samples/polybench/c/jacobi-1d.c
 -- To keep it:       copy this file into your own init.lua.
 -- What you get:     a finding beside every loop as you type; K on a loop's header tells all that is
 --                   known of it; gra there offers what can be done to it, such as the directive that
 --                   runs it in parallel; from Neovim 0.10 on also the verdicts as inlay hints.
+--                   :PolylspOffload lists the rewrites alone, :PolylspRestart starts the analysis anew.
 -- What it needs:    the command `polylsp` on your PATH (`pip install polylsp`).
 
 local settings = {
@@ -20,12 +21,21 @@ local function root_of(file)
   return found ~= '' and vim.fn.fnamemodify(found, ':p:h') or folder
 end
 
-local function on_attach(_, buffer)
+local function on_attach(client, buffer)
   vim.keymap.set('n', 'K', vim.lsp.buf.hover, { buffer = buffer })
   vim.keymap.set('n', 'gra', vim.lsp.buf.code_action, { buffer = buffer }) -- as from 0.11 on everywhere
   if vim.lsp.inlay_hint and vim.fn.has('nvim-0.10') == 1 then
     vim.lsp.inlay_hint.enable(true, { bufnr = buffer })
   end
+  local function command(name, run)
+    vim.api.nvim_buf_create_user_command(buffer, name, run, {})
+  end
+  command('PolylspOffload', function()
+    vim.lsp.buf.code_action({ context = { only = { 'refactor.rewrite' }, diagnostics = {} } })
+  end)
+  command('PolylspRestart', function()
+    client.request('workspace/executeCommand', { command = 'polylsp.restartWorker' }, nil, buffer)
+  end)
 end
 
 local clients = {} -- the client of each root, for Neovim 0.7, which does not keep them itself
@@ -49,7 +59,7 @@ local function start(buffer)
 end
 
 vim.api.nvim_create_autocmd('FileType', {
-  pattern = 'c',
+  pattern = { 'c', 'python' },
   callback = function(event)
     start(event.buf)
   end,

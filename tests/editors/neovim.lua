@@ -1,4 +1,4 @@
--- Run by test_neovim.py inside Neovim with samples/nvim/init.lua, on a copy of jacobi-1d.c.
+-- Run by test_neovim.py inside Neovim with a sample configuration, on a copy of jacobi-1d.c.
 local function say(...)
   io.stdout:write(table.concat(vim.tbl_map(tostring, { ... }), ' ') .. '\n')
 end
@@ -30,7 +30,7 @@ local function code_at(line)
 end
 
 -- Ask for code actions at a line, and take the one with that title.
-local function act(line, title)
+local function act(line, title, command)
   vim.api.nvim_win_set_cursor(0, { line + 1, vim.fn.getline(line + 1):find('for') - 1 })
   vim.ui.select = function(items, options, choose)
     for _, item in ipairs(items) do
@@ -41,7 +41,11 @@ local function act(line, title)
     error('no action is called ' .. title)
   end
   vim.cmd('let &undolevels = &undolevels') -- what follows is a step of its own for undo
-  vim.lsp.buf.code_action()
+  if command then
+    vim.cmd(command)
+  else
+    vim.lsp.buf.code_action()
+  end
 end
 
 local function lines()
@@ -73,6 +77,31 @@ local function main()
   end)
   vim.api.nvim_win_close(float, true)
 
+  wait('the hover holds no image', function()
+    return shown:find('data:image', 1, true) == nil
+  end)
+  if vim.lsp.inlay_hint and vim.fn.has('nvim-0.10') == 1 then
+    wait('hints tell the verdicts', function()
+      for _, hint in ipairs(vim.lsp.inlay_hint.get({ bufnr = 0 })) do
+        local told = hint.inlay_hint
+        if told.position.line == header and told.label:find('parallel') then
+          return true
+        end
+      end
+    end)
+  end
+
+  local plain_header = vim.fn.getline(header + 1)
+  vim.fn.setline(header + 1, '/* größer 😀 */ ' .. plain_header)
+  wait('a finding stands where it should after letters that are wide', function()
+    for _, found in ipairs(vim.diagnostic.get(0)) do
+      if found.lnum == header and found.col == vim.fn.getline(header + 1):find('for', 1, true) - 1 then
+        return found.end_col == #vim.fn.getline(header + 1)
+      end
+    end
+  end)
+  vim.fn.setline(header + 1, plain_header)
+
   local before = vim.fn.getline(stencil + 1)
   vim.fn.setline(stencil + 1, (before:gsub('A%[i %- 1%]', 'B[i - 1]')))
   wait('the edit makes it sequential', function()
@@ -100,6 +129,15 @@ local function main()
   wait('the loop is parallel as before', function()
     return code_at(header + 1) == 'parallel-loop'
   end)
+  act(header + 1, 'Run `i` in parallel with OpenACC', 'PolylspOffload')
+  wait('a command lists the rewrites', function()
+    return vim.fn.getline(header + 2):find('#pragma acc parallel loop') ~= nil
+  end)
+  vim.cmd('undo')
+  wait('and that is undone too', function()
+    return lines() == plain and code_at(header + 1) == 'parallel-loop'
+  end)
+  vim.cmd('PolylspRestart')
   act(header + 1, 'Ignore `parallel-loop` on line ' .. header + 2)
   wait('a finding is ignored', function()
     return vim.fn.getline(header + 2):find('polylsp: ignore') ~= nil and code_at(header + 2) == nil

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from xml.etree import ElementTree
 
-from polylsp.ide.picture import picture
+from polylsp.ide.picture import FULL, SMALL, picture
 from polylsp.model.space import Arrow, IterationSpace
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -75,3 +75,12 @@ def test_a_large_and_an_empty_space_stay_of_a_sensible_size() -> None:
 def test_it_is_readable_on_dark_and_on_light() -> None:
     text = picture(square(), "t")
     assert "prefers-color-scheme: dark" in text and 'class="page"' in text
+
+
+def test_the_small_page_has_no_title_and_is_small() -> None:
+    arrows = (Arrow("flow", (0, 0), (1, 0)),)
+    full, small = (picture(square(arrows), "a title", page) for page in (FULL, SMALL))
+    assert "a title" in texts(ElementTree.fromstring(full))
+    assert "a title" not in texts(ElementTree.fromstring(small))
+    heights = [float(ElementTree.fromstring(each).attrib["height"]) for each in (full, small)]
+    assert heights[1] < heights[0] and heights[1] < 250

@@ -14,6 +14,7 @@ undecided if the function was given up, else parallel. Words in a function's tex
 The same words after `FULL_` make trouble when schedules are asked for, and only then.
 After `EDIT_` they do when an edit of the function is asked for. That edit puts a directive above the loop;
 `EDIT_DECLINE` refuses it, `EDIT_REMARK` has something to say of it.
+After `DRAW_` they do when a drawing is asked for; `DRAW_NOTHING` has none.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from polylsp.model.measurement import AskToMeasure, NoPlan, Plan, Rung, Variant
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
+from polylsp.model.space import Arrow, Drawing, Drawn, IterationSpace
 from polylsp.model.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown, Verdict, Witness
 from polylsp.settings import Settings
 from polylsp.text import Span
@@ -64,7 +66,7 @@ def analyse(
         else:
             if observe:
                 observe(key, match.group(1), index, len(found))
-            _misbehave(re.sub(r"EDIT_\w+" if schedules else r"(EDIT|FULL)_\w+", "", body))
+            _misbehave(re.sub(r"(EDIT|DRAW)_\w+" if schedules else r"(EDIT|DRAW|FULL)_\w+", "", body))
             answer = _answers[key] = _answer(key, match.group(1), body, schedules, budget=False)
         placed.append(PlacedFunction(match.start(), answer))
     problems = tuple(
@@ -95,6 +97,14 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     call = f"void polylsp_register(void) {{ }}\nvoid polylsp_call(void) {{ {wanted.function}(100); }}\n"
     names = tuple(name for name, _ in wanted.sizes)
     return Plan(path, wanted.function, 1, text, call, names, (), (), (rung,), rung, (variant,), (), True)
+
+
+def draw(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
+    body = next((each.group() for each in _FUNCTION.finditer(text) if each.start() == asked.starts), "")
+    _misbehave(" ".join(re.findall(r"DRAW_(\w+)", body)))
+    if not body or "DRAW_NOTHING" in body:
+        return Rejection("budget", Site(0, 0), "nothing to draw")
+    return IterationSpace(("i", ""), ((0, 0), (1, 0), (2, 0)), (Arrow("flow", (0, 0), (1, 0)),), (("n", 3),))
 
 
 def _misbehave(body: str) -> None:
@@ -154,4 +164,4 @@ def _sequential(header: Site) -> Sequential:
 if __name__ == "__main__":
     from polylsp.server import worker_main
 
-    worker_main.main(analyse, edit, measurable)
+    worker_main.main(analyse, worker_main.Answering(edit, measurable, draw))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from lsprotocol import types
@@ -30,6 +31,7 @@ def status(ls: PolylspServer, *_: Any) -> dict[str, Any]:
     return {
         **ls.status(),
         "version": ls.version,
+        "pid": os.getpid(),
         "workerPid": ls.jobs.worker_pid,
         "workerRestarts": ls.jobs.restarts,
         "documents": len(ls.documents),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcContentModified
 
 from polylsp.ide.hover import hover as hover_at
 from polylsp.ide.measuring import current, measured_of
@@ -15,11 +16,17 @@ from polylsp.server.session import PolylspServer
 
 async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | None:
     """What is known of the loop under the cursor."""
-    document = ls.documents.get(params.text_document.uri)
+    document = ls.document_of(params.text_document.uri)
     report = await fresh(document)
-    if document is None or report is None:
+    source = document.seen(params.text_document.uri) if document is not None else None
+    if document is None or source is None or report is None:
         return None
-    offset = convert.offset_of(document.source, params.position, ls.client.encoding)
-    measured = current(document.source, report, ls.measurements.of(document))
-    found = hover_at(document.source, report, offset, partial(measured_of, measured))
-    return convert.hover(document.source, found, ls.client) if found else None
+    offset = convert.offset_of(source, params.position, ls.client.encoding)
+    measured = current(source, report, ls.measurements.of(document))
+    found = hover_at(source, report, offset, partial(measured_of, measured))
+    if found is not None and ls.client.images and document.is_reported and not document.is_notebook:
+        whole = document.source
+        found = await ls.pictures.add(found, document, ls.jobs)
+        if document.source is not whole:
+            raise JsonRpcContentModified("The text changed")
+    return convert.hover(source, found, ls.client) if found else None

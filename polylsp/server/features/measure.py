@@ -1,4 +1,4 @@
-"""textDocument/codeLens, and the command that measures a loop."""
+"""The command that measures a loop."""
 
 from __future__ import annotations
 
@@ -11,27 +11,16 @@ from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from polylsp.ide.lookup import loop_by_number
 from polylsp.ide.measured import is_wrong, measured_label, measured_object
-from polylsp.ide.measuring import Kept, code_name, lenses
+from polylsp.ide.measuring import Kept, code_name
 from polylsp.model.action import Declined
 from polylsp.model.measurement import AskToMeasure, Measurement, NoPlan, NotMeasured, Outcome
 from polylsp.server import convert
 from polylsp.server.documents import Document
-from polylsp.server.features.commands import MEASURE
 from polylsp.server.features.freshness import PATIENCE_OF_A_PERSON, fresh
 from polylsp.server.measurements import Bar
 from polylsp.server.session import PolylspServer
 
 _NOT_TRUSTED = "Nothing is built or run in a folder that you do not trust."
-
-
-async def code_lens(ls: PolylspServer, params: types.CodeLensParams) -> list[convert.Json] | None:
-    """Where a measurement can be asked for."""
-    document = ls.documents.get(params.text_document.uri)
-    report = await fresh(document)
-    if document is None or report is None or not ls.measurements.is_trusted:
-        return None
-    found = lenses(document.source, report, ls.measurements.of(document))
-    return [convert.code_lens(document, each, MEASURE, ls.client.encoding) for each in found]
 
 
 async def measure(ls: PolylspServer, data: Any) -> convert.Json:

@@ -50,7 +50,8 @@ def product(context: Context, node: ast.expr, left: ast.expr, right: ast.expr, f
         second = b.at((*inner, *outer[len(rows) :]))
         return binary("*", first, second, site)
 
-    return _summed(context, node, "+", (*rows, *columns), a.counts[-1:], term, fx)
+    counts = (*rows, *columns)
+    return summed(context, node, "+", counts, a.counts[-1:], term, a.arrays | b.arrays, fx)
 
 
 def reduced(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
@@ -68,9 +69,10 @@ def reduced(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
     if name == "outer" and len(arguments) == 2:
         return _outer(context, node, arguments, fx)
     of = operand(context, arguments[0], fx) if arguments else None
-    axes = _axes(node, arguments, len(of.counts)) if of is not None else None
+    axes = axes_of(node, arguments, len(of.counts)) if of is not None else None
     operator = _OPERATORS.get(name)
-    if of is None or axes is None or operator is None or any(k.arg != "axis" for k in node.keywords):
+    named = {k.arg for k in node.keywords}
+    if of is None or axes is None or operator is None or not named <= {"axis", "keepdims"}:
         if not fx.rejections:
             text = f"`{context.text(node)}` is a reduction in a form that is not analysed"
             refuse(context, fx, "unsupported-statement", node, text)
@@ -83,8 +85,19 @@ def reduced(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
 
     counts = tuple(of.counts[k] for k in kept)
     over = tuple(of.counts[k] for k in axes)
-    found = _summed(context, node, operator, counts, over, term, fx)
-    return _divided(context, node, found, over) if name == "mean" else found
+    found = summed(context, node, operator, counts, over, term, of.arrays, fx)
+    found = _divided(context, node, found, over) if name == "mean" else found
+    return _keeping(context, node, found, axes, len(of.counts)) if "keepdims" in named else found
+
+
+def _keeping(
+    context: Context, node: ast.Call, of: Operand, axes: tuple[int, ...], rank: int
+) -> Operand | None:
+    """With the dimensions that a reduction runs over, of length one (`keepdims=True`)."""
+    site = context.site(node)
+    rest = iter(of.counts)
+    counts = tuple(whole(1, site) if k in axes else next(rest) for k in range(rank))
+    return Operand(counts, lambda at: of.at(tuple(x for k, x in enumerate(at) if k not in axes)), of.arrays)
 
 
 def _divided(context: Context, node: ast.expr, of: Operand, over: Subscripts) -> Operand:
@@ -92,7 +105,7 @@ def _divided(context: Context, node: ast.expr, of: Operand, over: Subscripts) ->
     size: Expr = whole(1, site)
     for count in over:
         size = binary("*", size, count, site)
-    return Operand(of.counts, lambda at: quotient(of.at(at), size, site))
+    return Operand(of.counts, lambda at: quotient(of.at(at), size, site), of.arrays)
 
 
 def _outer(context: Context, node: ast.expr, arguments: list[ast.expr], fx: Effects) -> Operand | None:
@@ -100,10 +113,11 @@ def _outer(context: Context, node: ast.expr, arguments: list[ast.expr], fx: Effe
     if a is None or b is None or len(a.counts) != 1 or len(b.counts) != 1:
         return None
     site = context.site(node)
-    return Operand((*a.counts, *b.counts), lambda at: binary("*", a.at(at[:1]), b.at(at[1:]), site))
+    counts, arrays = (*a.counts, *b.counts), a.arrays | b.arrays
+    return Operand(counts, lambda at: binary("*", a.at(at[:1]), b.at(at[1:]), site), arrays)
 
 
-def _axes(node: ast.Call, arguments: list[ast.expr], rank: int) -> tuple[int, ...] | None:
+def axes_of(node: ast.Call, arguments: list[ast.expr], rank: int) -> tuple[int, ...] | None:
     """The dimensions that a reduction runs over."""
     told = next((k.value for k in node.keywords if k.arg == "axis"), None)
     told = told or (arguments[1] if len(arguments) == 2 else None)
@@ -121,13 +135,14 @@ def _axes(node: ast.Call, arguments: list[ast.expr], rank: int) -> tuple[int, ..
     return tuple(sorted(k % rank for k in axes))
 
 
-def _summed(
+def summed(
     context: Context,
     node: ast.expr,
     operator: BinaryOperator,
     counts: Subscripts,
     over: Subscripts,
     term: Callable[[Subscripts, Subscripts], Expr],
+    arrays: frozenset[str],
     fx: Effects,
 ) -> Operand:
     """An array of sums, worked out among the effects of the expression."""
@@ -155,7 +170,7 @@ def _summed(
         return [Assign(target, None, start, site), *inner]
 
     fx.statements += loops(context, counts, node, body) if counts else body(())  # type: ignore[arg-type]
-    return Operand(counts, lambda at: Read(place(at)))
+    return Operand(counts, lambda at: Read(place(at)), arrays)
 
 
 def _added(target: Place, operator: BinaryOperator, term: Expr, site: Site) -> Assign:

@@ -1,0 +1,79 @@
+"""The settings in the manifest of the VS Code extension: how they are made of the server's.
+
+`python tests/project/manifest.py` writes them into `vscode-client/package.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import Field, fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from polylsp.settings import Settings
+
+MANIFEST = Path(__file__).parents[2] / "vscode-client" / "package.json"
+
+_KINDS: dict[Any, dict[str, Any]] = {
+    bool: {"type": "boolean"},
+    int: {"type": "integer"},
+    float: {"type": "number"},
+    str: {"type": "string"},
+    tuple[str, ...]: {"type": "array", "items": {"type": "string"}},
+    tuple[int, ...]: {"type": "array", "items": {"type": "integer"}},
+}
+
+
+def settings_schema() -> dict[str, Any]:
+    """The schema of each setting of the server, by its name in the editor."""
+    return {f"polylsp.{_camel_case(each.name)}": _schema(each) for each in fields(Settings)}
+
+
+def manifest() -> dict[str, Any]:
+    """The manifest as it is."""
+    found: dict[str, Any] = json.loads(MANIFEST.read_text())
+    return found
+
+
+def server_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """What a manifest says of the server's settings; the first group has those of the extension."""
+    found: dict[str, Any] = given["contributes"]["configuration"][1]["properties"]
+    return found
+
+
+def _schema(each: Field[Any]) -> dict[str, Any]:
+    default = list(each.default) if isinstance(each.default, tuple) else each.default
+    schema = {**_KINDS[get_type_hints(Settings)[each.name]], "default": default}
+    if "choices" in each.metadata:
+        schema["enum"] = list(each.metadata["choices"])
+    if "items" in each.metadata:
+        schema["items"] = {"type": "string", "enum": list(each.metadata["items"])}
+        schema["uniqueItems"] = True
+    if "least" in each.metadata:
+        schema["minimum"] = each.metadata["least"]
+    if "above" in each.metadata:
+        schema["exclusiveMinimum"] = each.metadata["above"]
+    return {**schema, "scope": "resource", "markdownDescription": _linked(each.metadata["doc"])}
+
+
+def _linked(doc: str) -> str:
+    """The names of other settings as links to these."""
+    names = {each.name for each in fields(Settings)}
+
+    def link(found: re.Match[str]) -> str:
+        name = found.group(1)
+        return f"`#polylsp.{_camel_case(name)}#`" if name in names else found.group()
+
+    return re.sub(r"`(\w+)`", link, doc)
+
+
+def _camel_case(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(each.capitalize() for each in rest)
+
+
+if __name__ == "__main__":
+    written = manifest()
+    written["contributes"]["configuration"][1]["properties"] = settings_schema()
+    MANIFEST.write_text(json.dumps(written, indent=2, ensure_ascii=False) + "\n")

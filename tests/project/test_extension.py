@@ -1,0 +1,53 @@
+"""What the VS Code extension says of the server is so."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from manifest import MANIFEST, manifest, server_settings, settings_schema
+
+import polylsp
+
+FOLDER = MANIFEST.parent
+ROOT = FOLDER.parent
+
+
+def test_the_settings_are_those_of_the_server() -> None:
+    assert server_settings(manifest()) == settings_schema(), "run `make manifest`"
+
+
+def test_a_setting_of_the_extension_is_none_of_the_server() -> None:
+    ours = re.search(r"const OURS = \[(.*?)\]", (FOLDER / "src/settings.ts").read_text())
+    assert ours is not None
+    names = {f"polylsp.{each}" for each in re.findall(r"'(\w+)'", ours.group(1))}
+    assert names == set(manifest()["contributes"]["configuration"][0]["properties"])
+    assert not names & set(settings_schema())
+
+
+def test_what_runs_a_program_is_restricted_where_the_workspace_is_not_trusted() -> None:
+    trust = manifest()["capabilities"]["untrustedWorkspaces"]
+    assert trust["supported"] == "limited"
+    assert set(trust["restrictedConfigurations"]) == set(
+        manifest()["contributes"]["configuration"][0]["properties"]
+    )
+
+
+def test_version_and_licence_are_those_of_the_server() -> None:
+    assert manifest()["version"] == polylsp.__version__
+    assert (FOLDER / "LICENSE").read_text() == (ROOT / "LICENSE").read_text()
+
+
+def test_commands_have_the_names_that_the_sources_use() -> None:
+    source = (FOLDER / "src/names.ts").read_text()
+    names = set(re.findall(r"= '(polylsp\.\w+)'", source)) - {"polylsp.apply"}
+    assert names == {each["command"] for each in manifest()["contributes"]["commands"]}
+
+
+@pytest.mark.parametrize("name", ["package.json", "package-lock.json"])
+def test_no_package_index_is_named(name: str) -> None:
+    text = (FOLDER / name).read_text()
+    assert json.loads(text)["name"] == "polylsp"
+    assert re.search(r"https?://[\w.-]*registry", text) is None
+    assert '"resolved"' not in text

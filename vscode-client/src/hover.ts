@@ -1,0 +1,27 @@
+// VS Code shows findings in the hover itself: what they say is not said again below them.
+
+import * as vscode from 'vscode';
+
+/** A hover without its first sentence, where a finding at that place says the same. */
+export function withoutRepetition(
+  hover: vscode.Hover | null | undefined,
+  document: vscode.TextDocument,
+  position: vscode.Position,
+): vscode.Hover | null | undefined {
+  const said = vscode.languages
+    .getDiagnostics(document.uri)
+    .filter((each) => each.source === 'polylsp' && each.range.contains(position))
+    .map((each) => each.message);
+  for (const content of hover?.contents ?? []) {
+    if (content instanceof vscode.MarkdownString) {
+      content.value = shortened(content.value, said);
+    }
+  }
+  return hover;
+}
+
+/** A text in Markdown without its first paragraph, where that is among what was `said` and more follows. */
+export function shortened(text: string, said: readonly string[]): string {
+  const end = text.indexOf('\n\n');
+  return end >= 0 && said.includes(text.slice(0, end)) ? text.slice(end + 2) : text;
+}

@@ -1,0 +1,18 @@
+// The names of commands, as they stand in package.json.
+
+export const RESTART = 'polylsp.restart';
+export const SHOW_LOG = 'polylsp.showLog';
+export const OFFLOAD = 'polylsp.offload';
+export const WHY = 'polylsp.why';
+export const REPORT = 'polylsp.report';
+export const INSTALL = 'polylsp.install';
+export const CHOOSE_INTERPRETER = 'polylsp.chooseInterpreter';
+export const EXAMPLE = 'polylsp.example';
+export const MENU = 'polylsp.menu';
+export const WALKTHROUGH = 'polylsp.walkthrough';
+
+/** Not in the palette: an edit that is shown first. */
+export const APPLY = 'polylsp.apply';
+
+/** Those that the server may name in lenses. */
+export const CLIENT_COMMANDS = [WHY, OFFLOAD];

@@ -1,0 +1,125 @@
+// The page as a person sees it: squiggle, hint, hover, quick fix, lens, status; pictures are kept.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { openPage } from './editor.mjs';
+
+const WAIT = { timeout: 60_000 };
+
+export async function runOnPage(editor, tools, pictures) {
+  const outside = new Set();
+  const { page, close } = await openPage(tools);
+  page.on('request', (request) => {
+    const { protocol, hostname } = new URL(request.url());
+    if (protocol.startsWith('http') && hostname !== '127.0.0.1') {
+      outside.add(request.url());
+    }
+  });
+  const shoot = (name) => page.screenshot({ path: path.join(pictures, `${name}.png`) });
+  try {
+    for (const [name, step] of Object.entries(STEPS)) {
+      const begun = Date.now();
+      await step({ page, editor, shoot });
+      console.log(`ok page: ${name} (${Date.now() - begun} ms)`);
+    }
+    assert.deepEqual([...outside], [], 'nothing is asked of the network');
+  } catch (error) {
+    await shoot('failed').catch(() => {});
+    throw error;
+  } finally {
+    await close();
+  }
+}
+
+const fileOf = (editor) => path.join(editor.workspace, 'example.c');
+const line = (page, text, number = 0) => page.locator('.view-line', { hasText: text }).nth(number);
+
+/** The word `for` of the first loop with such a header, or a later one. */
+const loop = (page, header, number = 0) => line(page, header, number).locator('span', { hasText: /^for$/ }).last();
+
+const STEPS = {
+  async 'a file is opened, and its loops have findings and hints'({ page, editor, shoot }) {
+    await page.goto(`http://${editor.host}/?folder=${editor.workspace}`);
+    await page.getByRole('treeitem', { name: 'example.c' }).dblclick(WAIT);
+    await page.waitForSelector('.squiggly-info', WAIT);
+    await page.locator('.view-line span', { hasText: 'sequential: x[i' }).first().waitFor(WAIT);
+    await shoot('hints');
+  },
+
+  async 'the status item says that all is well'({ page }) {
+    const item = page.locator('#polylsp\\.polylsp\\.polylsp');
+    await item.waitFor(WAIT);
+    await page.waitForFunction(
+      (element) => /all open files are analysed/.test(element.querySelector('[aria-label]')?.getAttribute('aria-label') ?? element.getAttribute('aria-label') ?? ''),
+      await item.elementHandle(),
+      WAIT,
+    );
+  },
+
+  async 'the hover shows why, with a picture of the iterations'({ page, shoot }) {
+    await loop(page, 'for (int j = 1;').hover();
+    await page.waitForFunction(() => [...document.querySelectorAll('.monaco-hover img')].some((each) => each.naturalWidth > 100), undefined, WAIT);
+    const [shown] = await page.$$eval('.monaco-hover img', (all) => all.map((each) => [each.alt, each.naturalWidth, each.getBoundingClientRect().width]));
+    assert.match(shown[0], /^Iterations of/);
+    assert.ok(shown[2] > 100, 'the picture is not squeezed');
+    await shoot('hover');
+    await page.keyboard.press('Escape');
+  },
+
+  async 'a quick fix is chosen by keyboard, and saved'({ page, editor, shoot }) {
+    await loop(page, 'for (int i = 0; i < n; i++)', 1).click();
+    await page.keyboard.press('Control+.');
+    await page.locator('.action-widget .monaco-list-row', { hasText: 'with OpenMP' }).first().waitFor(WAIT);
+    await shoot('actions');
+    await choose(page, 'in parallel with OpenMP');
+    await line(page, '#pragma omp parallel for').waitFor(WAIT);
+    await page.keyboard.press('Control+S');
+    await until('the file on disk', () => /#pragma omp parallel for.*\n    for/.test(fs.readFileSync(fileOf(editor), 'utf8')));
+    await shoot('fixed');
+  },
+
+  async 'targets are picked from a list, and a new file is shown before it is made'({ page, editor, shoot }) {
+    await loop(page, 'for (int i = 0; i < n; i++)').click();
+    await palette(page, 'polylsp: Offload Here');
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'CUDA' }).waitFor(WAIT);
+    await shoot('targets');
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'CUDA' }).click();
+    await page.locator('.notification-list-item', { hasText: 'Make these changes?' }).waitFor(WAIT);
+    await page.locator('.multiDiffEditor, .multi-diff-editor, .multiDiffEntry').first().waitFor(WAIT);
+    await shoot('preview');
+    assert.deepEqual(fs.readdirSync(editor.workspace).sort(), ['.venv', 'example.c'], 'nothing is made before it is confirmed');
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    const made = path.join(editor.workspace, 'axpy_cuda.cu');
+    await until('the new file', () => fs.existsSync(made) && fs.readFileSync(made, 'utf8').includes('__global__'));
+    await line(page, 'axpy_cuda(n, alpha, x, y)').waitFor(WAIT);
+  },
+};
+
+/** Walk down the lightbulb's list to an action, and take it. */
+async function choose(page, title) {
+  const focused = page.locator('.action-widget .monaco-list-row.focused');
+  for (let steps = 0; steps < 20 && !(await focused.innerText()).includes(title); steps++) {
+    await page.keyboard.press('ArrowDown');
+  }
+  assert.ok((await focused.innerText()).includes(title));
+  await page.keyboard.press('Enter');
+}
+
+async function palette(page, title) {
+  await page.keyboard.press('F1');
+  await page.locator('.quick-input-box input').fill(`>${title}`);
+  await page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor(WAIT);
+  await page.keyboard.press('Enter');
+}
+
+async function until(what, holds) {
+  for (let tries = 0; tries < 300; tries++) {
+    if (holds()) {
+      return;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`waited in vain: ${what}`);
+}
