@@ -61,7 +61,7 @@ class Settings:
         default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
     )
     max_measure_seconds: float = field(
-        default=60.0, metadata={"doc": "Seconds after which a measurement is stopped."}
+        default=60.0, metadata={"doc": "Seconds after which a measurement is stopped.", "above": 0}
     )
     c_compiler: str = field(
         default="",

@@ -17,6 +17,7 @@ import polylsp
 from polylsp.cli.exits import Exit
 from polylsp.cli.output import write_lines
 from polylsp.ide.styled import Line, Piece, Style
+from polylsp.runtime.store import cache_folder
 
 State = Literal["ok", "missing", "optional"]
 
@@ -136,7 +137,7 @@ def _headers() -> Iterator[Finding]:
 
 def _folders() -> Iterator[Finding]:
     yield Finding("log", "ok", "stderr of `polylsp serve`, which editors keep in their log of the server")
-    yield Finding("cache", "ok", "none: nothing is written to disk")
+    yield Finding("cache", "ok", f"{cache_folder()}, for measurements")
 
 
 def _found(name: str, detail: str | None, otherwise: State, advice: str) -> Finding:

@@ -32,8 +32,8 @@ class Limits:
     trusted: bool = False
 
 
-def confining(limits: Limits, folder: str, processor: int | None = None) -> Callable[[], None]:
-    """What the forked process does before it becomes the program; `processor` is the only one it runs on."""
+def confining(limits: Limits, folder: str) -> Callable[[], None]:
+    """What the forked process does before it becomes the program."""
 
     def confine() -> None:
         is_separate = kernel.separate()
@@ -41,9 +41,6 @@ def confining(limits: Limits, folder: str, processor: int | None = None) -> Call
         if is_separate:
             # The first process of a new numbering ignores its own signals: the program is the second.
             _leave_a_keeper(is_alone=False)
-        if processor is not None:
-            with contextlib.suppress(OSError, AttributeError):
-                os.sched_setaffinity(0, {processor})
         user = _user(limits, folder)
         _limit(limits, user, is_separate=is_separate)
         kernel.write_only_beneath(folder)

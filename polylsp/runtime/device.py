@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import subprocess
 from pathlib import Path
@@ -25,6 +26,13 @@ def compiler_name(compiler: Compiler) -> str:
     except (OSError, subprocess.TimeoutExpired):
         said = ""
     return next(iter(said.splitlines()), compiler.path)
+
+
+def processors() -> int:
+    """How many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def processor_name() -> str:

@@ -10,6 +10,7 @@
  *     allocate GUARDED                            make all memories; GUARDED: an access outside is a crash
  *     time                                        call the function: "ran NANOSECONDS"
  *     reference FILE                              write what comes out, and how far rounding moves it
+ *     again FILE                                  call it again, and compare bit by bit: "same", or as `check`
  *     check FILE                                  compare: "same ERROR", or "differs MEMORY ELEMENT OURS THEIRS"
  *
  * Standard output of the function goes where its standard error goes. Every name of ours that the function's
@@ -375,7 +376,23 @@ static void compare(const char *file)
     fprintf(answers, "same %.3g\n", error);
 }
 
-static void check(const char *path)
+static void compare_bits(const char *file)
+{
+    for (int k = 0; k < MOST; k++) {
+        struct memory *m = &memories[k];
+        if (!is_output(m))
+            continue;
+        long long at = compare_integers(m, file);
+        if (at >= 0) {
+            differs(k, at, file);
+            return;
+        }
+        file += aligned(bytes(m)) + (m->kind == 'f' ? aligned((size_t)m->count * sizeof(double)) : 0);
+    }
+    fprintf(answers, "same 0\n");
+}
+
+static void check(const char *path, void (*compared)(const char *))
 {
     timed(FE_TONEAREST);
     size_t size = reference_size();
@@ -386,7 +403,7 @@ static void check(const char *path)
     char *data = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0) : NULL;
     if (data == MAP_FAILED)
         fail("file");
-    compare(data);
+    compared(data);
     if (size)
         munmap(data, size);
     close(file);
@@ -432,7 +449,9 @@ static void obey(char *line)
     else if (sscanf(line, "reference %8000[^\n]", path) == 1)
         reference(path);
     else if (sscanf(line, "check %8000[^\n]", path) == 1)
-        check(path);
+        check(path, compare);
+    else if (sscanf(line, "again %8000[^\n]", path) == 1)
+        check(path, compare_bits);
     else
         fail("line");
     fflush(answers);

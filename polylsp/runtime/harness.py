@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polylsp.model.measurement import MemoryPlan, Number, Plan, Rung, Size
 from polylsp.runtime.confine import Limits
-from polylsp.runtime.program import Ended, Program
+from polylsp.runtime.program import Ended, Program, Unprepared
 
 _MEBIBYTE = 2**20
 _OWN_MEMORY = 1024 * _MEBIBYTE
@@ -66,7 +66,13 @@ class Harness:
 
     def check(self, path: str, seconds: float) -> Same | Differs:
         """Hold what comes out against a file; raises `Ended`."""
-        answer = self._program.ask(f"check {path}", seconds)
+        return self._compared(self._program.ask(f"check {path}", seconds))
+
+    def again(self, path: str, seconds: float) -> Same | Differs:
+        """Call it again, and hold every bit of what comes out against a file; raises `Ended`."""
+        return self._compared(self._program.ask(f"again {path}", seconds))
+
+    def _compared(self, answer: str) -> Same | Differs:
         word, _, rest = answer.partition(" ")
         if word == "same":
             return Same(float(rest))
@@ -114,7 +120,7 @@ def _unexpected(answer: str) -> list[str]:
         "failed object": "has variables that are smaller than they were thought to be",
         "failed file": "could not write what came out",
     }
-    raise Ended(reasons.get(answer, f"answers {answer!r}"))
+    raise Unprepared(reasons[answer]) if answer in reasons else Ended(f"answers {answer!r}")
 
 
 def _lines(plan: Plan, rung: Rung) -> Iterator[str]:

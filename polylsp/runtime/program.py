@@ -37,6 +37,14 @@ class Ended(Exception):
     """The program is no more; the message says how it ended, without a subject: "divided by zero"."""
 
 
+class Late(Ended):
+    """It took longer than it may."""
+
+
+class Unprepared(Ended):
+    """Its data could not be made."""
+
+
 class Crashed(Ended):
     """It touched memory that it may not touch."""
 
@@ -58,7 +66,6 @@ class Program:
         folder: str,
         limits: Limits,
         environment: Mapping[str, str],
-        processor: int | None = None,
     ) -> None:
         self.words = ""
         self._printed = 0
@@ -71,7 +78,7 @@ class Program:
             cwd=folder,
             env=dict(environment),
             start_new_session=True,
-            preexec_fn=confining(limits, folder, processor),
+            preexec_fn=confining(limits, folder),
         )
         self._selector = selectors.DefaultSelector()
         for stream in (self._process.stdout, self._process.stderr):
@@ -92,7 +99,7 @@ class Program:
         until = monotonic() + seconds
         while b"\n" not in self._answer:
             if not self._listen(until):
-                self._give_up(f"did not come to its end within {seconds:.0f} s")
+                self._give_up(Late(f"did not come to its end within {seconds:.0f} s"))
         answer, _, self._answer = self._answer.partition(b"\n")
         return answer.decode(errors="replace")
 
@@ -103,7 +110,7 @@ class Program:
         until = monotonic() + seconds
         while self._selector.get_map():
             if not self._listen(until, is_end=True):
-                self._give_up(f"did not come to its end within {seconds:.0f} s")
+                self._give_up(Late(f"did not come to its end within {seconds:.0f} s"))
         return Done(self._process.wait(), self.words)
 
     def close(self) -> None:
@@ -129,7 +136,7 @@ class Program:
             elif key.fileobj is self._process.stdout and not is_end:
                 self._answer += data
                 if len(self._answer) > _MOST_ANSWER:
-                    self._give_up("does not answer as the harness does")
+                    self._give_up(Ended("does not answer as the harness does"))
             else:
                 self._hear(data)
         return bool(ready) or not self._selector.get_map()
@@ -138,11 +145,11 @@ class Program:
         self._printed += len(data)
         self.words += data.decode(errors="replace")[: max(0, _KEPT_WORDS - len(self.words))]
         if self._printed > _MOST_WORDS:
-            self._give_up(f"printed more than {_MOST_WORDS // _MEBIBYTE} MiB")
+            self._give_up(Ended(f"printed more than {_MOST_WORDS // _MEBIBYTE} MiB"))
 
-    def _give_up(self, how: str) -> None:
+    def _give_up(self, ended: Ended) -> None:
         self.close()
-        raise Ended(how)
+        raise ended
 
     def _end(self) -> Ended:
         try:

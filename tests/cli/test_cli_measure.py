@@ -1,9 +1,13 @@
 from __future__ import annotations
 
 import json
+import tempfile
+from functools import partial
 from pathlib import Path
 
 import pytest
+
+from polylsp.runtime import process
 
 SCALE = """
 static void scale(int n, double *restrict a)
@@ -16,7 +20,8 @@ static void scale(int n, double *restrict a)
 
 def test_figures_as_json_and_nothing_left_behind(polylsp, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "folders").mkdir()
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "folders"))
+    folder = partial(tempfile.mkdtemp, dir=tmp_path / "folders")
+    monkeypatch.setattr(process, "new_folder", folder)
     Path("a.c").write_text(SCALE)
     ran = polylsp("measure", "a.c:5", "--set", "n=5000", "--format", "json")
     assert ran.status == 0, ran.err

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from runtime_plans import Planning
 
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.pipeline import analyse, measurable
 from polylsp.runtime.confine import NOBODY
 from polylsp.runtime.process import new_folder, remove
 from polylsp.settings import Settings
-
-Planning = Callable[..., Plan | NoPlan]
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import Planning
+from runtime_plans import Planning
 
 from polylsp.model.measurement import Measurement, NotMeasured, Plan
 from polylsp.runtime.measure import measured
@@ -62,6 +62,13 @@ def test_integers_agree_exactly_and_what_is_no_number_agrees_with_itself(
 ) -> None:
     found = outcome(planning(SCALE, n=20000), folder)
     assert isinstance(found, Measurement) and found.figures and not any(m.is_error for m in found.missing)
+
+
+def test_what_comes_out_has_to_be_the_same_each_time(planning: Planning, folder: str) -> None:
+    text = "#include <stdlib.h>\nstatic double next(void) { return rand(); }\n"
+    text += "void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] += 1.0; if (n) a[0] = next(); }"
+    found = outcome(planning(text, n=100), folder)
+    assert isinstance(found, NotMeasured) and "when it is called again" in found.reason
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from conftest import Planning
+from runtime_plans import Planning
 
 from polylsp.model.measurement import Extent, MemoryPlan, NoPlan, Number, Plan, Pointee, Size
 

@@ -25,8 +25,9 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         if prepare is not None:
             prepare(editor.initialize)
         editors.append(editor)
-        kept = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
-        await editor.start(*command, env={"FAKE_GATES": str(tmp_path), **kept})
+        (tmp_path / "folders").mkdir(exist_ok=True)
+        folders = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TMPDIR": str(tmp_path / "folders")}
+        await editor.start(*command, env={"FAKE_GATES": str(tmp_path), **folders})
         return editor
 
     yield start_one

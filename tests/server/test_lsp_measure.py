@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -76,14 +75,13 @@ async def pulled(editor: Editor, uri: str) -> list[types.Diagnostic]:
     return list((await editor.pull(uri)).items)
 
 
-async def test_a_measurement_that_is_cancelled_leaves_nothing_behind(start) -> None:
-    before = set(Path(tempfile.gettempdir()).glob("polylsp-*"))
+async def test_a_measurement_that_is_cancelled_leaves_nothing_behind(start, tmp_path: Path) -> None:
     editor = await start("vscode1139-ext11")
     uri = editor.open(ENDLESS)
     measuring = asyncio.ensure_future(editor.execute(COMMAND, loop(uri)))
     begun = await editor.until(types.PROGRESS, lambda p: "Measuring f" in str(p.value))
     await editor.until(types.PROGRESS, lambda p: p.token == begun.token and "small sizes" in str(p.value))
-    (folder,) = set(Path(tempfile.gettempdir()).glob("polylsp-*")) - before
+    (folder,) = (tmp_path / "folders").glob("polylsp-*")
     params = types.WorkDoneProgressCancelParams(token=begun.token)
     editor.client.window_work_done_progress_cancel(params)
     assert await measuring == {"reason": "cancelled"}

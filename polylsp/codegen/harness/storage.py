@@ -136,7 +136,8 @@ def _is_written(subject: Subject, parameter: Variable) -> bool:
     """Whether the function may write what a parameter points at: directly, or in a way that is not
     followed here."""
     own = subject.effects
-    if own.calls or any(place.variable == parameter for place in own.places):
+    pointers = {v.name for v in subject.function.parameters if isinstance(v.type, (Array, Pointer))}
+    if own.calls or pointers & own.scalars or any(place.variable == parameter for place in own.places):
         return True
     return any(
         isinstance(s, Unsupported) or (isinstance(s, Declare) and isinstance(s.variable.type, Pointer))
