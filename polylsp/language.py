@@ -20,7 +20,7 @@ class Language:
 
 
 C = Language("c", "C", (".c", ".h"), (".c",), "//")
-PYTHON = Language("python", "Python", (".py",), (".py",), "#")
+PYTHON = Language("python", "Python", (".py", ".ipynb"), (".py", ".ipynb"), "#")
 LANGUAGES = (C, PYTHON)
 
 

@@ -1,7 +1,7 @@
 """Every setting, once: the editor's schema and the table in the README come from here.
 
 A field's metadata has its `doc`; where not every value makes sense, also what it must be `above`, or
-`least`, or the `choices`, or of a list the `items`.
+`least`, or the `choices`, or of a list the `items`; `runs` if its value is a program that is run.
 """
 
 from __future__ import annotations
@@ -50,6 +50,26 @@ class Settings:
     cache_kb: int = field(
         default=256, metadata={"doc": "Size in KiB of the cache whose half a tile's data may fill."}
     )
+    cuda_fusion: str = field(
+        default="auto",
+        metadata={
+            "doc": "Which statements share a kernel for a GPU: `min`, `max`, `maximal-band`, or `auto`,"
+            " whichever leaves the shortest chain of steps one after the other."
+        },
+    )
+    sizes: tuple[str, ...] = field(
+        default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
+    )
+    max_measure_seconds: float = field(
+        default=60.0, metadata={"doc": "Seconds after which a measurement is stopped."}
+    )
+    c_compiler: str = field(
+        default="",
+        metadata={
+            "doc": "Compiler for measurements; empty: that of compile_commands.json, or the system's.",
+            "runs": True,
+        },
+    )
     delay_ms: int = field(
         default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed.", "least": 0}
     )
@@ -76,3 +96,8 @@ class Settings:
             "choices": ("off", "messages", "verbose"),
         },
     )
+
+    def measured_sizes(self) -> tuple[tuple[str, int], ...]:
+        """The sizes by name; what is no `NAME=NUMBER` is left out."""
+        pairs = (each.partition("=") for each in self.sizes)
+        return tuple((name.strip(), int(value)) for name, _, value in pairs if value.strip().isdecimal())

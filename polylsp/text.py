@@ -67,6 +67,27 @@ class Source:
         start, end = self._line_bounds(line)
         return self.text[start:end]
 
+    def cell(self, offset: int) -> int | None:
+        """The cell of a notebook in which `offset` stands, counted from 0 with all its cells; `None` in a
+        text that is no notebook."""
+        return None
+
+    def number(self, line: int) -> int:
+        """What people call a 0-based line: lines are counted from 1."""
+        return line + 1
+
+    def line_name(self, offset: int) -> str:
+        """What a sentence about this text calls the line of `offset`."""
+        return str(self.number(self.line_of(offset)))
+
+    def place(self, offset: int) -> str:
+        """The line of `offset` after the name of a file, as in `a.c:12`."""
+        return self.line_name(offset)
+
+    def near(self, offset: int) -> Source:
+        """The same text as somebody sees it who looks at `offset`."""
+        return self
+
     def position(self, offset: int, encoding: Encoding = "utf-16") -> Position:
         """Where `offset` stands, in the units of `encoding`; clamped to the text."""
         offset = max(0, min(offset, len(self.text)))

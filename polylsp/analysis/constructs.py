@@ -148,8 +148,8 @@ def construct_of(directed: Directed, directive: AnyDirective) -> Construct | Non
         return None
     mode, region, orphaned = found
     waits = doacross(directive, inside, loops[0]) if len(loops) == 1 else None
-    restraining = [clause for clause in directive.clauses if _restrains(clause)]
-    if restraining != ([] if waits is None else [Ordered(1)]):
+    in_turn = [clause for clause in directive.clauses if waits is not None and isinstance(clause, Ordered)]
+    if any(_restrains(clause) for clause in directive.clauses if clause not in in_turn):
         return None
     if region is not None and is_restrained(region):
         return None

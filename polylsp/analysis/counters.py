@@ -10,7 +10,8 @@ from polylsp.analysis.always import always_assigned
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import walk
-from polylsp.analysis.mending import can_be_lastprivate, summing
+from polylsp.analysis.linear import counting
+from polylsp.analysis.mending import can_be_lastprivate, lasting, summing
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.witness import first_iterations
 from polylsp.model.directive import Finding, Lacking, Mend, Race
@@ -34,16 +35,23 @@ def counter_findings(
         private = variable.source_name in listed(sharing.construct.directive, "private")
         if not private and sharing.has_copies(variable, assign.site):
             continue
-        one = _finding(sharing, scalars, variable, assign, "private" if private else "")
+        one = _finding(conflicts, sharing, scalars, variable, assign, "private" if private else "")
         counts = variable.source_name in {i.variable for i in scalars.inductions}
         if one is not None:
             yield variable.name, one
         elif counts and sharing.construct.mode == "threads":
-            yield variable.name, _carried(loop, assign, found, private)
+            mend = counting(sharing, variable, "private" if private else "")
+            counted = mend and Lacking("count", variable.source_name, _point(assign, "write"), mend)
+            yield variable.name, counted or _carried(loop, assign, found, private)
 
 
 def _finding(
-    sharing: DataSharing, scalars: LoopScalars, variable: Variable, assign: Assign, out_of: str
+    conflicts: Conflicts,
+    sharing: DataSharing,
+    scalars: LoopScalars,
+    variable: Variable,
+    assign: Assign,
+    out_of: str,
 ) -> Finding | None:
     """The clause that the variable needs, if one helps."""
     name, mode = variable.source_name, sharing.construct.mode
@@ -57,7 +65,7 @@ def _finding(
     if name in scalars.private:
         return Lacking("temporary", name, point, Mend(f"private({name})"))
     if name in scalars.lastprivate and can_be_lastprivate(sharing):
-        return Lacking("temporary", name, point, Mend(f"lastprivate({name})"))
+        return Lacking("temporary", name, point, lasting(conflicts, sharing, variable))
     return None
 
 

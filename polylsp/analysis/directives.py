@@ -25,6 +25,7 @@ from polylsp.analysis.device_regions import device_region
 from polylsp.analysis.effects import walk
 from polylsp.analysis.every_thread import every_thread_findings
 from polylsp.analysis.induction import stripped
+from polylsp.analysis.linear import linear_findings
 from polylsp.analysis.mending import lacking
 from polylsp.analysis.parallel_regions import parallel_region
 from polylsp.analysis.races import Racing, most_telling, races
@@ -161,6 +162,7 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
     for name, found in (
         *counter_findings(conflicts, sharing, scalars),
         *copy_findings(conflicts, sharing),
+        *linear_findings(sharing, scalars),
     ):
         by_variable.setdefault(name, found)
     return _one_race(by_variable.values())

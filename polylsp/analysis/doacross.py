@@ -1,5 +1,5 @@
-"""Iterations that wait for earlier ones: `ordered depend(sink: i - 1)` and `depend(source)` (OpenMP 5.2,
-15.9.7)."""
+"""Iterations that wait for earlier ones: `ordered(n)`, `depend(sink: i - 1, j)` and `depend(source)`
+(OpenMP 5.2, 15.9.7)."""
 
 from __future__ import annotations
 
@@ -9,33 +9,46 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polylsp.analysis.canonical import counter_of
+from polylsp.analysis.effects import walk
+from polylsp.analysis.induction import additive
 from polylsp.model.directive import Directive, Ordered, OtherClause
-from polylsp.model.program import Loop, Site
+from polylsp.model.program import Assign, Block, Constant, Declare, If, Loop, Site, Statement
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
-_SINK = re.compile(r"sink : (\w+) ([-+]) (\d{1,9})")
+_SINK = re.compile(r"sink : (.+)")
+_SUBSCRIPT = re.compile(r"(\w+)(?: ([-+]) (\d{1,9}))?")
 _SOURCE = re.compile(r"source( :)?( omp_cur_iteration)?")
+
+Distance = tuple[int, ...]
+"""How far the counters go, from loop to loop, outermost first, in the direction in which each counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doacross:
-    """What iterations of a loop wait for: those that are one of `distances` (of the counter) away. They wait
-    at token `waits` first, and say at token `posts` last that others need wait no more."""
+    """What iterations of loops in each other wait for: those that are one of `distances` before them. They
+    wait at token `waits` first, and say at token `posts` last that others need wait no more. `directions`
+    are the signs of the loops' steps. Iterations of the outermost loop are handed out, those of the others
+    follow each other in one thread."""
 
-    distances: tuple[int, ...]
+    distances: tuple[Distance, ...]
+    directions: tuple[int, ...]
     waits: int
     posts: int
 
     def unordered(self, pairs: isl.Map, depth: int, source: Site, sink: Site) -> isl.Map:
         """Of `pairs` of instances in different iterations of the loop at `depth`, those that nothing keeps in
-        order: `source` comes after others wait no more, or `sink` before its iteration waits, or the
-        distances do not add up to theirs."""
-        if source.first >= self.posts or sink.first < self.waits:
-            return pairs
+        order: no sum of the distances leads from an iteration whose `source` stands before others wait no
+        more to one whose `sink` comes after it has waited."""
+        late = source.first >= self.posts or sink.first < self.waits
         ins, outs = ([f"{letter}{k}" for k in range(pairs.dim(kind))] for letter, kind in _ENDS)
         counts = [f"n{k}" for k in range(len(self.distances))]
-        total = " + ".join(f"{d} * {n}" for d, n in zip(self.distances, counts, strict=True))
-        formula = " and ".join((*(f"{n} >= 0" for n in counts), f"{outs[depth]} - {ins[depth]} = {total}"))
+        left = [
+            f"{sign} * ({outs[depth + k]} - {ins[depth + k]})"
+            + "".join(f" - {d[k]} * {n}" for d, n in zip(self.distances, counts, strict=True))
+            for k, sign in enumerate(self.directions)
+        ]
+        formula = " and ".join((*(f"{n} >= 0" for n in counts), f"{left[0]} = 0", _follows(left[1:], late)))
         reached = isl.Map(
             f"{{ [{', '.join(ins)}] -> [{', '.join(outs)}] : exists {', '.join(counts)}: {formula} }}"
         )
@@ -47,32 +60,102 @@ class Doacross:
 _ENDS = (("a", _IN), ("b", _OUT))
 
 
+def _follows(distance: Sequence[str], strictly: bool) -> str:
+    """That a distance in the inner loops leads to the same iteration, or to one that the same thread runs
+    later; `strictly`: to a later one."""
+    ways = [
+        " and ".join((*(f"{each} = 0" for each in distance[:k]), f"{distance[k]} > 0"))
+        for k in range(len(distance))
+    ]
+    if not strictly:
+        ways.append(" and ".join(f"{each} = 0" for each in distance) or "true")
+    return f"({' or '.join(f'({way})' for way in ways) or 'false'})"
+
+
 def says_order(directive: Directive) -> bool:
     """Whether a directive is one that makes an iteration wait, or others wait no more."""
     return directive.words == ("ordered",) and any(_is_dependence(clause) for clause in directive.clauses)
 
 
 def doacross(directive: Directive, inside: Sequence[Directive], loop: Loop) -> Doacross | None:
-    """What the iterations of the one loop of a directive wait for; `None` where that is not known."""
+    """What the iterations of the loop of a directive, and of the others that `ordered(n)` is about, wait for;
+    `None` where that is not known."""
+    loops = _ordered(directive, loop)
+    directions = tuple(_direction(each) for each in loops)
     said = [each for each in inside if says_order(each)]
-    if Ordered(1) not in directive.clauses or any(not _is_dependence(c) for d in said for c in d.clauses):
+    if not loops or 0 in directions or any(not _is_dependence(c) for d in said for c in d.clauses):
         return None
-    distances: dict[int, None] = {}
+    distances: dict[Distance, None] = {}
     waits: list[int] = []
     posts: list[int] = []
     for each, text in ((d, c.text) for d in said for c in d.clauses if isinstance(c, OtherClause)):
         sink = _SINK.fullmatch(text)
-        if sink is not None and sink[1] == loop.iterator:
-            distances[int(sink[3]) if sink[2] == "-" else -int(sink[3])] = None
+        distance = None if sink is None else _distance(sink[1], loops, directions)
+        if distance is not None and distance > (0,) * len(loops):
+            distances[distance] = None
             waits.append(each.at)
-        elif _SOURCE.fullmatch(text):
+        elif _SOURCE.fullmatch(text) and not _may_be_passed_by(each.at, loops[-1]):
             posts.append(each.at)
         else:
             return None
-    one_way = all(d > 0 for d in distances) or all(d < 0 for d in distances)
-    if not posts or not distances or not one_way:
+    if not posts or not distances:
         return None
-    return Doacross(tuple(distances), min(waits), max(posts))
+    return Doacross(tuple(distances), directions, min(waits), max(posts))
+
+
+def _ordered(directive: Directive, loop: Loop) -> list[Loop]:
+    """The loops that `ordered(n)` is about, which stand directly in each other; none where they do not."""
+    counts = [clause.count for clause in directive.clauses if isinstance(clause, Ordered)]
+    count = counts[0] if len(counts) == 1 else None
+    found = [loop]
+    while count and len(found) < count:
+        inner = next((each for each in _plain(found[-1].body) if isinstance(each, Loop)), None)
+        if inner is None or any(not _starts(each, inner) for each in _plain(found[-1].body)):
+            return []
+        found.append(inner)
+    return found if count else []
+
+
+def _starts(statement: Statement, loop: Loop) -> bool:
+    """Whether a statement is a loop, or what stands first in its header."""
+    if statement is loop:
+        return True
+    if not isinstance(statement, Assign | Declare):
+        return False
+    return loop.header.first <= statement.site.first <= statement.site.last <= loop.header.last
+
+
+def _may_be_passed_by(at: int, loop: Loop) -> bool:
+    """Whether an iteration may end without coming to a token in its body."""
+    around = (s for s in walk(loop.body) if isinstance(s, (If, Loop)) and s.site.first <= at <= s.site.last)
+    return any(True for _ in around)
+
+
+def _plain(block: Block) -> list[Statement]:
+    return [one for each in block.statements for one in (_plain(each) if isinstance(each, Block) else [each])]
+
+
+def _direction(loop: Loop) -> int:
+    """The sign of a loop's step; 0 where it is no number."""
+    steps, counter = loop.step.statements, counter_of(loop)
+    change = additive(steps[0]) if len(steps) == 1 and isinstance(steps[0], Assign) else None
+    if counter is None or change is None or not isinstance(change[0], Constant):
+        return 0
+    amount = change[1] * change[0].value
+    return (amount > 0) - (amount < 0)
+
+
+def _distance(text: str, loops: Sequence[Loop], directions: Distance) -> Distance | None:
+    """How far back the iteration is that a `sink` names."""
+    parts = [_SUBSCRIPT.fullmatch(part.strip()) for part in text.split(",")]
+    if len(parts) != len(loops):
+        return None
+    found: list[int] = []
+    for part, loop, direction in zip(parts, loops, directions, strict=True):
+        if part is None or part[1] != loop.iterator:
+            return None
+        found.append(direction * int(part[3] or 0) * (1 if part[2] == "-" else -1))
+    return tuple(found)
 
 
 def _is_dependence(clause: object) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import islpy as isl
+
 from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, reduced
+from polylsp.analysis.effects import walk
 from polylsp.analysis.private import last_iteration_writes_all, may_have_copy
 from polylsp.analysis.races import Racing, calls_in
 from polylsp.analysis.scalars import LoopScalars
@@ -11,7 +15,7 @@ from polylsp.analysis.verdicts import reassociable
 from polylsp.analysis.witness import access_point
 from polylsp.model.directive import Lacking, Mend
 from polylsp.model.extents import is_whole_array
-from polylsp.model.program import Variable
+from polylsp.model.program import Array, Assign, Variable
 from polylsp.model.scop import Memory
 from polylsp.model.verdict import ReductionOperator
 
@@ -38,8 +42,57 @@ def lacking(
     kind = _copy(conflicts, sharing, scalars, racing)
     if kind is None:
         return None
-    mend = Mend(f"{kind}({variable.source_name})")
+    mend = lasting(conflicts, sharing, variable) if kind == "lastprivate" else None
+    mend = mend or Mend(f"{kind}({variable.source_name})")
     return Lacking("temporary", variable.source_name, access_point(write), mend)
+
+
+def lasting(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Mend:
+    """The clause for a variable whose last value is needed after the loop. One that has a value before is
+    firstprivate too where the loop may not run: compilers copy it back all the same."""
+    name, words = variable.source_name, sharing.construct.directive.words
+    takes_both = "for" in words and "distribute" not in words
+    if takes_both and _may_have_value(sharing, variable) and _may_not_run(conflicts, sharing):
+        return Mend(f"firstprivate({name}) lastprivate({name})")
+    return Mend(f"lastprivate({name})")
+
+
+def _may_have_value(sharing: DataSharing, variable: Variable) -> bool:
+    """Whether the variable may have been set when the loop begins."""
+    if variable.storage != "local" or isinstance(variable.type, Array) or variable.escapes:
+        return True
+    loop, directed = sharing.construct.loop, sharing.directed
+    declared = [each.site for each in directed.declared if each.variable == variable]
+    # In the iteration before of a loop around, unless the variable lives for one of these alone.
+    again = [
+        each.site
+        for each in directed.loops
+        if within(loop.site, each.site) and each != loop and not any(within(d, each.site) for d in declared)
+    ]
+    sites = [
+        s.site
+        for s in walk(directed.function.body)
+        if isinstance(s, Assign) and s.target.variable == variable
+    ]
+    return any(site.first < loop.site.first or any(within(site, o) for o in again) for site in sites)
+
+
+def _may_not_run(conflicts: Conflicts, sharing: DataSharing) -> bool:
+    """Whether the loops of the directive may have no iteration when the first of them begins."""
+    loops, dims = conflicts.scop.loops, isl.dim_type.set
+    handed = sharing.construct.loops
+    inside = loops[handed[-1].ordinal].domain
+    depth = inside.dim(dims) - len(handed)
+    runs = _unnamed(inside.project_out(dims, depth, len(handed)))
+    if depth == 0:
+        return not conflicts.defined().is_subset(runs.params())
+    around = [each.ordinal for each in sharing.directed.loops if within(handed[0].site, each.site)]
+    begins = [loops[o].domain for o in around if o in loops and loops[o].domain.dim(dims) == depth]
+    return len(begins) != 1 or not _unnamed(begins[0]).is_subset(runs)
+
+
+def _unnamed(domain: isl.Set) -> isl.Set:
+    return domain.reset_tuple_id() if domain.has_tuple_id() else domain
 
 
 def summing(operator: ReductionOperator, variable: Variable, out_of: str = "") -> Mend:

@@ -12,7 +12,7 @@ from importlib import import_module
 
 import polylsp
 from polylsp.cli.exits import Exit
-from polylsp.cli.places import address, count, define, file_line, pair_of_names
+from polylsp.cli.places import address, count, define, file_line, pair_of_names, size
 
 TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda")
 TRANSFORMS = (
@@ -34,7 +34,7 @@ TRANSFORMS = (
 )
 """As in `model/action.py`, which `--help` must not load."""
 
-_ANALYSING = ("check", "explain", "model", "offload")
+_ANALYSING = ("check", "explain", "model", "offload", "measure")
 """The commands that work in processes of their own."""
 
 
@@ -75,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     _explain(commands.add_parser("explain", help="tell all that is known of one loop and its nest"))
     _model(commands.add_parser("model", help="print the polyhedral model of every nest, as isl text"))
     _offload(commands.add_parser("offload", help="print or write the edit that a code action would make"))
+    _measure(commands.add_parser("measure", help="build and run a loop and its edits, and compare them"))
     _serve(commands.add_parser("serve", help="run the language server"))
     commands.add_parser("doctor", help="show compilers, GPUs and headers found, and what is missing")
     return top
@@ -86,6 +87,12 @@ def _check(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--format", choices=("text", "json", "sarif"), default="text")
     command.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (0: one per core)")
+    command.add_argument(
+        "--cluster",
+        default="",
+        metavar="ADDRESS",
+        help="the scheduler of a Dask cluster whose workers do the work",
+    )
     _sources(command)
 
 
@@ -112,6 +119,16 @@ def _offload(command: argparse.ArgumentParser) -> None:
     outcome = command.add_mutually_exclusive_group()
     outcome.add_argument("--diff", action="store_true", help="print the edit as a unified diff (default)")
     outcome.add_argument("--write", action="store_true", help="write the edit to the file")
+    _sources(command)
+
+
+def _measure(command: argparse.ArgumentParser) -> None:
+    command.add_argument("place", type=file_line, metavar="FILE:LINE", help="a line of the loop, from 1")
+    command.add_argument(
+        "--set", dest="sizes", action="append", default=[], type=size, metavar="NAME=SIZE", help="a size"
+    )
+    command.add_argument("--target", dest="targets", action="append", default=[], choices=TARGETS)
+    command.add_argument("--format", choices=("text", "json"), default="text")
     _sources(command)
 
 

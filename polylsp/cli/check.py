@@ -6,13 +6,13 @@ import argparse
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Union
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import Unreadable, files_of, read, settings_of
+from polylsp.cli.files import NotOurs, Unreadable, files_of, read, settings_of
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
-from polylsp.cli.pool import Crashed, Observer, results
+from polylsp.cli.pool import Crashed, Observer, Unusable, results
 from polylsp.cli.progress import showing
 from polylsp.settings import Settings
 
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One file to be checked and how its findings are to be shown."""
+    """One file to be checked and how its findings are to be shown. `named`: the user named it, rather than
+    a folder that it is in."""
 
     path: str
+    named: bool
     settings: Settings
     format: str
     width: int
@@ -32,7 +34,8 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """One file checked: its findings in the form asked for, or why there are none."""
+    """One file checked: its findings in the form asked for, or why there are none: a `failure`, or that it
+    is `left_out`."""
 
     path: str
     lines: tuple[Line, ...] = ()
@@ -40,6 +43,7 @@ class Checked:
     errors: int = 0
     words: Counter[str] = field(default_factory=Counter[str])
     failure: str = ""
+    left_out: str = ""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,9 +52,15 @@ def run(options: argparse.Namespace) -> int:
     if not files:
         complain(f"no C or Python files in {', '.join(options.paths)}")
     settings = settings_of(options)
-    tasks = [Task(file, settings, options.format, terminal_width()) for file in files]
-    with showing(len(files), options.format) as shown:
-        checked = [_announce(each, shown) for each in _checked(tasks, options.jobs, settings)]
+    width = terminal_width()
+    tasks = [Task(file, file in options.paths, settings, options.format, width) for file in files]
+    spread = _spread(tasks, options, settings)
+    try:
+        with showing(len(files), options.format) as shown:
+            checked = [_announce(each, shown) for each in _checked(tasks, spread)]
+    except Unusable as unusable:
+        complain(str(unusable))
+        return Exit.UNREADABLE
     if options.format == "json":
         _print_json(checked)
     elif options.format == "sarif":
@@ -63,15 +73,17 @@ def run(options: argparse.Namespace) -> int:
 def check_file(task: Task, given_up: frozenset[str], observe: Observer) -> Checked:
     """Checks one file; runs in another process."""
     from polylsp.pipeline import analyse
-    from polylsp.text import Source
 
     try:
-        text = read(task.path)
+        source = read(task.path)
+    except NotOurs as reason:
+        told = str(reason)
+        return Checked(task.path, failure=told) if task.named else Checked(task.path, left_out=told)
     except Unreadable as unreadable:
         return Checked(task.path, failure=str(unreadable))
     try:
-        report = analyse(task.path, text, task.settings, given_up=given_up, observe=observe)
-        return _render(Source(text), report, task)
+        report = analyse(task.path, source.text, task.settings, given_up=given_up, observe=observe)
+        return _render(source, report, task)
     except Exception:
         # Whatever goes wrong here is a bug of ours: it costs the user one file, not the run.
         return Checked(
@@ -96,9 +108,20 @@ def _render(source: Any, report: Any, task: Task) -> Checked:
     return Checked(task.path, lines, (), errors, words)
 
 
-def _checked(tasks: list[Task], jobs: int, settings: Settings) -> Iterator[Checked]:
-    """The results in order; a process that dies costs the function, or the file, that it was on."""
-    for task, result in zip(tasks, results(check_file, tasks, jobs, settings), strict=True):
+def _spread(
+    tasks: list[Task], options: argparse.Namespace, settings: Settings
+) -> Iterator[Union[Checked, Crashed]]:
+    """The results in order, from processes here or from a cluster."""
+    if not options.cluster:
+        return results(check_file, tasks, options.jobs, settings)
+    from polylsp.cli import cluster
+
+    return cluster.results(check_file, tasks, options.cluster, settings)
+
+
+def _checked(tasks: list[Task], spread: Iterator[Union[Checked, Crashed]]) -> Iterator[Checked]:
+    """What was found; a process that dies costs the function, or the file, that it was on."""
+    for task, result in zip(tasks, spread, strict=True):
         crashed = isinstance(result, Crashed)
         yield Checked(task.path, failure=f"{task.path}: {result.reason}") if crashed else result
 
@@ -106,12 +129,12 @@ def _checked(tasks: list[Task], jobs: int, settings: Settings) -> Iterator[Check
 def _announce(checked: Checked, shown: Any) -> Checked:
     """Prints what can be printed at once."""
     with shown.paused():
-        if checked.failure:
-            complain(checked.failure)
+        if checked.failure or checked.left_out:
+            complain(checked.failure or checked.left_out)
         if checked.lines:
             write_lines([*checked.lines, ()])
     shown.advance()
-    return Checked(checked.path, (), checked.objects, checked.errors, checked.words, checked.failure)
+    return replace(checked, lines=())
 
 
 def _print_json(checked: Iterable[Checked]) -> None:
@@ -131,7 +154,7 @@ def _print_total(checked: list[Checked]) -> None:
     from polylsp.ide.styled import Piece, counted
 
     words = sum((each.words for each in checked), Counter[str]())
-    done = sum(not each.failure for each in checked)
+    done = sum(not (each.failure or each.left_out) for each in checked)
     files = "1 file" if done == 1 else f"{done} files"
     write_lines([(Piece(f"{files}: ", "path"), Piece(counted(words)))])
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import Unreadable
+from polylsp.cli.files import Unreadable, line_in
 from polylsp.cli.one_file import analysed, iterations, no_loop
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines, write_text
 from polylsp.cli.pool import Crashed
@@ -20,18 +20,19 @@ from polylsp.text import Source
 
 def run(options: argparse.Namespace) -> int:
     """Explains the loop on a line, or the innermost loop around it."""
-    path, line = options.place
+    place = options.place
     try:
-        source, report = analysed(path, options)
+        source, report = analysed(place.path, options)
     except Unreadable as unreadable:
         complain(str(unreadable))
         return Exit.UNREADABLE
-    found = loop_on_line(source, report, line - 1)
-    if found is None:
-        complain(f"{path}:{line}: {no_loop(source, report)}")
+    line = line_in(source, place.line, place.cell)
+    found = loop_on_line(source, report, line) if line is not None else None
+    if line is None or found is None:
+        complain(f"{place}: {no_loop(source, report)}")
         return Exit.USAGE
     if options.format == "json":
-        write_json(explain_object(source, report, line - 1))
+        write_json(explain_object(source, report, line))
     elif options.format == "text":
         width = terminal_width()
         for part in explain_parts(source, *found):
@@ -51,7 +52,7 @@ def _draw(
     space = iterations(report.path, source.text, name, loop.ordinal, options)
     if not isinstance(space, IterationSpace):
         why = space.reason if isinstance(space, Crashed) else space.message
-        complain(f"{report.path}:{options.place[1]}: cannot be drawn: {why}")
+        complain(f"{options.place}: cannot be drawn: {why}")
         return Exit.USAGE
     shown = " and ".join(each for each in space.dimensions if each)
     write_text(picture(space, f"{name}: iterations of {shown}"))

@@ -9,13 +9,19 @@ from pathlib import Path
 
 from polylsp.encoding import decode
 from polylsp.language import LANGUAGES, language_of
+from polylsp.notebook import SUFFIX, NotebookSource
 from polylsp.settings import Settings
+from polylsp.text import Source
 
 _SEARCHED = frozenset(suffix for one in LANGUAGES for suffix in one.searched)
 
 
 class Unreadable(Exception):
     """A file that cannot be read; the message is for the user."""
+
+
+class NotOurs(Unreadable):
+    """A file that turns out to be in a language that is not analysed."""
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
@@ -28,8 +34,8 @@ def settings_of(options: argparse.Namespace) -> Settings:
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
-    """The files that paths mean, each once: a file as it is named, a folder by all its `*.c` and
-    `*.py` in alphabetical order (hidden folders are left out)."""
+    """The files that paths mean, each once: a file as it is named, a folder by all its `*.c`,
+    `*.py` and `*.ipynb` in alphabetical order (hidden folders are left out)."""
     found: dict[str, str] = {}
     for path in paths:
         for file in _sources(path) if Path(path).is_dir() else [path]:
@@ -37,15 +43,46 @@ def files_of(paths: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
-def read(path: str) -> str:
-    """The text of a source file, whatever its encoding; raises `Unreadable`."""
-    return decode(read_bytes(path))
+def read(path: str) -> Source:
+    """The text of a source file, whatever its encoding, or of a notebook's cells; raises `Unreadable`."""
+    return source_of(path, decode(read_bytes(path)))
+
+
+def source_of(path: str, text: str) -> Source:
+    """What is to be analysed of a file's text; raises `Unreadable`."""
+    if not is_notebook(path):
+        return Source(text)
+    # Most files are none.
+    from polylsp.notebook_file import NoNotebook, OtherLanguage, read_notebook
+
+    try:
+        return read_notebook(text)
+    except OtherLanguage as reason:
+        raise NotOurs(f"{path}: {reason}") from reason
+    except NoNotebook as reason:
+        raise Unreadable(f"{path}: {reason}") from reason
+
+
+def line_in(source: Source, line: int, cell: int) -> int | None:
+    """The 0-based line of a text that a line of a file, or of a cell of a notebook, means; `None` if there is
+    no such line. Lines and cells count from 1."""
+    if not isinstance(source, NotebookSource):
+        return line - 1
+    found = next((one for one in source.cells if one.number == cell), None)
+    if found is None or found.line + line - 1 > source.line_of(found.span.end):
+        return None
+    return found.line + line - 1
+
+
+def is_notebook(path: str) -> bool:
+    """Whether a file is one of cells, by its name."""
+    return Path(path).suffix.lower() == SUFFIX
 
 
 def read_bytes(path: str) -> bytes:
     """What a source file holds; raises `Unreadable`."""
     if language_of(path) is None:
-        raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h or .py)")
+        raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h, .py or .ipynb)")
     try:
         return Path(path).read_bytes()
     except OSError as error:

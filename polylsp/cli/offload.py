@@ -7,32 +7,38 @@ from collections.abc import Iterator
 from difflib import diff_bytes, unified_diff
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import Unreadable
+from polylsp.cli.files import Unreadable, line_in, source_of
 from polylsp.cli.one_file import edited
 from polylsp.cli.output import complain, write_bytes
-from polylsp.cli.rewriting import Original, Unwritable, beside_it, create, original, rewrite
+from polylsp.cli.rewriting import Original, Unwritable, beside_it, create, original, rewrite, written
 from polylsp.model.action import Declined, Edited, applied
+from polylsp.text import Source
 
 
 def run(options: argparse.Namespace) -> int:
     """Prints or writes the edit of the loop on a line, or of the innermost loop around it; on the header of
     a function, for a device, of all its loops."""
-    path, line = options.place
+    place = options.place
     try:
-        before = original(path)
-        answer = edited(path, before.text, line - 1, options.target or options.transform, options)
-        if isinstance(answer, Declined):
-            complain(f"{path}:{line}: {answer.reason}")
+        before = original(place.path)
+        source = source_of(place.path, before.text)
+        line = line_in(source, place.line, place.cell)
+        if line is None:
+            complain(f"{place}: there is no such line")
             return Exit.USAGE
-        _deliver(before, answer, write=options.write)
+        answer = edited(place.path, source, line, options.target or options.transform, options)
+        if isinstance(answer, Declined):
+            complain(f"{place}: {answer.reason}")
+            return Exit.USAGE
+        _deliver(before, source, answer, write=options.write)
     except (Unreadable, Unwritable) as problem:
         complain(str(problem))
         return Exit.UNREADABLE
     return Exit.DONE
 
 
-def _deliver(before: Original, answer: Edited, *, write: bool) -> None:
-    after = before.encoded(applied(before.text, answer.replacements))
+def _deliver(before: Original, source: Source, answer: Edited, *, write: bool) -> None:
+    after = before.encoded(written(before, source, applied(source.text, answer.replacements)))
     beside = [(beside_it(before, each.name), before.encoded(each.text)) for each in answer.created]
     if write:
         # The source calls what stands in the new files: they come first.

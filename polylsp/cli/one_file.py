@@ -8,8 +8,9 @@ from typing import Union
 
 from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.pool import Crashed, Observer, results
-from polylsp.ide.lookup import function_on_line, loop_on_line, loops
-from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
+from polylsp.ide.lookup import function_on_line, loop_on_line, loops, measured_on_line
+from polylsp.model.action import KERNEL_TARGETS, WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
+from polylsp.model.measurement import NoPlan, Plan
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport
 from polylsp.model.space import IterationSpace
@@ -19,11 +20,12 @@ from polylsp.text import Source
 
 def analysed(path: str, options: argparse.Namespace) -> tuple[Source, FileReport]:
     """The text of a file and everything known of it; raises `Unreadable`."""
-    file = _File(path, read(path), settings_of(options))
+    source = read(path)
+    file = _File(path, source.text, settings_of(options))
     (report,) = results(_analyse, [file], 1, file.settings)
     if isinstance(report, Crashed):
         raise Unreadable(f"{path}: {report.reason}")
-    return Source(file.text), report
+    return source, report
 
 
 def iterations(
@@ -36,22 +38,33 @@ def iterations(
 
 
 def edited(
-    path: str, text: str, line: int, action: ActionName, options: argparse.Namespace
+    path: str, source: Source, line: int, action: ActionName, options: argparse.Namespace
 ) -> Union[Edited, Declined]:
     """What an action makes of the loop or the function that a 0-based line is about; raises `Unreadable`."""
-    file = _File(path, text, settings_of(options))
-    (answer,) = results(_edit, [_Action(file, line, action)], 1, file.settings)
+    file = _File(path, source.text, settings_of(options))
+    (answer,) = results(_edit, [_Action(file, source, line, action)], 1, file.settings)
     if isinstance(answer, Crashed):
         raise Unreadable(f"{path}: {answer.reason}")
     return answer
 
 
+def measurable(path: str, text: str, line: int, options: argparse.Namespace) -> Union[Plan, NoPlan]:
+    """How to measure the loop or the function that a 0-based line is about; raises `Unreadable`."""
+    file = _File(path, text, settings_of(options))
+    chosen = _Measured(file, line, tuple(options.sizes), tuple(dict.fromkeys(options.targets)))
+    (plan,) = results(_plan, [chosen], 1, file.settings)
+    if isinstance(plan, Crashed):
+        raise Unreadable(f"{path}: {plan.reason}")
+    return plan
+
+
 def no_loop(source: Source, report: FileReport) -> str:
     """What to say where a line is about no loop."""
-    lines = sorted({source.line_of(placed.span(loop.header).start) + 1 for placed, loop in loops(report)})
+    headers = sorted(placed.span(loop.header).start for placed, loop in loops(report))
+    lines = list(dict.fromkeys(source.line_name(header) for header in headers))
     if not lines:
         return "no loop here; the file has no loops"
-    shown = ", ".join(str(line) for line in lines[:10])
+    shown = ", ".join(lines[:10])
     more = ", …" if len(lines) > 10 else ""
     return f"no loop here; there are loops on line{'s' if len(lines) > 1 else ''} {shown}{more}"
 
@@ -74,8 +87,17 @@ class _Loop:
 @dataclass(frozen=True, slots=True)
 class _Action:
     file: _File
+    source: Source
     line: int
     action: ActionName
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    file: _File
+    line: int
+    sizes: tuple[tuple[str, int], ...]
+    targets: tuple[ActionName, ...]
 
 
 def _analyse(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:
@@ -94,7 +116,7 @@ def _space(loop: _Loop, _given_up: frozenset[str], _observe: Observer) -> Union[
 def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union[Edited, Declined]:
     from polylsp.pipeline import edit
 
-    file, source = chosen.file, Source(chosen.file.text)
+    file, source = chosen.file, chosen.source
     report = _analyse(file, given_up, observe)
     ask = _ask(source, report, chosen)
     if ask is None:
@@ -102,10 +124,22 @@ def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union
     return edit(file.path, file.text, file.settings, ask)
 
 
+def _plan(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> Union[Plan, NoPlan]:
+    from polylsp.pipeline import measurable
+
+    file, source = chosen.file, Source(chosen.file.text)
+    report = _analyse(file, given_up, observe)
+    wanted = measured_on_line(source, report, chosen.line, chosen.sizes, chosen.targets)
+    if wanted is None:
+        return NoPlan(no_loop(source, report))
+    return measurable(file.path, file.text, file.settings, wanted)
+
+
 def _ask(source: Source, report: FileReport, chosen: _Action) -> Ask | None:
     """The action on the loop that the line is about, or on the function whose header it is."""
     found = loop_on_line(source, report, chosen.line)
     if found is not None:
         return Ask(chosen.action, found[0].answer.facts.name, found[0].start, found[1].ordinal)
-    placed = function_on_line(source, report, chosen.line) if chosen.action in WHOLE_FUNCTION else None
+    whole = chosen.action in (*WHOLE_FUNCTION, *KERNEL_TARGETS)
+    placed = function_on_line(source, report, chosen.line) if whole else None
     return Ask(chosen.action, placed.answer.facts.name, placed.start, 0) if placed is not None else None

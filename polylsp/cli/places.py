@@ -5,14 +5,33 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from typing import NamedTuple
+
+from polylsp.notebook import SUFFIX
+
+_CELL = re.compile(rf"(.+{re.escape(SUFFIX)}):(?:cell )?(\d+)", re.DOTALL | re.IGNORECASE)
 
 
-def file_line(text: str) -> tuple[str, int]:
-    """`FILE:LINE`, lines from 1."""
+class Place(NamedTuple):
+    """A line of a file, from 1; in a notebook, of one of its cells with code, from 1 (else `cell` is 0)."""
+
+    path: str
+    line: int
+    cell: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.path}:{f'cell {self.cell}:' if self.cell else ''}{self.line}"
+
+
+def file_line(text: str) -> Place:
+    """`FILE:LINE`, or `NOTEBOOK:CELL:LINE`; lines and cells from 1."""
     path, _, line = text.rpartition(":")
     if not path or not line.isdecimal() or int(line) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not FILE:LINE with a line from 1")
-    return path, int(line)
+    of_cell = _CELL.fullmatch(path)
+    if of_cell is None and path.lower().endswith(SUFFIX):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NOTEBOOK:CELL:LINE with a cell and a line from 1")
+    return Place(path, int(line)) if of_cell is None else Place(of_cell[1], int(line), int(of_cell[2]))
 
 
 def address(text: str) -> tuple[str, int]:
@@ -43,3 +62,11 @@ def define(text: str) -> str:
     if not re.fullmatch(r"[A-Za-z_]\w*(?:=.*)?", text, re.DOTALL):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME or NAME=VALUE")
     return text
+
+
+def size(text: str) -> tuple[str, int]:
+    """`NAME=SIZE`."""
+    name, _, value = text.partition("=")
+    if not name.isidentifier() or not value.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SIZE, as in n=1000")
+    return name, int(value)

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from polylsp.cli.files import read_bytes
 from polylsp.encoding import decode, encoding_of
+from polylsp.notebook import NotebookSource, cells_of
+from polylsp.text import Source
 
 
 class Unwritable(Exception):
@@ -38,9 +40,26 @@ class Original:
 
 
 def original(path: str) -> Original:
-    """A C file; raises `Unreadable`."""
+    """A source file; raises `Unreadable`."""
     data = read_bytes(path)
     return Original(path, data, decode(data))
+
+
+def written(before: Original, source: Source, text: str) -> str:
+    """The text of a file when what is analysed of it has become `text`; raises `Unwritable`."""
+    if not isinstance(source, NotebookSource):
+        return text
+    from polylsp.notebook_file import NoNotebook, written_notebook
+
+    codes = {
+        cell.index: code.removesuffix("\n")
+        for cell, (_, code) in zip(source.cells, cells_of(text), strict=True)
+        if code.removesuffix("\n") != source.text[cell.span.start : cell.span.end]
+    }
+    try:
+        return written_notebook(before.text, codes)
+    except NoNotebook as reason:
+        raise Unwritable(f"{before.path}: not edited: {reason}") from reason
 
 
 def rewrite(before: Original, data: bytes) -> None:

@@ -14,13 +14,17 @@ _NEAR = (0, 1, 2, -1)
 
 @dataclass(frozen=True)
 class Names:
-    """How values are written in C at some place: parameters, by isl name, and numbers that are macros."""
+    """How values are written in C at some place: parameters, by isl name, and numbers that are macros;
+    `literals` are numbers that are subscripts as they are, and come from no macro."""
 
     parameters: Mapping[str, str]
     constants: Mapping[int, str] = field(default_factory=dict[int, str])
+    literals: frozenset[int] = frozenset()
 
     def number(self, value: int) -> str:
         """A number, by the name of a macro that is as much, or nearly, or of two that make it."""
+        if value in self.literals and value not in self.constants:
+            return str(value)
         for difference in _NEAR:
             name = self.constants.get(value + difference)
             if name is not None:

@@ -28,6 +28,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
     if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
         return DIRECTIVES[ask.action](subject, 0, settings)
+    if ask.ordinal == 0 and ask.action == "cuda":
+        return cuda.edit(subject, 0, settings)
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
     if ask.action in DIRECTIVES:

@@ -15,6 +15,7 @@ from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Array, Assign, Constant, Declare, Expr, Loop, Pointer, Type
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_NUMBER = re.compile(r"[1-9]\d{0,8}")
 _SMALL = 2
 
 
@@ -29,6 +30,13 @@ def named_constants(subject: Subject) -> dict[int, str]:
             if _NAME.fullmatch(text) and text not in local:
                 found.setdefault(constant.value, text)
     return found
+
+
+def literals(subject: Subject) -> frozenset[int]:
+    """The numbers that stand in the function's text as whole subscripts (`b[3]`)."""
+    words = [subject.token(k) for k in range(len(subject.starts))]
+    between = zip(words, words[1:], words[2:], strict=False)
+    return frozenset(int(n) for a, n, b in between if (a, b) == ("[", "]") and _NUMBER.fullmatch(n))
 
 
 def _constants(subject: Subject) -> Iterator[Constant]:

@@ -11,6 +11,7 @@ from polylsp.codegen.host import headers, runs
 from polylsp.codegen.merged import merged
 from polylsp.codegen.moving import Data, Question, Transfer, Update
 from polylsp.codegen.naming import unnamed_pointer
+from polylsp.codegen.present import of_another_family
 from polylsp.codegen.routines import is_compiled, routines
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.stretch import Stretch, stretch_of
@@ -18,6 +19,7 @@ from polylsp.codegen.subject import Companion, Subject
 from polylsp.codegen.transfer import moved
 from polylsp.codegen.work import Work, largest_of, work_in, work_of
 from polylsp.model.action import Declined
+from polylsp.model.directive import Family
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Loop, Site, Statement
 from polylsp.model.roots import parallel_roots
@@ -87,14 +89,16 @@ class Region:
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What must be true for all of it to be right."""
-        return tuple(dict.fromkeys((*self.proven, *self.apart)))
+        clauses = (a for kernel in self.kernels for a in kernel.sharing.assumed)
+        return tuple(dict.fromkeys((*self.proven, *self.apart, *clauses)))
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What the directives of one target can do: `together` gives the loops, the first one first, that share
-    a directive, `refuses` says why they cannot run a kernel (empty if they can)."""
+    """What the directives of one target, of a `family`, can do: `together` gives the loops, the first one
+    first, that share a directive, `refuses` says why they cannot run a kernel (empty if they can)."""
 
+    family: Family
     together: Callable[[Subject, LoopFacts], tuple[LoopFacts, ...]]
     refuses: Callable[[Subject, Kernel], str]
 
@@ -137,6 +141,9 @@ def shared(
         if isinstance(kernel, Declined):
             return kernel
         kernels.append(kernel)
+    mixed = of_another_family(subject, place.site, target.family)
+    if mixed:
+        return Declined(mixed)
     scop = _model(subject, place.site)
     data = _data(subject, scop, place, statements, roots)
     if isinstance(data, Declined):
@@ -151,7 +158,7 @@ def shared(
 
 def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | Declined:
     """A loop as a kernel, without the arrays that move for it."""
-    reason = _obstacle(subject, root)
+    reason = _obstacle(subject, root) or of_another_family(subject, root.site, target.family)
     if reason:
         return Declined(reason)
     loops = target.together(subject, root)

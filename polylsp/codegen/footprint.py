@@ -63,7 +63,7 @@ def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
         for each in map(subject.known, region.around)
         if not each.misfit and each.iterator is not None and each.ordinal in scop.loops
     }
-    return Names({**names.parameters, **outer}, names.constants)
+    return replace(names, parameters={**names.parameters, **outer})
 
 
 def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:

@@ -6,7 +6,7 @@ import re
 
 from polylsp.analysis.spelling import spell
 from polylsp.codegen.affine import Names
-from polylsp.codegen.constants import named_constants
+from polylsp.codegen.constants import literals, named_constants
 from polylsp.codegen.subject import Subject
 from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
@@ -40,7 +40,7 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     for name, factors in scop.products.items():
         if all(factor in found for factor in factors):
             found[name] = " * ".join(found[factor] for factor in factors)
-    return Names(found, named_constants(subject))
+    return Names(found, named_constants(subject), literals(subject))
 
 
 def written(subject: Subject, value: Expr, site: Site, names: Names) -> str | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import islpy as isl
 
 from polylsp.analysis.effects import effects
+from polylsp.codegen.present import keeps_apart
 from polylsp.codegen.subject import Subject
 from polylsp.model.expressions import subexpressions
 from polylsp.model.facts import LoopFacts
@@ -29,6 +30,8 @@ def collapsible(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
     while (inner := _only_loop(subject.loop(found[-1].ordinal))) is not None:
         facts = subject.known(inner.ordinal)
         if not _joins(facts, root) or not _is_rectangular(subject, inner, root):
+            break
+        if keeps_apart(subject, found[-1], facts):
             break
         found.append(facts)
     return tuple(found)

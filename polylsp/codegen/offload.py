@@ -61,7 +61,7 @@ def _edited(
 
 def _untold(found: list[Region]) -> Iterator[str]:
     """What only comes to light when the edit is worked out, so that no title says it."""
-    for each in dict.fromkeys(a for one in found for a in one.apart if a not in one.proven):
+    for each in dict.fromkeys(a for one in found for a in one.assumptions if a not in one.proven):
         yield f"This is right only if {each.sentence}."
     told = remark(tuple(each for one in found for kernel in one.kernels for each in kernel.sharing.atomic))
     if told:

@@ -106,4 +106,4 @@ def _present(kernel: Kernel, shared: Shared) -> tuple[Clause, ...]:
 
 
 _ROUTINE = Directive("acc", "routine", (Clause("seq"),))
-_DIALECT = Dialect(Abilities(multiplied, _refused), _loops, _data, _update, (_ROUTINE,))
+_DIALECT = Dialect(Abilities("acc", multiplied, _refused), _loops, _data, _update, (_ROUTINE,))

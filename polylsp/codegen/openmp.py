@@ -13,13 +13,14 @@ from polylsp.codegen.directive import Clause, Directive, clauses, condition, lis
 from polylsp.codegen.names import names_at
 from polylsp.codegen.nesting import collapsible, inner_loops, is_uneven
 from polylsp.codegen.placing import before_loop, before_updates
+from polylsp.codegen.present import of_another_family
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.work import work_of
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.model.roots import parallel_roots
-from polylsp.model.verdict import Parallel
+from polylsp.model.verdict import Assumption, Parallel
 from polylsp.settings import Settings
 from polylsp.text import Span
 
@@ -37,19 +38,21 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     assumed = dict.fromkeys(
         a for root, _ in chosen if isinstance(root.verdict, Parallel) for a in root.verdict.assumptions
     )
+    clauses_assume = (a for _, one in chosen for a in one.assumed)
     return Edited(
         tuple(sorted((each for root, one in chosen for each in _placed(subject, root, one)), key=_place)),
-        tuple(assumed),
+        tuple(assumed | dict.fromkeys(clauses_assume)),
         (*(one.reason for one in refused), *_remarks(subject, chosen, settings)),
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The directive on a loop, and the updates in it that are atomic."""
+    """The directive on a loop, the updates in it that are atomic, and what its clauses rest on."""
 
     directive: Directive
     atomic: tuple[Atomic, ...]
+    assumed: tuple[Assumption, ...]
 
 
 def _placed(subject: Subject, root: LoopFacts, made: _Made) -> Iterator[Replacement]:
@@ -66,12 +69,15 @@ def _made(subject: Subject, root: LoopFacts, settings: Settings) -> _Made | Decl
         return Declined(f"A directive cannot stand before the loop `{root.iterator}`: {root.misfit}.")
     if subject.begins_in_macro(root.site):
         return Declined(f"The loop `{root.iterator}` stands inside a macro: write it out first.")
+    mixed = of_another_family(subject, root.site, "omp")
+    if mixed:
+        return Declined(mixed)
     loops = _together(subject, root)
     data = sharing(subject, loops)
     if isinstance(data, Declined):
         return data
     words = clauses(*_clauses(subject, root, loops, data, settings))
-    return _Made(Directive("omp", "parallel for", words), data.atomic)
+    return _Made(Directive("omp", "parallel for", words), data.atomic, data.assumed)
 
 
 def _clauses(
@@ -129,6 +135,8 @@ def _remarks(subject: Subject, chosen: list[tuple[LoopFacts, _Made]], settings: 
     """What a person should know who looks at the sums and at the guard."""
     told = remark(tuple(each for _, made in chosen for each in made.atomic))
     yield from [told] if told else []
+    for each in dict.fromkeys(a for _, made in chosen for a in made.assumed):
+        yield f"This is right only if {each.sentence}."
     for root, _ in chosen:
         work = work_of(subject, root)
         if work is None:

@@ -72,5 +72,5 @@ def _update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
 
 
 _AROUND = (Directive("omp", "declare target"), Directive("omp", "end declare target"))
-_ABLE = Abilities(collapsible, lambda _subject, _kernel: "")
+_ABLE = Abilities("omp", collapsible, lambda _subject, _kernel: "")
 _DIALECT = Dialect(_ABLE, _loops, _data, _update, _AROUND)

@@ -3,7 +3,7 @@ OpenMP and OpenACC have in common."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
@@ -11,8 +11,8 @@ from typing import Literal
 from polylsp.analysis.effects import effects
 from polylsp.codegen.atomic import Atomic, atomic
 from polylsp.codegen.directive import Clause
-from polylsp.codegen.footprint import section
-from polylsp.codegen.stretch import stretch_of
+from polylsp.codegen.footprint import Section, entered, section
+from polylsp.codegen.stretch import Stretch, stretch_of
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.trip_counts import surely_run
 from polylsp.model.action import Declined
@@ -20,7 +20,7 @@ from polylsp.model.extents import constant_extents, is_whole_array
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Array, Type, Variable
 from polylsp.model.scop import Access, Scop
-from polylsp.model.verdict import Parallel, Reduction
+from polylsp.model.verdict import Assumption, Parallel, Reduction
 
 _MOST_BYTES = 1 << 20
 """What the copy of an array may take on the stack of a thread."""
@@ -30,13 +30,23 @@ _MOST_BYTES = 1 << 20
 class Sharing:
     """Names for the clauses; `reductions` by operator, in the order of the source; `atomic` are the arrays
     whose elements are updated one at a time instead; `kept` are those `lastprivate` that the loop leaves as
-    they are if it does not run: firstprivate too, since compilers copy them back all the same."""
+    they are if it does not run: firstprivate too, since compilers copy them back all the same. `assumed`:
+    what has to be true for the clauses to be right."""
 
     private: tuple[str, ...]
     lastprivate: tuple[str, ...]
     reductions: tuple[Clause, ...]
     atomic: tuple[Atomic, ...] = ()
     kept: tuple[str, ...] = ()
+    assumed: tuple[Assumption, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A list item of a reduction clause, and what it rests on."""
+
+    text: str
+    assumed: tuple[Assumption, ...] = ()
 
 
 Preferred = Literal["section", "atomic"]
@@ -81,6 +91,7 @@ def sharing(
         _clauses(verdict, reduced),
         updates,
         tuple(n for n in last if may_not_run and _is_set_before(subject, root, n)),
+        tuple(a for each in reduced if isinstance(each, _Item) for a in each.assumed),
     )
 
 
@@ -99,22 +110,22 @@ def _seen_by_calls(subject: Subject, root: LoopFacts, names: Iterable[str]) -> s
     return next((name for name in names if own.calls and name in outside), "")
 
 
-def _clauses(verdict: Parallel, reduced: list[str | Atomic | Declined]) -> tuple[Clause, ...]:
+def _clauses(verdict: Parallel, reduced: list[_Item | Atomic | Declined]) -> tuple[Clause, ...]:
     items: dict[str, list[str]] = {}
     for each, item in zip(verdict.reductions, reduced, strict=True):
-        if isinstance(item, str):
-            items.setdefault(each.operator, []).append(item)
+        if isinstance(item, _Item):
+            items.setdefault(each.operator, []).append(item.text)
     return tuple(Clause("reduction", tuple(names), operator) for operator, names in items.items())
 
 
 def _reduced(
     subject: Subject, root: LoopFacts, reduction: Reduction, preferred: Preferred
-) -> str | Atomic | Declined:
+) -> _Item | Atomic | Declined:
     """The list item, a variable or the part of an array that is updated; or the updates that are atomic."""
     name = reduction.variable
     variable = next((v for v in effects(subject.loop(root.ordinal)).variables if v.source_name == name), None)
     if variable is not None and not reduction.is_array:
-        return name
+        return _Item(name)
     found = subject.nest(root.ordinal)
     accesses = _accesses(found[1].scop, root, reduction) if found is not None else []
     if found is None or len({a.memory.variable for a in accesses}) != 1:
@@ -133,7 +144,7 @@ def _section(
     reduction: Reduction,
     variable: Variable | None,
     accesses: list[Access],
-) -> str | Declined:
+) -> _Item | Declined:
     """The part of an array that is updated, as a reduction takes it."""
     name = reduction.variable
     if variable is None:
@@ -148,14 +159,24 @@ def _section(
     if is_whole_array(variable):
         if _bytes(variable.type) > _MOST_BYTES:
             return Declined(f"A copy of `{name}` for each thread does not fit on its stack.")
-        return name
+        return _Item(name)
     one = len({a.memory.name for a in accesses}) == 1
-    part = section(subject, scop, accesses, stretch_of(subject, root)) if one else None
+    region = stretch_of(subject, root)
+    part = section(subject, scop, accesses, region) if one else None
     if part is not None and not part.assumed:
-        return part.text
+        return _Item(part.text, tuple(_not_empty(subject, scop, region, name, part)))
     return Declined(
         f"How much of `{name}` is updated cannot be written down before the loop, as a reduction must."
     )
+
+
+def _not_empty(
+    subject: Subject, scop: Scop, region: Stretch, name: str, part: Section
+) -> Iterator[Assumption]:
+    """A reduction takes no section without elements (OpenMP 5.2, 5.5.5), even if its loop does not run."""
+    sure = part.rows is not None and entered(subject, scop, region).is_subset(part.rows.params())
+    if not sure and not part.count.isdigit():
+        yield Assumption("in-bounds", (name,), f"`{part.count}` is greater than 0")
 
 
 def _accesses(scop: Scop, root: LoopFacts, reduction: Reduction) -> list[Access]:

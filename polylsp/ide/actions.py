@@ -83,7 +83,7 @@ def _directives(
     codes = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization")
     targets = TARGETS_OF[placed.answer.language]
     for target in targets:
-        reason = _why_no_directive(placed, roots) or _why_infeasible(source, placed, loop, target)
+        reason = _why_no_directive(placed, roots) or why_infeasible(source, placed, loop.ordinal, target)
         terms = terms_of(settings, placed, roots, target)
         title = f"{_doing(loop, roots)} with {TARGET_NAMES[target]}{f' ({terms})' if terms else ''}"
         preferred = target == targets[0] and not (reason or terms)
@@ -95,6 +95,14 @@ def _doing(loop: LoopFacts, roots: tuple[LoopFacts, ...]) -> str:
     if count > 1:
         return f"Run the {count} parallel loops inside {wording.subject(loop)} in parallel"
     return f"Run {wording.subject(next(iter(roots), loop))} in parallel"
+
+
+def why_infeasible(source: Source, placed: PlacedFunction, ordinal: int, target: Target) -> str:
+    """Why no edit of a loop, or of all loops (`ordinal` 0), was found when it was tried; empty where one was,
+    or where none was tried yet."""
+    known = placed.answer.feasibility
+    reason = known.why_not(target, ordinal) if known is not None else ""
+    return lines_moved(reason, source.number(source.line_of(placed.start)) - 1)
 
 
 def terms_of(settings: Settings, placed: PlacedFunction, roots: tuple[LoopFacts, ...], target: Target) -> str:
@@ -129,14 +137,6 @@ def _obstacle(placed: PlacedFunction, root: LoopFacts) -> str:
     if first > 0 and starts[first - 1] == starts[first]:
         return f"The loop {name} stands inside a macro: write it out to add a directive."
     return ""
-
-
-def _why_infeasible(source: Source, placed: PlacedFunction, loop: LoopFacts, target: Target) -> str:
-    """Why no edit was found when it was tried; empty where one was, or where none was tried yet."""
-    known = placed.answer.feasibility
-    reason = known.why_not(target, loop.ordinal) if known is not None else ""
-    first = source.line_of(placed.start)
-    return lines_moved(reason, first)
 
 
 def _too_little(

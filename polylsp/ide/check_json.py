@@ -104,12 +104,15 @@ def _targets(placed: PlacedFunction, nest: NestFacts) -> list[str]:
 
 
 def range_object(source: Source, span: Span) -> JsonObject:
-    """A span as in LSP: lines and UTF-16 units from 0."""
-    start, end = source.position(span.start), source.position(span.end)
-    return {
-        "start": {"line": start.line, "character": start.character},
-        "end": {"line": end.line, "character": end.character},
-    }
+    """A span as in LSP: lines and UTF-16 units from 0, of a cell in a notebook."""
+    return {"start": position_object(source, span.start), "end": position_object(source, span.end)}
+
+
+def position_object(source: Source, offset: int, keys: tuple[str, ...] = ("line", "character")) -> JsonObject:
+    """An offset as in LSP; in a notebook it is one in a cell, which is named too."""
+    at, cell = source.position(offset), source.cell(offset)
+    found = {"line": at.line, "character": at.character}
+    return {key: found[key] for key in keys} | ({} if cell is None else {"cell": cell})
 
 
 def _witness(source: Source, placed: PlacedFunction, witness: Witness) -> JsonObject:

@@ -21,6 +21,7 @@ from polylsp.model.directive import (
     Finding,
     Lacking,
     OtherOperator,
+    OtherStep,
     Race,
     ShortSection,
     Unordered,
@@ -152,7 +153,8 @@ def _explained(facts: FunctionFacts, loop: LoopFacts) -> bool:
     return isinstance(loop.verdict, Unknown) and loop.verdict.rejection in facts.problems
 
 
-def _loop(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Diagnostic:
+def _loop(whole: Source, placed: PlacedFunction, loop: LoopFacts) -> Diagnostic:
+    source = whole.near(placed.span(loop.header).start)
     code, message, page = _finding(source, placed, loop)
     return Diagnostic(
         code,
@@ -227,10 +229,9 @@ def _access(source: Source, placed: PlacedFunction, access: AccessPoint, order: 
     return Related(placed.span(access.site), f"{label}: `{text}`", label)
 
 
-def _pragma(
-    source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
-) -> Diagnostic:
+def _pragma(whole: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding) -> Diagnostic:
     code = pragma_code(finding)
+    source = whole.near(placed.pragma(directive.pragma).start)
     return Diagnostic(
         code,
         SEVERITIES[code],
@@ -249,6 +250,7 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
             yield from _dependence(source, placed, witness.dependence)
         case (
             OtherOperator(access=access)
+            | OtherStep(access=access)
             | Lacking(access=access)
             | ShortSection(access=access)
             | EveryThread(access=access)

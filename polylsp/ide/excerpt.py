@@ -38,9 +38,9 @@ def access_excerpt(source: Source, placed: PlacedFunction, access: AccessPoint) 
     return text + operator if operator in ("++", "--") else f"{text} {operator} …"
 
 
-def line_number(source: Source, span: Span) -> int:
-    """The 1-based line on which `span` starts."""
-    return source.line_of(span.start) + 1
+def line_name(source: Source, span: Span) -> str:
+    """The line on which `span` starts: its number, from 1, and the notebook's cell where that is another."""
+    return source.line_name(span.start)
 
 
 def element(text: str, values: Mapping[str, int]) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from polylsp.ide import wording
-from polylsp.ide.check_json import loop_object, nest_object
+from polylsp.ide.check_json import loop_object, nest_object, position_object
 from polylsp.ide.excerpt import excerpt
 from polylsp.ide.hover import Bullets, Code, Part, dependence_table, parts_of
 from polylsp.ide.lookup import loop_on_line
@@ -21,9 +21,10 @@ _STATEMENT = re.compile(r"^\s*(\w+)\[(.*?)\]\s*(?::\s*(.*))?$", re.DOTALL)
 _SIGNS = (("<=", "≤"), (">=", "≥"), ("!=", "≠"), (" mod ", " mod "), ("exists", "for some"))
 
 
-def explain_parts(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Part]:
+def explain_parts(whole: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Part]:
     """The loop, its verdict with the evidence, then its nest: iterations and dependences."""
-    line = wording.site_line(source, placed, loop.header)
+    line = wording.site_line(whole, placed, loop.header)
+    source = whole.near(placed.span(loop.header).start)
     header = excerpt(source, placed.span(loop.header))
     yield f"Loop {loop.ordinal} of `{placed.answer.facts.name}`, line {line}: `{header}`"
     yield from parts_of(source, placed, loop)
@@ -50,7 +51,7 @@ def explain_object(source: Source, report: FileReport, line: int) -> dict[str, A
         "version": 1,
         "path": report.path,
         "loop": loop_object(source, placed, loop),
-        "sentence": wording.verdict_sentence(source, placed, loop),
+        "sentence": wording.verdict_sentence(source.near(placed.span(loop.header).start), placed, loop),
         "nest": _nest(source, placed, nest) if nest else None,
     }
 
@@ -106,7 +107,7 @@ def _dependence(source: Source, placed: PlacedFunction, dependence: Dependence) 
         ends[end] = {
             "text": excerpt(source, span),
             "access": access.kind,
-            "line": source.line_of(span.start),
+            **position_object(source, span.start, ("line",)),
         }
     return {
         "kind": dependence.kind,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.ide.actions import TARGET_NAMES, Offer, terms_of
+from polylsp.ide.actions import TARGET_NAMES, Offer, terms_of, why_infeasible
 from polylsp.ide.lookup import function_on_line, loop_at_header
 from polylsp.ide.transform_offers import restructuring
 from polylsp.language import C
@@ -24,7 +24,7 @@ def function_offers(source: Source, report: FileReport, settings: Settings, span
     if placed is None:
         return ()
     on_loop = loop_at_header(report, span.start) is not None
-    return (*_offers(settings, placed), *(() if on_loop else _restructuring(placed)))
+    return (*_offers(source, settings, placed), *(() if on_loop else _restructuring(placed)))
 
 
 def _function(source: Source, report: FileReport, span: Span) -> PlacedFunction | None:
@@ -34,7 +34,7 @@ def _function(source: Source, report: FileReport, span: Span) -> PlacedFunction 
     return function_on_line(source, report, source.line_of(span.start))
 
 
-def _offers(settings: Settings, placed: PlacedFunction) -> Iterator[Offer]:
+def _offers(source: Source, settings: Settings, placed: PlacedFunction) -> Iterator[Offer]:
     facts = placed.answer.facts
     roots = [root for root in _roots(facts) if not root.misfit and not is_governed(facts, root.ordinal)]
     if len(roots) < 2:
@@ -44,7 +44,8 @@ def _offers(settings: Settings, placed: PlacedFunction) -> Iterator[Offer]:
         terms = terms_of(settings, placed, tuple(roots), target)
         ask = Ask(target, facts.name, placed.start, 0)
         title = f"{what}, sharing what is on the device{f' ({terms})' if terms else ''}"
-        yield Offer(ask, title, "refactor.rewrite")
+        reason = why_infeasible(source, placed, 0, target)
+        yield Offer(ask, title, "refactor.rewrite", disabled=reason)
 
 
 def _restructuring(placed: PlacedFunction) -> Iterator[Offer]:

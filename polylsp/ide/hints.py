@@ -42,7 +42,10 @@ def hints(source: Source, report: FileReport, span: Span, settings: Settings) ->
 def hint_tooltip(source: Source, report: FileReport, function: str, ordinal: int) -> str:
     """What a hint shows when it is pointed at, as Markdown; empty for a loop that is gone."""
     found = loop_by_number(report, function, ordinal)
-    return markdown(tuple(parts_of(source, *found))) if found else ""
+    if found is None:
+        return ""
+    placed, loop = found
+    return markdown(tuple(parts_of(source.near(placed.span(loop.header).start), placed, loop)))
 
 
 def _function_hints(source: Source, placed: PlacedFunction, settings: Settings) -> Iterator[Hint]:

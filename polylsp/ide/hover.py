@@ -68,7 +68,7 @@ def hover(source: Source, report: FileReport, offset: int) -> Hover | None:
     if found is None:
         return None
     placed, loop = found
-    parts = tuple(parts_of(source, placed, loop))
+    parts = tuple(parts_of(source.near(offset), placed, loop))
     drawing = Drawing(placed.answer.facts.name, placed.start, loop.ordinal)
     return Hover(placed.span(loop.header), markdown(parts), plain(parts), drawing, placed.answer.key)
 

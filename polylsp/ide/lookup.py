@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.model.action import Ask
+from polylsp.model.action import ActionName, Ask
 from polylsp.model.facts import LoopFacts
+from polylsp.model.measurement import AskToMeasure
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.text import Source, Span
 
@@ -80,3 +81,22 @@ def _functions_around(report: FileReport, offset: int) -> Iterator[PlacedFunctio
         span = function_span(placed)
         if span.start <= offset <= span.end:
             yield placed
+
+
+def measured_on_line(
+    source: Source,
+    report: FileReport,
+    line: int,
+    sizes: tuple[tuple[str, int], ...] = (),
+    targets: tuple[ActionName, ...] = (),
+) -> AskToMeasure | None:
+    """What is measured when a 0-based line is asked for: the loop that it is about, or all loops of the
+    function whose header it is."""
+    found = loop_on_line(source, report, line)
+    if found is not None:
+        placed, loop = found
+        return AskToMeasure(placed.answer.facts.name, placed.start, loop.ordinal, sizes, targets)
+    whole = function_on_line(source, report, line)
+    return (
+        AskToMeasure(whole.answer.facts.name, whole.start, 0, sizes, targets) if whole is not None else None
+    )

@@ -19,6 +19,7 @@ from polylsp.model.directive import (
     Lacking,
     Mend,
     OtherOperator,
+    OtherStep,
     Race,
     ShortSection,
     Unordered,
@@ -102,10 +103,14 @@ def _mend(
             mend = Mend(f"reduction({computed}:{variable})", variable, "reduction")
             title = f"Write `{mend.clause}` in place of `reduction({stated}:{variable})`"
             return title, mended(source, placed, directive, mend)
+        case OtherStep(variable=variable, stated=stated, computed=computed) if computed:
+            mend = Mend(f"linear({variable}:{computed})", variable, "linear")
+            title = f"Write `{mend.clause}` in place of `linear({variable}:{stated})`"
+            return title, mended(source, placed, directive, mend)
         case Race():
             title = f"{_without(directive)}: the loop runs in order"
             return title, removed(source, placed, directive)
-        case ShortSection() | EveryThread() | Unordered():
+        case OtherStep() | ShortSection() | EveryThread() | Unordered():
             # Where a section ends, and what each thread is to do alone, is for a person to say.
             return "", None
         case _:

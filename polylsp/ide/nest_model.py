@@ -8,7 +8,6 @@ from typing import Any
 
 from polylsp.ide import wording
 from polylsp.ide.check_json import range_object
-from polylsp.ide.excerpt import line_number
 from polylsp.ide.styled import Line, Piece
 from polylsp.model.facts import NestFacts, NestModel
 from polylsp.model.report import FileReport, PlacedFunction
@@ -55,9 +54,9 @@ def _lines(
 ) -> Iterator[Line]:
     facts = placed.answer.facts
     iterators = [loop.iterator or loop.kind for loop in facts.loops if loop.ordinal in nest.loops]
-    line = line_number(source, placed.span(nest.site))
+    place = source.place(placed.span(nest.site).start)
     yield (
-        Piece(f"{path}:{line}: ", "path"),
+        Piece(f"{path}:{place}: ", "path"),
         Piece(
             f"{facts.name}, {'loop' if len(iterators) == 1 else 'loops'} {wording.listing(iterators)}", "good"
         ),

@@ -15,6 +15,7 @@ from polylsp.model.directive import (
     Lacking,
     Mend,
     OtherOperator,
+    OtherStep,
     Race,
     ShortSection,
     Unordered,
@@ -36,6 +37,12 @@ def directive_sentence(
             where = wording.place(source, placed, access)
             clause = f"`reduction({stated}:{variable})`"
             return f"{clause} combines with `{stated}`, but {where} updates with `{computed}`."
+        case OtherStep(variable=variable, stated=stated, computed=computed, access=access):
+            where = wording.place(source, placed, access)
+            does = f"{where} adds {computed}" if computed else f"the loop leaves {where} as it is"
+            return (
+                f"`linear({variable}:{stated})` adds {stated} to `{variable}` in each iteration, but {does}."
+            )
         case EveryThread():
             return _every_thread(source, placed, directive, finding)
         case Unordered():
@@ -177,6 +184,9 @@ def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, 
             told = f"{where} adds up in copies that are lost after the loop"
         case "sum":
             told = f"iterations of {_subject(placed, directive)} that run at once update {where}"
+        case "count":
+            line = wording.site_line(source, placed, finding.access.site)
+            told = f"each iteration counts on from the `{finding.variable}` of the one before, on line {line}"
         case "start":
             told = f"{where} reads a private copy that has no value"
         case "end":
@@ -196,10 +206,23 @@ def _lacking(source: Source, placed: PlacedFunction, directive: DirectiveFacts, 
 
 def _without(pragma: str, name: str, clause: str) -> str | None:
     """A pragma in which a clause no longer names a variable; `None` where the clause is not found."""
+    if clause == "linear":
+        return _without_linear(pragma, name)
     for found in re.finditer(rf"[ \t]*\b{clause}\s*\(([^():\[\]]*:\s*)?([^()]*)\)", pragma):
         items = [item.strip() for item in found[2].replace("\\\n", " ").split(",")]
         left = [item for item in items if _SPACE.sub("", item) != name]
         if left != items:
             kept = f" {clause}({found[1] or ''}{', '.join(left)})" if left else ""
+            return pragma[: found.start()] + kept + pragma[found.end() :]
+    return None
+
+
+def _without_linear(pragma: str, name: str) -> str | None:
+    """The same for `linear`, in which the step stands last."""
+    for found in re.finditer(r"[ \t]*\blinear\s*\(([^():\[\]]*)(:[^():]*)?\)", pragma):
+        items = [item.strip() for item in found[1].replace("\\\n", " ").split(",")]
+        left = [item for item in items if item != name]
+        if left != items:
+            kept = f" linear({', '.join(left)}{found[2] or ''})" if left else ""
             return pragma[: found.start()] + kept + pragma[found.end() :]
     return None

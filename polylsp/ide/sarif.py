@@ -88,7 +88,11 @@ def _result(source: Source, path: str, finding: Diagnostic, hashes: Sequence[str
 
 def _location(source: Source, path: str, span: Span) -> JsonObject:
     start, end = source.position(span.start), source.position(span.end)
+    place, _, line = source.place(span.start).rpartition(":")
+    # Lines are those of the cell, which a viewer of the file as such would not know.
+    cell = {"logicalLocations": [{"name": place, "kind": "module"}]} if place and line else {}
     return {
+        **cell,
         "physicalLocation": {
             "artifactLocation": _artifact(path),
             "region": {
@@ -97,7 +101,7 @@ def _location(source: Source, path: str, span: Span) -> JsonObject:
                 "endLine": end.line + 1,
                 "endColumn": end.character + 1,
             },
-        }
+        },
     }
 
 

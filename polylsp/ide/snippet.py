@@ -56,7 +56,7 @@ def _line(source: Source, line: int, marks: Sequence[Mark], digits: int, room: i
     expanded = _expanded(text)
     for group in _groups([_placed(mark, start, columns) for mark in marks], columns[-1], room):
         first = _first_column(group, columns[-1], room)
-        yield Row(f" {line + 1:>{digits}} | ", _window(expanded, first, room))
+        yield Row(f" {source.number(line):>{digits}} | ", _window(expanded, first, room))
         for begin, end, mark in group:
             left = min(max(begin - first, 0), room - 1)
             length = min(max(end - begin, 1), room - left)

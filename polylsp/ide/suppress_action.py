@@ -34,7 +34,7 @@ def _near(source: Source, report: FileReport, first: int, last: int) -> FileRepo
 
 
 def _offer(source: Source, language: str, found: Diagnostic) -> ReadyOffer:
-    line = source.line_of(found.span.start) + 1
+    line = source.near(found.span.start).line_name(found.span.start)
     title = f"Ignore `{found.code}` on line {line}"
     edit = suppressing(source, found.span.start, found.code, language)
     return ReadyOffer(found.code, found.span, title, edit)

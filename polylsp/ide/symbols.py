@@ -30,6 +30,17 @@ def symbols(source: Source, report: FileReport) -> tuple[Symbol, ...]:
     return tuple(_function(placed) for placed in report.functions)
 
 
+def inside(found: Sequence[Symbol], part: Span) -> tuple[Symbol, ...]:
+    """The entries within a part of a text: in the place of one that goes beyond it stand its children."""
+    kept: list[Symbol] = []
+    for each in found:
+        if part.start <= each.span.start and each.span.end <= part.end:
+            kept.append(each)
+        else:
+            kept.extend(inside(each.children, part))
+    return tuple(kept)
+
+
 def _function(placed: PlacedFunction) -> Symbol:
     facts = placed.answer.facts
     count = len(facts.loops)

@@ -43,8 +43,8 @@ def file_lines(source: Source, report: FileReport, settings: Settings, width: in
 
 def finding_lines(source: Source, path: str, finding: Diagnostic, width: int) -> Iterator[Line]:
     """One finding: where, what, and the source it is about."""
-    start = source.position(finding.span.start, "utf-32")
-    where = f"{path}:{start.line + 1}:{start.character + 1}: "
+    column = source.position(finding.span.start, "utf-32").character + 1
+    where = f"{path}:{source.place(finding.span.start)}:{column}: "
     style = _style(finding)
     level = f"{finding.severity}: " if finding.severity in ("warning", "error") else ""
     yield (Piece(where, "path"), Piece(f"{level}{finding.code}", style))

@@ -12,7 +12,7 @@ from itertools import combinations
 from typing_extensions import assert_never
 
 from polylsp.ide.advice import advice_words
-from polylsp.ide.excerpt import access_excerpt, element, line_number
+from polylsp.ide.excerpt import access_excerpt, element, line_name
 from polylsp.language import C
 from polylsp.model.facts import LoopFacts, Transform
 from polylsp.model.program import Site
@@ -94,9 +94,9 @@ def place(source: Source, placed: PlacedFunction, access: AccessPoint) -> str:
     return f"`{text}` on line {site_line(source, placed, access.site)}"
 
 
-def site_line(source: Source, placed: PlacedFunction, site: Site) -> int:
-    """The 1-based line of a site."""
-    return line_number(source, placed.span(site))
+def site_line(source: Source, placed: PlacedFunction, site: Site) -> str:
+    """What the line of a site is called."""
+    return line_name(source, placed.span(site))
 
 
 def distance_words(distance: int | None) -> str:

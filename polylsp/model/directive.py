@@ -29,10 +29,12 @@ SharingKind = Literal["private", "firstprivate", "lastprivate", "linear", "share
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Who sees a variable: each thread its own copy, or all of them the same one."""
+    """Who sees a variable: each thread its own copy, or all of them the same one. `step`, of `linear`: what
+    is added to the variable from one iteration to the next; `None` where that is no number."""
 
     kind: SharingKind
     items: tuple[Item, ...]
+    step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,14 +204,24 @@ class OtherOperator:
 
 
 @dataclass(frozen=True, slots=True)
-class Lacking:
-    """One clause is missing. `kind` says why it is needed: the iterations share a temporary
-    (`temporary`), or a sum (`sum`); a copy has no value from before (`start`), or its value is lost after
-    the loop (`end`); all threads of a region run code that writes one temporary (`each`), or adds to one
-    sum (`each-sum`); what a device wrote stays there (`lost`), or it reads what was never brought to it
-    (`unset`). `access` is where the variable is written, or where its value is needed."""
+class OtherStep:
+    """A `linear` clause says that each iteration adds `stated` to a variable; the loop adds `computed`."""
 
-    kind: Literal["temporary", "sum", "start", "end", "each", "each-sum", "lost", "unset"]
+    variable: str
+    stated: int
+    computed: int
+    access: AccessPoint
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """One clause is missing. `kind` says why it is needed: the iterations share a temporary (`temporary`), a
+    sum (`sum`), or what counts along with them (`count`); a copy has no value from before (`start`), or its
+    value is lost after the loop (`end`); all threads of a region run code that writes one temporary (`each`),
+    or adds to one sum (`each-sum`); what a device wrote stays there (`lost`), or it reads what was never
+    brought to it (`unset`). `access` is where the variable is written, or where its value is needed."""
+
+    kind: Literal["temporary", "sum", "count", "start", "end", "each", "each-sum", "lost", "unset"]
     variable: str
     access: AccessPoint
     mend: Mend
@@ -248,7 +260,7 @@ class Unordered:
     witness: Witness
 
 
-Finding = Union[Race, OtherOperator, Lacking, ShortSection, EveryThread, Unordered]
+Finding = Union[Race, OtherOperator, OtherStep, Lacking, ShortSection, EveryThread, Unordered]
 
 
 @dataclass(frozen=True, slots=True)

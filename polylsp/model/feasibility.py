@@ -24,8 +24,8 @@ class Possible:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """An action on loop `ordinal` that has none, and why. Lines in the reason count from the function's
-    first, which is line 1."""
+    """An action on loop `ordinal`, or on all of the function (0), that has no edit, and why. Lines in the
+    reason count from the function's first, which is line 1."""
 
     action: ActionName
     ordinal: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any
@@ -169,13 +169,15 @@ def relative(text: str) -> RelativeSource:
 
 class DiagnosticWriter:
     """Writes diagnostics on a text that starts `character` units into its first line. Lines in
-    messages are holes where they were made on a `RelativeSource`."""
+    messages are holes where they were made on a `RelativeSource`. `uri_of` tells in which of the client's
+    documents a span is."""
 
-    def __init__(self, source: Source, character: int, uri: str, client: Client) -> None:
-        self._base = source.base if isinstance(source, RelativeSource) else None
-        self._source = Source(source.text)
+    def __init__(self, source: Source, character: int, uri_of: Callable[[Span], str], client: Client) -> None:
+        is_relative = isinstance(source, RelativeSource)
+        self._base = source.base if is_relative else None
+        self._source = Source(source.text) if is_relative else source
         self._character = character
-        self._uri = json.dumps(uri).replace("%", "%%")
+        self._uri_of = uri_of
         self._client = client
         self._lines: list[int] = []
 
@@ -200,11 +202,14 @@ class DiagnosticWriter:
 
     def _related(self, found: Diagnostic) -> str:
         items = [
-            f'{{"location":{{"uri":{self._uri},"range":{self._extent(each.span)}}},'
+            f'{{"location":{{"uri":{self._uri(each.span)},"range":{self._extent(each.span)}}},'
             f'"message":{self._text(each.message)}}}'
             for each in found.related
         ]
         return f'"relatedInformation":[{",".join(items)}],' if items else ""
+
+    def _uri(self, span: Span) -> str:
+        return json.dumps(self._uri_of(span)).replace("%", "%%")
 
     def _extent(self, span: Span) -> str:
         return f'{{"start":{self._position(span.start)},"end":{self._position(span.end)}}}'

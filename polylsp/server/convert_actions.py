@@ -71,18 +71,22 @@ def command(title: str, name: str, *arguments: Any) -> Json:
 def workspace_edit(
     document: Document, replacements: Sequence[Replacement], client: Client, created: Sequence[Created] = ()
 ) -> Json:
-    """The edit of a document as it is now; where the client can tell, of no other version. Files that are
+    """The edit of a document (of a notebook, its cells) as it is now; where the client can tell, of no other
+    version. Files that are
     `created` beside it come first, since the document then names what stands in them."""
-    edits = [
-        {"range": extent(document.source, each.span, client.encoding), "newText": each.text}
-        for each in replacements
-    ]
+    edits: dict[tuple[str, int], list[Json]] = {}
+    for each in replacements:
+        edit = {"range": extent(document.source, each.span, client.encoding), "newText": each.text}
+        edits.setdefault(document.text_document(each.span.start), []).append(edit)
     if not client.document_changes and not created:
-        return {"changes": {document.uri: edits}}
+        return {"changes": {uri: own for (uri, _), own in edits.items()}}
     # A client that can make files takes this form too, though it may know of no versions.
-    version = {"uri": document.uri, "version": document.version if client.document_changes else None}
     files = [change for each in created for change in _creation(document, each)]
-    return {"documentChanges": [*files, {"textDocument": version, "edits": edits}]}
+    changes = [
+        {"textDocument": {"uri": uri, "version": version if client.document_changes else None}, "edits": own}
+        for (uri, version), own in edits.items()
+    ]
+    return {"documentChanges": [*files, *changes]}
 
 
 def _creation(document: Document, created: Created) -> list[Json]:

@@ -11,7 +11,7 @@ from typing import Literal
 from polylsp.ide.lookup import function_span
 from polylsp.language import language_of
 from polylsp.model.report import FileReport, PlacedFunction
-from polylsp.text import Encoding, Position, Source
+from polylsp.text import Encoding, Position, Source, Span
 
 logger = logging.getLogger(__name__)
 
@@ -51,6 +51,33 @@ class Document:
     def is_ours(self) -> bool:
         """Whether the document is in a language that is analysed."""
         return language_of(self.path, self.language) is not None
+
+    @property
+    def is_notebook(self) -> bool:
+        """Whether the client has several documents for it."""
+        return False
+
+    @property
+    def uris(self) -> list[str]:
+        """The client's documents that it is made of: itself."""
+        return [self.uri]
+
+    @property
+    def versions(self) -> list[tuple[str, int]]:
+        """The same with their versions."""
+        return [(self.uri, self.version)]
+
+    def seen(self, uri: str) -> Source | None:
+        """The text as it is seen from one of the client's documents; `None` if that is no part of it."""
+        return self.source
+
+    def extent(self, uri: str) -> Span:
+        """The part of the text that one of the client's documents is."""
+        return Span(0, len(self.source.text))
+
+    def text_document(self, offset: int) -> tuple[str, int]:
+        """The client's document in which an offset stands, and its version."""
+        return self.uri, self.version
 
     @property
     def is_reported(self) -> bool:

@@ -13,11 +13,12 @@ from polylsp.ide.diagnostics import diagnostics, function_diagnostics
 from polylsp.ide.lookup import function_span, loops
 from polylsp.ide.suppression import Suppressed, is_suppressed, suppressed
 from polylsp.model.report import FileReport, FunctionAnswer, PlacedFunction
-from polylsp.model.verdict import Unknown, Verdict
+from polylsp.model.verdict import Unknown
 from polylsp.server.client import Client
 from polylsp.server.convert import DiagnosticWriter, Template, relative
+from polylsp.server.documents import Document
 from polylsp.settings import Settings
-from polylsp.text import Source
+from polylsp.text import Source, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,11 @@ class Findings:
     _settings: Settings = field(default_factory=Settings)
     _written: dict[str, _Written] = field(default_factory=dict[str, _Written])
 
+    def by_document(self, document: Document, settings: Settings) -> dict[str, str]:
+        """The same for the client's documents, by their URIs: here there is one."""
+        assert document.report is not None
+        return {self.uri: self.json(document.source, document.report, settings)}
+
     def json(self, source: Source, report: FileReport, settings: Settings) -> str:
         """The JSON array of all diagnostics of a report; `rewritten` counts the functions whose
         findings had to be written for it."""
@@ -53,7 +59,7 @@ class Findings:
             self._written.clear()
             self._settings = settings
         self.rewritten = 0
-        self.given_up = sum(_is_given_up(loop.verdict) for _, loop in loops(report))
+        self.given_up = count_given_up(report)
         old, self._written = self._written, {}
         parts = [self._problems(source, report)]
         hidden = suppressed(source, report.language)
@@ -86,17 +92,22 @@ class Findings:
         found = function_diagnostics(source, PlacedFunction(0, answer), self._settings)
         lines = Source(text)
         shown = [d for d in found if not is_suppressed(hidden, lines.line_of(d.span.start), d.code)]
-        return DiagnosticWriter(source, character, self.uri, self.client).template(shown)
+        return DiagnosticWriter(source, character, self._uri_of, self.client).template(shown)
+
+    def _uri_of(self, _: Span) -> str:
+        return self.uri
 
     def _problems(self, source: Source, report: FileReport) -> str:
         if not report.problems:
             return ""
         found = diagnostics(source, replace(report, functions=()), self._settings)
-        return DiagnosticWriter(source, 0, self.uri, self.client).template(found).at(0)
+        return DiagnosticWriter(source, 0, self._uri_of, self.client).template(found).at(0)
 
 
-def _is_given_up(verdict: Verdict) -> bool:
-    return isinstance(verdict, Unknown) and verdict.rejection.code == "budget"
+def count_given_up(report: FileReport) -> int:
+    """How many loops took too long to analyse."""
+    verdicts = (loop.verdict for _, loop in loops(report))
+    return sum(isinstance(each, Unknown) and each.rejection.code == "budget" for each in verdicts)
 
 
 def _length(placed: PlacedFunction) -> int:

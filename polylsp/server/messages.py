@@ -1,15 +1,9 @@
-"""What the server and its analysis worker say to each other: pickled values, each after its length.
-
-Both ends are processes of ours on one machine; nothing else is ever unpickled.
-"""
+"""What the server and its analysis worker say to each other, in frames."""
 
 from __future__ import annotations
 
-import pickle
-import struct
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Union
 
 from polylsp.settings import Settings
 
@@ -17,9 +11,6 @@ if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
     from polylsp.model.report import FileProblem, FunctionAnswer
     from polylsp.model.space import Drawing, Drawn
-
-HEADER = struct.Struct(">Q")
-"""The length of a message, before the message."""
 
 # --- Server to worker ----------------------------------------------------------------------
 
@@ -132,19 +123,3 @@ class Failed:
 
 
 Reply = Union[Ready, Began, Answers, Finished, Answered, Cancelled, Failed]
-
-
-def frame(message: Request | Reply) -> bytes:
-    """The bytes that carry a message."""
-    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    return HEADER.pack(len(body)) + body
-
-
-def read(read_exactly: Callable[[int], bytes]) -> Any | None:
-    """The next message of a blocking stream, or `None` at its end."""
-    header = read_exactly(HEADER.size)
-    if len(header) < HEADER.size:
-        return None
-    (size,) = HEADER.unpack(header)
-    body = read_exactly(size)
-    return pickle.loads(body) if len(body) == size else None

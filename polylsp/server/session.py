@@ -17,6 +17,7 @@ from pygls.protocol import default_converter
 from pygls.uris import to_fs_path
 
 from polylsp import __version__
+from polylsp.language import PYTHON
 from polylsp.server import configuration
 from polylsp.server.client import Client
 from polylsp.server.job import Job
@@ -27,11 +28,21 @@ from polylsp.server.worker import WORKER_COMMAND
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
+    from polylsp.server.cell_findings import CellFindings
     from polylsp.server.documents import Document
     from polylsp.server.findings import Findings
     from polylsp.server.pictures import Pictures
 
 logger = logging.getLogger(__name__)
+
+_NOTEBOOKS = types.NotebookDocumentSyncOptions(
+    notebook_selector=[
+        types.NotebookDocumentFilterWithNotebook(
+            notebook="*", cells=[types.NotebookCellLanguage(language=PYTHON.name)]
+        )
+    ],
+    save=True,
+)
 
 _TRACES = ("off", "messages", "verbose")
 
@@ -43,7 +54,12 @@ class PolylspServer(LanguageServer):
 
     def __init__(self, worker_command: Sequence[str] = WORKER_COMMAND) -> None:
         super().__init__(
-            "polylsp", __version__, protocol_cls=Protocol, converter_factory=default_converter, max_workers=1
+            "polylsp",
+            __version__,
+            protocol_cls=Protocol,
+            converter_factory=default_converter,
+            notebook_document_sync=_NOTEBOOKS,
+            max_workers=1,
         )
         self.client = Client()
         self.documents: dict[str, Document] = {}
@@ -53,8 +69,8 @@ class PolylspServer(LanguageServer):
         self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
         self.trace = types.TraceValue.Off
-        self._findings: dict[str, Findings] = {}
-        self._json: dict[str, str] = {}
+        self._findings: dict[str, Findings | CellFindings] = {}
+        self._json: dict[str, dict[str, str]] = {}
         self._delays: dict[str, asyncio.TimerHandle] = {}
         self._status: dict[str, Any] = {}
         self._owed_diagnostics: set[str] = set()
@@ -64,7 +80,12 @@ class PolylspServer(LanguageServer):
 
     # --- documents ---------------------------------------------------------------------------
 
-    def open(self, document: Document, findings: Findings) -> None:
+    def document_of(self, uri: str) -> Document | None:
+        """The document that one of the client's belongs to: itself, or the notebook of a cell."""
+        known = self.documents.get(uri)
+        return known or next((each for each in self.documents.values() if uri in each.uris), None)
+
+    def open(self, document: Document, findings: Findings | CellFindings) -> None:
         """Keep a document that the client opened, and analyse it."""
         self.documents[document.uri] = document
         self._findings[document.uri] = findings
@@ -92,12 +113,12 @@ class PolylspServer(LanguageServer):
         document.close()
         self.jobs.drop(document)
         del self._findings[uri]
-        self._json.pop(uri, None)
+        told = {*document.uris, *self._json.pop(uri, {})}
         self._owed_diagnostics.discard(uri)
         self._owed_hints.discard(uri)
         self._owed_lenses.discard(uri)
-        if not self.client.pulls:
-            self._publish(uri, None, "[]")
+        for each in told if self._publishes(document) else ():
+            self._publish(each, None, "[]")
 
     def reanalyse(self) -> None:
         """Analyse every open document again: something beside their texts has changed."""
@@ -140,7 +161,7 @@ class PolylspServer(LanguageServer):
 
     def findings(self, document: Document) -> tuple[str, str]:
         """The diagnostics of a document as JSON text, and a name for them: another name, others."""
-        text = self._json.get(document.uri, "[]")
+        text = self._json.get(document.uri, {}).get(document.uri, "[]")
         return text, f"{hash(text):x}"
 
     def owe_hints(self, document: Document) -> None:
@@ -169,11 +190,12 @@ class PolylspServer(LanguageServer):
         """Tell the client what was found."""
         document = job.document
         assert document.report is not None
-        text = self._findings[document.uri].json(document.source, document.report, job.settings)
-        news = self._json.get(document.uri) != text
-        self._json[document.uri] = text
-        if not self.client.pulls:
-            self._publish(document.uri, document.version, text)
+        before = self._json.get(document.uri, {})
+        texts = self._findings[document.uri].by_document(document, job.settings)
+        news = before != texts
+        self._json[document.uri] = texts
+        if self._publishes(document):
+            self._publish_all(document, before, texts)
         elif news and (job.full or document.uri in self._owed_diagnostics):
             # After an edit the client asks by itself.
             self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
@@ -245,6 +267,19 @@ class PolylspServer(LanguageServer):
     def _cancel_delay(self, uri: str) -> None:
         if (delay := self._delays.pop(uri, None)) is not None:
             delay.cancel()
+
+    def _publishes(self, document: Document) -> bool:
+        """Whether the client is sent diagnostics: no client asks for those of cells."""
+        return document.is_notebook or not self.client.pulls
+
+    def _publish_all(self, document: Document, before: dict[str, str], texts: dict[str, str]) -> None:
+        """Send the diagnostics of a document; of a notebook, those of the cells where they are others."""
+        versions = dict(document.versions)
+        for uri, text in texts.items():
+            if not document.is_notebook or before.get(uri) != text:
+                self._publish(uri, versions[uri], text)
+        for uri in before.keys() - texts.keys():
+            self._publish(uri, None, "[]")
 
     def _publish(self, uri: str, version: int | None, diagnostics: str) -> None:
         number = "" if version is None else f'"version":{version},'

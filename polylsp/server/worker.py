@@ -10,7 +10,8 @@ import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from polylsp.server.messages import HEADER, Reply, Request, frame
+from polylsp.frames import HEADER, frame
+from polylsp.server.messages import Reply, Request
 
 logger = logging.getLogger(__name__)
 

@@ -18,11 +18,11 @@ from collections.abc import Callable
 from time import monotonic
 from typing import BinaryIO, Protocol
 
+from polylsp import frames
 from polylsp.model.action import Answer, Ask
 from polylsp.model.report import FileReport, FunctionAnswer
 from polylsp.model.space import Drawing, Drawn
 from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
-from polylsp.server import messages
 from polylsp.server.messages import (
     Analyse,
     Answered,
@@ -119,7 +119,7 @@ class _Inbox:
         return job in self._cancelled
 
     def _receive(self) -> None:
-        while (message := messages.read(self._stream.read)) is not None:
+        while (message := frames.read(self._stream.read)) is not None:
             with self._arrived:
                 if isinstance(message, Cancel):
                     self._cancelled.add(message.job)
@@ -131,7 +131,7 @@ class _Inbox:
 
 def _serve(analyse: Analysis, edit: Editing, draw: Enumerating, inbox: _Inbox, replies: BinaryIO) -> None:
     def send(reply: Reply) -> None:
-        replies.write(messages.frame(reply))
+        replies.write(frames.frame(reply))
         replies.flush()
 
     sent: set[str] = set()

@@ -25,6 +25,7 @@ _CLAUSE = re.compile(
 _CONDITION = re.compile(rf"\bif{_ARGUMENTS}")
 _ITEM = re.compile(r"(\w+)((?:\[[^\]]*\])*)")
 _SUBSCRIPTED = re.compile(r"(?<![\w.>])([A-Za-z_]\w*)\s*\[")
+_READ_ONLY = re.compile(r"^static const (?=\w+ \w+\[)", re.MULTILINE)
 _MOVES = {
     "copyin": (1, 0), "copyout": (0, 1), "copy": (1, 1), "create": (0, 0),
     "to": (1, 0), "from": (0, 1), "tofrom": (1, 1), "alloc": (0, 0),
@@ -148,7 +149,8 @@ def played(text: str) -> str:
         if each.is_kernel:
             _all_arrays_have_clauses(text, each, [o for o in found if o.is_data and _is_around(o, each)])
     insertions = [r for number, each in enumerate(found) for r in _calls(each, number)]
-    return RUNTIME + applied(text, tuple(insertions))
+    # What host and device exchange cannot lie where nothing can be written.
+    return RUNTIME + _READ_ONLY.sub("static ", applied(text, tuple(insertions)))
 
 
 def _directive(text: str, match: re.Match[str]) -> _Directive:

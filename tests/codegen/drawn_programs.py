@@ -14,6 +14,7 @@ from tests.oracle.nests import Program
 from tests.oracle.printing import layout
 from tests.oracle.values import Floating
 
+from .drawn_mixtures import mixtures
 from .drawn_sums import sums
 from .transform.drawn_nests import nests, summing
 
@@ -45,6 +46,11 @@ def drawn() -> st.SearchStrategy[Drawn]:
 def deep() -> st.SearchStrategy[Drawn]:
     """Nests that use elements again, in an order that may not be the best."""
     return nests(deep=True).map(lambda kernel: whole(summing(kernel)))
+
+
+def mixed() -> st.SearchStrategy[Drawn]:
+    """Functions in which everything meets."""
+    return mixtures().map(whole)
 
 
 def whole(text: str) -> Drawn:

@@ -164,7 +164,7 @@ class _Drawer:
     def place(self, name: str) -> str:
         return self.pick(
             "x[c]", "x[0]", "s->sum", "s->sum", "z[c]", "A[c][2]", f"A[{name}][0]", "y[AT(c)]",
-            f"y[idx[{name}]]", "s->small[1]", "x[n]", "q.sum", "*x", "y[c + 1]", f"x[{name}]", "A[i][3]",
+            f"y[idx[{name}]]", "s->small[1]", "x[n + 3]", "q.sum", "*x", "y[c + 1]", f"x[{name}]", "A[i][3]",
         )  # fmt: skip
 
     def value(self, name: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import WHOLE_FUNCTION, ActionName, Ask, Declined, Target, applied
 from polylsp.model.facts import FunctionFacts
 from polylsp.pipeline import analyse, edit
@@ -57,6 +58,17 @@ def alternatives(
         asked = [outermost, *([[0]] if action in WHOLE_FUNCTION else []), *asked]
     for ordinals in asked:
         yield _edited(path, text, action, [(function, each) for each in ordinals], QUICK, given)
+
+
+def transformed(path: str, text: str, function: str, given: frozenset[str]) -> Iterator[EditedFile]:
+    """What becomes of a function if a person asks for a transform of a loop, and then for threads."""
+    (facts,) = _functions(path, text, QUICK, function)
+    for action in TRANSFORMS:
+        for loop in facts.loops:
+            first = _edited(path, text, action, [(function, loop.ordinal)], QUICK, given)
+            if first.edits:
+                then = next(alternatives(path, first.edited, "openmp", function, given))
+                yield replace(then, text=text, edits=then.edits + 1)
 
 
 def _edited(

@@ -22,19 +22,21 @@ from polylsp.model.action import Target
 from polylsp.pipeline import analyse
 
 from .device_memory import played
-from .drawn_programs import Around, Drawn, deep, drawn
-from .editing import QUICK, alternatives
+from .drawn_programs import Around, Drawn, deep, drawn, mixed
+from .editing import QUICK, EditedFile, alternatives, transformed
 from .versions import outputs
 
-Kind = Target | Literal["restructure"]
+Kind = Target | Literal["restructure", "transformed"]
 FLAGS: dict[Kind, tuple[str, ...]] = {
     "openmp": ("-fopenmp",),
     "openmp-target": ("-fopenmp", "-foffload=disable"),
     "openacc": ("-fopenacc", "-foffload=disable"),
     "restructure": ("-fopenmp",),
+    "transformed": ("-fopenmp",),
 }
 THREADS: dict[Kind, tuple[int, ...]] = {
     "openmp": (1, 2, 3, 4), "openmp-target": (1, 3), "openacc": (1,), "restructure": (1, 2, 3),
+    "transformed": (1, 3),
 }  # fmt: skip
 GIVEN = frozenset[str](("no-overlap", "no-overflow"))
 """What edits may assume of the programs that are drawn."""
@@ -59,7 +61,7 @@ def trial(one: Drawn, target: Kind) -> Tried:
     """Make every edit of one kind, build, run and compare, with several numbers of threads."""
     made: dict[str, int] = {}
     declined: list[str] = []
-    for done in alternatives("drawn.c", one.text, target, "kernel", GIVEN):
+    for done in _edits(one.text, target):
         declined += done.declined
         if done.edits:
             made.setdefault(done.edited, done.edits)
@@ -68,6 +70,12 @@ def trial(one: Drawn, target: Kind) -> Tried:
     for around in one.programs if made else ():
         _compare(one.text, list(made), around, target)
     return Tried(made, tuple(declined))
+
+
+def _edits(text: str, target: Kind) -> Iterator[EditedFile]:
+    if target == "transformed":
+        return transformed("drawn.c", text, "kernel", GIVEN)
+    return alternatives("drawn.c", text, target, "kernel", GIVEN)
 
 
 def _compare(text: str, made: Sequence[str], around: Around, target: Kind) -> None:
@@ -103,6 +111,9 @@ def assert_close(wanted: Sequence[float], found: Sequence[float], source: str) -
         assert same or abs(one - other) <= 1e-9 * max(scale, 1.0), f"{one} != {other}\n{source}"
 
 
+_DRAWN = {"drawn": drawn, "deep": deep, "mixtures": mixed}
+
+
 def main() -> int:
     """Draw as many as asked for; every failure is printed, each kind of outcome is counted."""
     parser = argparse.ArgumentParser(
@@ -111,13 +122,14 @@ def main() -> int:
     parser.add_argument("--examples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--target", choices=sorted(FLAGS), default="openmp")
+    parser.add_argument("--draw", choices=sorted(_DRAWN), help="what is drawn")
     asked = parser.parse_args()
     outcomes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
 
     @seed(asked.seed)
     @settings(DRAWN, max_examples=asked.examples, derandomize=False)
-    @given(one=deep() if asked.target == "restructure" else drawn())
+    @given(one=_DRAWN[asked.draw or ("deep" if asked.target == "restructure" else "drawn")]())
     def draw(one: Drawn) -> None:
         try:
             done = trial(one, asked.target)

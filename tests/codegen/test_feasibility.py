@@ -11,6 +11,7 @@ from polylsp import pipeline
 from polylsp.codegen.feasible import trials
 from polylsp.codegen.subject import Again, Subject
 from polylsp.ide.actions import Offer, offers
+from polylsp.ide.function_action import function_offers
 from polylsp.model.action import Ask, Declined, Edited
 from polylsp.model.feasibility import Feasibility
 from polylsp.model.report import FileReport
@@ -37,7 +38,14 @@ def listed(text: str, report: FileReport, settings: Settings) -> list[Offer]:
     """Everything that is offered on some loop of a text."""
     headers = [p.span(one.header).start for p in report.functions for one in p.answer.facts.loops]
     source = Source(text)
-    return [each for at in headers for each in offers(source, report, settings, Span(at, at))]
+    found = (
+        (
+            *offers(source, report, settings, Span(at, at)),
+            *function_offers(source, report, settings, Span(at, at)),
+        )
+        for at in headers
+    )
+    return [each for some in found for each in some]
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 
-from .drawn_programs import Drawn, deep, drawn
+from .drawn_programs import Drawn, deep, drawn, mixed
 from .random_nests import DRAWN, Kind, trial
 
 
@@ -24,3 +24,12 @@ def test_directives(kind: Kind, one: Drawn) -> None:
 @given(one=deep())
 def test_restructuring(one: Drawn) -> None:
     trial(one, "restructure")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("gcc")
+@pytest.mark.parametrize("kind", ["openmp", "openmp-target", "openacc", "transformed"])
+@settings(DRAWN, max_examples=12)
+@given(one=mixed())
+def test_everything_at_once(kind: Kind, one: Drawn) -> None:
+    trial(one, kind)

@@ -1,10 +1,11 @@
 // CUDA on the host, for tests: what a program does with blocks, threads, barriers and the memory of a device has
 // real meaning here, and what it must not do ends it.
 //
-// - Threads of a block are fibers that take turns at barriers; a barrier that some threads never reach is an error.
+// - Threads of a block are fibers that take turns at barriers: each runs alone up to the next one, so that what a
+//   missing barrier lets happen does happen. One that some threads never reach is an error.
 // - The device's memory lies in a region of its own. Each allocation ends at a page that cannot be touched, has a
-//   guard before it, and is full of NaN at first, as shared memory is. A kernel that is given a pointer of the host
-//   ends the program.
+//   guard before it, and is full of NaN at first, as shared memory is for each block. A kernel that is given a
+//   pointer of the host ends the program.
 // - POLYLSP_CUDA_FAIL=n lets the n-th call that can fail do so, and with n = 0 their number is printed at the end.
 #ifndef POLYLSP_CUDA_ON_THE_HOST
 #define POLYLSP_CUDA_ON_THE_HOST
@@ -16,6 +17,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -31,10 +33,16 @@ struct dim3 {
 
 #define __global__ static
 #define __device__ static
-#define __shared__ static
+#define __launch_bounds__(threads)
+#define __shared__ static __attribute__((section("played_shared")))
+#define __syncthreads() played::barrier(__LINE__)
 #define __restrict__ __restrict
 
 inline dim3 gridDim, blockDim, blockIdx, threadIdx;
+
+// Where the linker puts all shared memory of a program.
+extern "C" char __start_played_shared[] __attribute__((weak));
+extern "C" char __stop_played_shared[] __attribute__((weak));
 
 namespace played {
 
@@ -136,9 +144,10 @@ template <typename T> void check(const T &) {}
 
 struct Fiber {
     ucontext_t context;
-    std::vector<char> stack;
+    std::unique_ptr<char[]> stack;
     dim3 index;
     bool done = true;
+    int line = 0;
 };
 inline ucontext_t scheduler;
 inline std::vector<Fiber> fibers;
@@ -151,18 +160,21 @@ inline void enter()
     current->done = true;
 }
 
-inline void barrier()
+inline void barrier(int line)
 {
+    current->line = line;
     swapcontext(&current->context, &scheduler);
     threadIdx = current->index;
 }
 
 inline void start(Fiber &fiber, dim3 index)
 {
-    fiber.stack.resize(256 * 1024);
+    constexpr size_t SIZE = 128 * 1024;
+    if (fiber.stack == nullptr)
+        fiber.stack.reset(new char[SIZE]);
     getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = fiber.stack.data();
-    fiber.context.uc_stack.ss_size = fiber.stack.size();
+    fiber.context.uc_stack.ss_sp = fiber.stack.get();
+    fiber.context.uc_stack.ss_size = SIZE;
     fiber.context.uc_link = &scheduler;
     makecontext(&fiber.context, reinterpret_cast<void (*)()>(enter), 0);
     fiber.index = index;
@@ -190,6 +202,9 @@ inline void run_block_with_barriers()
         }
         if (ended != 0 && ended != left)
             fail("some threads of a block wait at a barrier that others never reach");
+        for (size_t k = 0; k < count && ended == 0; k++)
+            if (fibers[k].line != fibers[0].line)
+                fail("threads of a block wait at different barriers");
         left -= ended;
     }
 }
@@ -221,6 +236,7 @@ void launch(bool barriers, void (*kernel)(Parameters...), dim3 grid, dim3 thread
         for (unsigned y = grid.y; y-- > 0;)
             for (unsigned x = grid.x; x-- > 0;) {
                 blockIdx = dim3(x, y, z);
+                poison(__start_played_shared, static_cast<size_t>(__stop_played_shared - __start_played_shared));
                 if (barriers)
                     run_block_with_barriers();
                 else
@@ -229,11 +245,6 @@ void launch(bool barriers, void (*kernel)(Parameters...), dim3 grid, dim3 thread
 }
 
 } // namespace played
-
-inline void __syncthreads()
-{
-    played::barrier();
-}
 
 // --- Calls of the host ----------------------------------------------------------------------------------
 

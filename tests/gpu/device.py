@@ -10,8 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from polylsp.codegen.cuda.edit import DEVICE, HOST
+from polylsp.codegen.cuda.file import DEVICE, HOST
 from polylsp.model.action import Ask, Declined, Edited, applied
+from polylsp.model.facts import FunctionFacts
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 
@@ -29,15 +30,17 @@ class Offloaded:
     declined: tuple[str, ...]
 
 
-def offloaded(path: str, text: str, settings: Settings, functions: str = "") -> Offloaded:
-    """The edits of all outermost loops of the functions whose names begin so."""
+def offloaded(
+    path: str, text: str, settings: Settings, functions: str = "", whole: bool = False
+) -> Offloaded:
+    """The edits of all outermost loops of the functions whose names begin so, or of each as a `whole`."""
     files: dict[str, str] = {}
     declined: list[str] = []
     wanted = [
-        (placed.answer.facts.name, loop.ordinal)
+        (placed.answer.facts.name, ordinal)
         for placed in analyse(path, text, settings, schedules=False).functions
-        for loop in placed.answer.facts.loops
-        if loop.depth == 1 and placed.answer.facts.name.startswith(functions)
+        if placed.answer.facts.name.startswith(functions)
+        for ordinal in ([0] if whole else _outermost(placed.answer.facts))
     ]
     for name, ordinal in wanted:
         report = analyse(path, text, settings, schedules=False)
@@ -50,6 +53,10 @@ def offloaded(path: str, text: str, settings: Settings, functions: str = "") -> 
         text = applied(text, answer.replacements)
         files |= {each.name: each.text for each in answer.created}
     return Offloaded(text, files, tuple(declined))
+
+
+def _outermost(facts: FunctionFacts) -> list[int]:
+    return [loop.ordinal for loop in facts.loops if loop.depth == 1]
 
 
 def played(text: str) -> str:

@@ -19,8 +19,8 @@ SIZES = ({}, {"NI": 37, "NJ": 45, "NK": 53, "NL": 41, "NM": 35, "N": 43, "M": 39
               "NX": 37, "NY": 41, "NR": 9, "NQ": 11, "NP": 37, "TMAX": 5, "TSTEPS": 4})  # fmt: skip
 """The sizes that the samples have, and others; none is a multiple of a block's side."""
 
-SEQUENTIAL = {"ludcmp": 2}
-"""Nests in which nothing can run at once."""
+OWN = {"gramschmidt": {"M": 47}}
+"""More columns than rows depend on each other: what is left of them is the rounding of sums."""
 
 
 def defines(text: str, sizes: dict[str, int]) -> tuple[str, ...]:
@@ -32,9 +32,11 @@ def defines(text: str, sizes: dict[str, int]) -> tuple[str, ...]:
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_prints_the_same(file: Path, sizes: dict[str, int], program: Program, device: Device) -> None:
     text = file.read_text(encoding="utf-8")
-    chosen = defines(text, sizes)
-    done = offloaded(str(file), text, Settings(offload_threshold=0, defines=chosen), "kernel_")
-    assert len(done.declined) == SEQUENTIAL.get(file.stem, 0), done.declined
+    chosen = defines(text, {**sizes, **OWN.get(file.stem, {})} if sizes else sizes)
+    # Other sizes are those of whole functions, whose nests share what is on the device.
+    settings = Settings(offload_threshold=0, defines=chosen)
+    done = offloaded(str(file), text, settings, "kernel_", whole=bool(sizes))
+    assert not done.declined, done.declined
     for content in done.files.values():
         for architecture in ("sm_75", "sm_80", "sm_90"):
             assert device.compiled(content, architecture) == ""

@@ -6,7 +6,7 @@ The model is isl text; here, and only here, islpy is used, to put numbers for it
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .claims import ModelClaim
@@ -16,6 +16,8 @@ from .extents import extents
 from .machine import Event, Machine
 from .nests import (
     Assign,
+    Binary,
+    Choice,
     Declare,
     Element,
     Evaluate,
@@ -29,6 +31,7 @@ from .nests import (
     Program,
     Statement,
     While,
+    children,
     loops,
     walk,
 )
@@ -55,6 +58,9 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
     if memories & {s.name for s in walk(kernel) if isinstance(s, Declare) and s.type in ("int", "unsigned")}:
         return None
     numbers = statement_numbers(found.program, memories)
+    if not numbers:
+        return None
+    always = {numbers[uid] for uid in _sure(found.program.kernel, memories) if uid in numbers}
     for run in found.runs:
         values = dict(run.inputs.parameters) | _shapes(found.program, run.inputs)
         domain, flow = instances(own[0].domain, values), instantiated(own[0].flow, values)
@@ -62,11 +68,10 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
             return None
         # What is returned after the nest may be a statement of the model or not.
         last = max(numbers.values())
-        domain = {instance for instance in domain if instance[0] <= last}
+        true = executed(run, numbers)
+        domain = {i for i in domain if i[0] <= last and (i[0] in always or i in true)}
         flow = {(a, b) for a, b in flow if b[0] <= last}
-        text = _other("domain", executed(run, numbers), domain) or _other(
-            "flow", enumerated(run, numbers), flow
-        )
+        text = _other("domain", true, domain) or _other("flow", enumerated(run, numbers), flow)
         if text:
             return [Refutation(kernel.name, 0, "model", f"{text}with {shown(run.inputs)}")]
     return []
@@ -147,6 +152,21 @@ def statement_numbers(program: Program, memories: set[str]) -> dict[int, int]:
             numbers |= dict.fromkeys(uids, number)
             number += 1
     return numbers
+
+
+def _sure(node: Node, memories: set[str]) -> Iterator[int]:
+    """The accesses that no choice within an expression leaves out."""
+    if _is_data(node, memories):
+        yield node.uid
+    match node:
+        case Choice(condition=condition):
+            inside: Iterable[Node] = (condition,)
+        case Binary(operator="&&" | "||", left=left):
+            inside = (left,)
+        case _:
+            inside = children(node)
+    for each in inside:
+        yield from _sure(each, memories)
 
 
 def _is_data(node: Node, memories: set[str]) -> bool:

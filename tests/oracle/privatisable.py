@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import pairwise, product
 
 from .claims import Claim
@@ -12,7 +11,7 @@ from .machine import LoopKey, Machine, TooLong
 from .nests import Inputs
 from .values import Undefined
 
-LARGER = (7, 11, 16)
+SIZES = (1, 2, 7, 11, 16)
 
 
 def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
@@ -35,8 +34,12 @@ def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
             return
         if any(_needed_after(run, key, slot) for slot in {p.source.slot for p in pairs}):
             return
-    if any(_read_first(run, key, slot) for run in _larger(found) for slot in _slots(run, key, variable)):
-        # Arrays are as small as the few runs permit: nobody is asked to conclude from their extents.
+    try:
+        for run in _at_other_sizes(found):
+            # Arrays are as small as the few runs permit: nobody is asked to conclude from their extents.
+            if any(_read_first(run, key, slot) for slot in _slots(run, key, variable)):
+                return
+    except TooLong:
         return
     witness = claim.witness
     if seen and witness is not None and witness.dependence.kind != "flow":
@@ -48,12 +51,16 @@ def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
         )
 
 
-def _larger(found: Evidence) -> Iterator[Machine]:
-    """Runs at sizes that may be too large for the arrays."""
+def _at_other_sizes(found: Evidence) -> Iterator[Machine]:
+    """Runs at sizes that may be too large for the arrays, and at small ones. Raises `TooLong`."""
     names = [name for name, _ in found.program.inputs[0].parameters]
-    for values in product(LARGER, repeat=len(names)):
-        with suppress(Undefined, TooLong):
-            yield found.runner.run(Inputs(tuple(zip(names, values, strict=True)), 0), limit=20_000)
+    for values in product(SIZES, repeat=len(names)):
+        try:
+            yield found.runner.run(Inputs(tuple(zip(names, values, strict=True)), 0), limit=5_000)
+        except TooLong:
+            raise
+        except Undefined:
+            continue
 
 
 def _slots(run: Machine, key: LoopKey, variable: str) -> set[int]:

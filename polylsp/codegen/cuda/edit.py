@@ -3,54 +3,100 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-
-import islpy as isl
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from polylsp.analysis.effects import loops_in
-from polylsp.codegen.cuda.baked import baked
-from polylsp.codegen.cuda.expressions import Unwritable, Words
-from polylsp.codegen.cuda.host import Host, arguments, header, host_lines
-from polylsp.codegen.cuda.kernels import Setting, written
-from polylsp.codegen.cuda.leaves import Leaves, leaves_of
-from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
-from polylsp.codegen.cuda.memory import Memories, memories_of, plain_names
-from polylsp.codegen.cuda.naming import fresh_of, variable_names
-from polylsp.codegen.cuda.region import Region, loops_at, region_of
-from polylsp.codegen.cuda.schedule import dependences, domain_of, scheduled
+from polylsp.codegen.cuda.call import call, prototypes
+from polylsp.codegen.cuda.choice import chosen
+from polylsp.codegen.cuda.expressions import Unwritable
+from polylsp.codegen.cuda.file import file_lines
+from polylsp.codegen.cuda.host import Host
+from polylsp.codegen.cuda.kernels import written
+from polylsp.codegen.cuda.memory import Memories, memories_of
+from polylsp.codegen.cuda.region import Region, loops_at, region_of, regions_of
+from polylsp.codegen.cuda.scalars import with_scalars
+from polylsp.codegen.cuda.setting import setting_of
+from polylsp.codegen.cuda.sums import sum_of
 from polylsp.codegen.routines import is_compiled
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.surround import surrounded, undirected
-from polylsp.codegen.work import work_of
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
-from polylsp.model.program import Integer, Variable
 from polylsp.model.roots import is_governed
 from polylsp.model.verdict import Assumption
 from polylsp.settings import Settings
-from polylsp.text import Span, newline
+from polylsp.text import newline
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A region on the device: its host function, the call of that, and what it rests on."""
+
+    region: Region
+    host: Host
+    replacements: tuple[Replacement, ...]
+    assumptions: tuple[Assumption, ...]
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-    """Kernels for the nest around a loop."""
+    """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
+    another share what is on the device."""
+    if ordinal == 0:
+        return _whole(subject, settings)
     region = region_of(subject, ordinal)
-    if isinstance(region, Declined):
-        return region
+    made = _made(region, settings, frozenset()) if isinstance(region, Region) else region
+    return _edited(subject, [made]) if isinstance(made, Made) else made
+
+
+def _whole(subject: Subject, settings: Settings) -> Answer:
+    found: list[Made] = []
+    reasons: list[str] = []
+    left = regions_of(subject)
+    while left:
+        region, *left = left
+        taken = frozenset(each.host.name for each in found)
+        made = _made(region, settings, taken) if isinstance(region, Region) else region
+        if isinstance(made, Made):
+            found.append(made)
+        elif isinstance(region, Region) and len(loops_at(region.statements)) > 1:
+            # What they cannot do together, they may one by one.
+            left = [*(region_of(subject, each.ordinal) for each in loops_at(region.statements)), *left]
+        else:
+            reasons.append(made.reason)
+    if found:
+        return _edited(subject, found, reasons)
+    return Declined(
+        reasons[0] if reasons else f"No loop of `{subject.function.name}` is known to be parallel."
+    )
+
+
+def _made(region: Region, settings: Settings, taken: frozenset[str]) -> Made | Declined:
     reason = _already(region)
     if reason:
         return Declined(reason)
-    found = leaves_of(region)
-    if isinstance(found, Declined):
-        return found
-    memories = memories_of(region, found)
+    choice = chosen(region, settings)
+    if isinstance(choice, Declined):
+        return choice
+    memories = memories_of(region, choice.leaves)
     if isinstance(memories, Declined):
         return memories
-    launched = _mapped(region, found)
-    if isinstance(launched, Declined):
-        return launched
+    setting = setting_of(region, choice.leaves, memories)
+    if isinstance(setting, Declined):
+        return setting
+    fresh = setting.fresh
+    fresh.used.update(taken)
+    name = fresh.name(f"{region.subject.function.name}_cuda")
     try:
-        return _edited(region, found, memories, launched, settings)
+        made = tuple(
+            (one, written(setting, one, fresh.name(f"{name}_kernel{number}"), sum_of(one, choice.leaves)))
+            for number, one in enumerate(choice.kernels)
+        )
+        host = with_scalars(Host(name, setting, (), memories, made, ()))
     except Unwritable as reason:
         return Declined(str(reason))
+    replacements = call(region, host, settings)
+    if isinstance(replacements, Declined):
+        return replacements
+    return Made(region, host, tuple(replacements), _assumptions(region, memories))
 
 
 def _already(region: Region) -> str:
@@ -65,173 +111,17 @@ def _already(region: Region) -> str:
     return f"`{called[1]}` runs this loop on a GPU already." if called else ""
 
 
-def _mapped(region: Region, found: Leaves) -> tuple[Kernel, ...] | Declined:
-    if domain_of(found).is_empty():
-        return Declined(f"The loop in line {region.subject.line_number(region.last.site)} never runs.")
-    pairs = dependences(region, found)
-    schedule = scheduled(region, found, pairs)
-    if isinstance(schedule, Declined):
-        return schedule
-    launched = kernels(schedule)
-    if not any(kernel.parallel for kernel in launched):
-        line = region.subject.line_number(region.last.site)
-        return Declined(f"No iterations of the loop in line {line} can run at once.")
-    if not respects(launched, pairs):
-        return Declined("The order that was found for a GPU would break a dependence.")
-    return launched
-
-
-def _edited(
-    region: Region, found: Leaves, memories: Memories, launched: tuple[Kernel, ...], settings: Settings
-) -> Answer:
-    setting = _setting(region, found, memories)
-    _refuse_unnamed(setting)
-    name = setting.fresh.name(f"{region.subject.function.name}_cuda")
-    made = tuple(
-        (kernel, written(setting, kernel, setting.fresh.name(f"{name}_kernel{number}")))
-        for number, kernel in enumerate(launched)
-    )
-    host = Host(name, setting, (), memories, made, ())
-    host = _with_scalars(host)
-    replacements = _call(region, host, settings)
-    if isinstance(replacements, Declined):
-        return replacements
-    lines = _file(region, host)
-    end = newline(region.subject.text)
-    created = Created(f"{name}.cu", "".join(f"{line}{end}" for line in lines))
-    assumed, remarks = _assumptions(region, memories), tuple(_remarks(region, host))
-    return Edited(replacements, assumed, remarks, created=(created,))
-
-
-def _setting(region: Region, found: Leaves, memories: Memories) -> Setting:
-    subject, fresh = region.subject, fresh_of(region)
-    names = variable_names(region, fresh)
-    extents = {b.variable.name: b.inner for b in memories.buffers if not b.scalar}
-    pointed = frozenset(b.variable.name for b in memories.buffers if b.scalar)
-    words = Words(subject, names, extents, pointed)
-    by_source = {v.source_name: v for v in subject.variables}
-    texts: dict[str, str] = {}
-    variables: dict[str, Variable] = {}
-    for parameter, spelled in plain_names(region).parameters.items():
-        factors = spelled.split(" * ")
-        own = [by_source[factor] for factor in factors if factor in by_source]
-        if len(own) < len(factors):
-            continue
-        texts[parameter] = " * ".join(_signed(v, names[v.name]) for v in own)
-        variables.update({names[v.name]: v for v in own})
-    leaves = {leaf.name: leaf for leaf in found.leaves}
-    return Setting(region, leaves, words, texts, variables, memories.buffers, fresh)
-
-
-def _refuse_unnamed(setting: Setting) -> None:
-    """The bounds of loops must be known before the first of them, by name."""
-    for leaf in setting.leaves.values():
-        for k in range(leaf.domain.dim(isl.dim_type.param)):
-            name = leaf.domain.get_dim_name(isl.dim_type.param, k) or ""
-            if name not in setting.parameters and leaf.domain.involves_dims(isl.dim_type.param, k, 1):
-                shown = setting.region.scop.parameters.get(name, name)
-                raise Unwritable(f"`{shown}` is not known before the loop: set a variable to it first.")
-
-
-def _signed(variable: Variable, name: str) -> str:
-    """A size as an `int`: the host has seen that it is one."""
-    is_int = isinstance(variable.type, Integer) and variable.type.signed and variable.type.bits <= 32
-    return name if is_int else f"(int){name}"
-
-
-def _with_scalars(host: Host) -> Host:
-    """The host function with all the values that it needs."""
-    setting = host.setting
-    lines = host_lines(host)
-    words = {word for line in lines for word in _names(line)}
-    scalars = {v for _, made in host.kernels for v in made.scalars}
-    scalars |= {v for name, v in setting.variables.items() if name in words}
-    unclear = [v.source_name for v in setting.region.subject.variables]
-    for each in scalars:
-        if unclear.count(each.source_name) != 1:
-            raise Unwritable(f"More than one variable is called `{each.source_name}` here: rename one.")
-        if setting.words.names[each.name] != each.source_name:
-            raise Unwritable(f"`{each.source_name}` means something else in C++: rename it.")
-    listed = setting.region.subject.function.parameters
-    place = {v: k for k, v in enumerate(listed)}
-    ordered = tuple(sorted(scalars, key=lambda v: (place.get(v, len(place)), v.name)))
-    limits = tuple(dict.fromkeys(_limits(host, words)))
-    return Host(host.name, setting, ordered, host.memories, host.kernels, limits)
-
-
-def _limits(host: Host, words: set[str]) -> Iterator[str]:
-    """The values that must fit, in C: sizes and products of them."""
-    for text_of_parameter in host.setting.parameters.values():
-        factors = [each.removeprefix("(int)") for each in text_of_parameter.split(" * ")]
-        if all(factor in words for factor in factors):
-            yield " * ".join(["(long long)" + factors[0], *factors[1:]]) if len(factors) > 1 else factors[0]
-
-
-def _names(line: str) -> set[str]:
-    return set(re.findall(r"(?<![.\w])[A-Za-z_]\w*", line))
-
-
-# --- The file ----------------------------------------------------------------------------
-
-
-def _file(region: Region, host: Host) -> Iterator[str]:
-    function = region.subject.function.name
-    first, last = (region.subject.line_number(s.site) for s in (loops_at(region.statements)[0], region.last))
-    where = f"the loops from line {first} on" if first == last else f"the loops in lines {first} to {last}"
-    yield f"/* {where[0].upper()}{where[1:]}, in `{function}`, on a GPU."
-    yield " *"
-    yield f" * Build:  nvcc -O3 -c {host.name}.cu"
-    yield " * and link the object with the program, by nvcc or with -lcudart."
-    yield " *"
-    yield f" * {host.name} returns 0, or an error of CUDA: then nothing has changed, and the"
-    yield " * caller runs its loops."
-    yield " */"
-    yield from ("#include <cuda_runtime.h>", "#include <limits.h>", "#include <stddef.h>")
-    yield from ("#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", "")
-    yield DEVICE
-    for _, made in host.kernels:
-        yield ""
-        yield from made.lines
-    yield ""
-    yield HOST
-    yield ""
-    yield from host_lines(host)
-
-
-DEVICE, HOST = "/* --- On the device --- */", "/* --- On the host --- */"
-"""What stands between these is compiled for the device alone."""
-
-
-# --- The source --------------------------------------------------------------------------
-
-
-def _call(region: Region, host: Host, settings: Settings) -> tuple[Replacement, ...] | Declined:
-    subject, loop = region.subject, loops_at(region.statements)[0]
-    facts = subject.known(loop.ordinal)
-    body = undirected(subject, loop.ordinal)
-    if isinstance(body, Declined):
-        return body
-    fixed = baked(region, host.buffers)
-    if isinstance(fixed, Declined):
-        return fixed
-    call = f"{host.name}({', '.join(arguments(host.buffers, host.scalars))}) != 0"
-    work = work_of(subject, facts)
-    enough = work.condition(settings.offload_threshold) if work is not None else ""
-    little = enough.replace(" > ", " <= ") if enough and settings.offload_threshold else ""
-    conditions = [*fixed, *([little] if little else []), call]
-    lines = [f"{each} ||" for each in conditions[:-1]] + [f"{call}) {{"]
-    head = [f"if ({lines[0]}", *(f"    {line}" for line in lines[1:])]
-    around = surrounded(subject, facts, body, head, ["}"], body.braces)
-    if isinstance(around, Declined):
-        return around
-    return (_prototype(subject, host), *around)
-
-
-def _prototype(subject: Subject, host: Host) -> Replacement:
-    """The declaration of the host function, before the function that calls it."""
+def _edited(subject: Subject, found: Sequence[Made], reasons: Sequence[str] = ()) -> Edited:
     end = newline(subject.text)
-    lines = [f"/* In {host.name}.cu. */", *header(host)]
-    return Replacement(Span(subject.start, subject.start), end.join(lines) + f";{end}{end}")
+    created = tuple(
+        Created(f"{one.host.name}.cu", "".join(f"{line}{end}" for line in file_lines(one.region, one.host)))
+        for one in found
+    )
+    replacements = [prototypes(subject, [one.host for one in found])]
+    replacements += [each for one in found for each in one.replacements]
+    assumed = tuple(dict.fromkeys(each for one in found for each in one.assumptions))
+    remarks = (*(each for one in found for each in _remarks(one.host)), *dict.fromkeys(reasons))
+    return Edited(tuple(replacements), assumed, remarks, created=created)
 
 
 def _assumptions(region: Region, memories: Memories) -> tuple[Assumption, ...]:
@@ -247,7 +137,9 @@ def _is_inside(region: Region, ordinal: int, outermost: set[int]) -> bool:
     return any(each.ordinal in outermost for each in around)
 
 
-def _remarks(region: Region, host: Host) -> Iterator[str]:
+def _remarks(host: Host) -> Iterator[str]:
     for kernel, made in host.kernels:
-        if not kernel.parallel:
+        if made.total is not None:
+            yield f"What `{made.name}` adds up is added in another order."
+        elif not kernel.parallel:
             yield f"`{made.name}` runs in one thread: nothing in it can run at once."

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from polylsp.analysis.effects import walk
 from polylsp.analysis.spelling import PRECEDENCE
@@ -25,6 +25,7 @@ from polylsp.model.program import (
     Place,
     Read,
     Select,
+    Site,
     Type,
     Unary,
 )
@@ -37,12 +38,14 @@ class Unwritable(Exception):
 @dataclass(frozen=True, eq=False)
 class Words:
     """How things are called on the device: variables by unique name, and for arrays the extents of all
-    dimensions but the first. Scalars in `pointed` are found through a pointer."""
+    dimensions but the first. Scalars in `pointed` are found through a pointer; places of `elsewhere` (by
+    site) are not where the program has them, but in variables of a kernel."""
 
     subject: Subject
     names: Mapping[str, str]
     extents: Mapping[str, tuple[str, ...]]
     pointed: frozenset[str]
+    elsewhere: Mapping[Site, str] = field(default_factory=dict[Site, str])
 
 
 _LITERAL = re.compile(r"-?(0[xX][0-9a-fA-F]+|\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?)[uUlLfF]*")
@@ -82,6 +85,8 @@ def text_of(value: Expr, words: Words, around: int = 0) -> str:
 
 def place_text(place: Place, words: Words) -> str:
     """A variable, or an element of an array whose rows lie one behind the other."""
+    if place.site in words.elsewhere:
+        return words.elsewhere[place.site]
     name = words.names[place.variable.name]
     if not place.steps:
         return f"*{name}" if place.variable.name in words.pointed else name
@@ -89,10 +94,16 @@ def place_text(place: Place, words: Words) -> str:
     subscripts = [s.subscript for s in place.steps if not isinstance(s, Field)]
     if inner is None or len(subscripts) != len(place.steps) or len(subscripts) != len(inner) + 1:
         raise Unwritable(f"`{place.variable.source_name}` is no array of numbers here.")
-    text = text_of(subscripts[0], words, 10 if inner else 0)
-    for number, (extent, subscript) in enumerate(zip(inner, subscripts[1:], strict=True)):
+    first = text_of(subscripts[0], words, 10 if inner else 0)
+    return element_text(name, inner, [first, *(text_of(s, words, PRECEDENCE["+"]) for s in subscripts[1:])])
+
+
+def element_text(name: str, inner: Sequence[str], subscripts: Sequence[str]) -> str:
+    """An element of an array whose rows lie one behind the other; the first of several subscripts can be
+    multiplied, the others added."""
+    text = subscripts[0]
+    for number, (extent, column) in enumerate(zip(inner, subscripts[1:], strict=True)):
         row = text if not number or text.isalnum() else f"({text})"
-        column = text_of(subscript, words, PRECEDENCE["+"])
         text = " + ".join(part for part in (_times(row, extent), column) if part != "0") or "0"
     return f"{name}[{text}]"
 

@@ -6,7 +6,7 @@ Loops whose iterations the model knows are opened; what shares a variable of one
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
@@ -18,7 +18,7 @@ from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.units import Unit, own_scalars, units_of
 from polylsp.model.action import Declined
 from polylsp.model.program import Block, Declare, Floating, Loop, Pointer, Statement, Variable
-from polylsp.model.scop import Access
+from polylsp.model.scop import Access, Memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,11 +40,13 @@ class Leaf:
 @dataclass(frozen=True, eq=False)
 class Leaves:
     """The leaves of a region in source order. `shared` are the accesses that instances may have in common,
-    each with its leaf's name; `kept` the scalars among these (unique names)."""
+    each with its leaf; `kept` the scalars among these (unique names), of which those that are `opened` have a
+    place on the device alone."""
 
     leaves: tuple[Leaf, ...]
     shared: tuple[tuple[Leaf, Access], ...]
     kept: frozenset[str]
+    opened: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -57,16 +59,17 @@ class _Place:
     kept: frozenset[str] = frozenset()
 
 
-def leaves_of(region: Region) -> Leaves | Declined:
-    """The leaves of a region; or why they cannot run elsewhere."""
+def leaves_of(region: Region, opened: frozenset[str] = frozenset()) -> Leaves | Declined:
+    """The leaves of a region; or why they cannot run elsewhere. Scalars that are `opened` (unique names) do
+    not hold together what uses them."""
     needed = _needed(region)
-    found = list(_leaves(region, region.statements, _Place((), (), needed)))
+    found = list(_leaves(region, region.statements, _Place((), (), needed | opened)))
     kept = frozenset(name for _, names in found for name in names)
     leaves = [leaf for leaf, _ in found]
     reason = _refused(region, leaves, kept, needed)
     if reason:
         return Declined(reason)
-    return Leaves(tuple(leaves), tuple(_shared(region, leaves)), kept)
+    return Leaves(tuple(leaves), tuple(_shared(region, leaves, opened)), kept, opened)
 
 
 def _needed(region: Region) -> frozenset[str]:
@@ -130,7 +133,8 @@ def _leaf(
     domain = _relevant(domain, region.context)
     own = own_scalars(unit, kept)
     variables = tuple(v for v in sorted(effects(*unit.statements).variables, key=_by_name) if v.name in own)
-    return Leaf(name, unit.statements, loops, position, domain.set_tuple_name(name), variables, numbers)
+    statements = tuple(s for s in unit.statements if not (isinstance(s, Declare) and s.variable.name in kept))
+    return Leaf(name, statements, loops, position, domain.set_tuple_name(name), variables, numbers)
 
 
 def _relevant(domain: isl.Set, context: isl.Set) -> isl.Set:
@@ -152,14 +156,23 @@ def _by_name(variable: Variable) -> str:
 # --- What they share ---------------------------------------------------------------------
 
 
-def _shared(region: Region, leaves: list[Leaf]) -> Iterator[tuple[Leaf, Access]]:
+def _shared(region: Region, leaves: list[Leaf], opened: frozenset[str]) -> Iterator[tuple[Leaf, Access]]:
     """The accesses of the leaves, without those to variables of one instance."""
+    alone: dict[str, Memory] = {}
     for leaf in leaves:
         inside = {s.variable.name for s in walk(*leaf.statements) if isinstance(s, Declare)}
         private = inside | {v.name for v in leaf.own}
         for access in region.scop.accesses:
             if access.statement in leaf.numbers and access.memory.variable.name not in private:
-                yield leaf, access
+                yield leaf, _once(access, alone) if access.memory.variable.name in opened else access
+
+
+def _once(access: Access, alone: dict[str, Memory]) -> Access:
+    """An access to a scalar of which all iterations have the same one; `alone` are those by name."""
+    memory, relation = access.memory, access.relation
+    own = alone.setdefault(memory.name, replace(memory, dimensions=0, scoped=0))
+    relation = relation.project_out(isl.dim_type.out, 0, memory.scoped)
+    return replace(access, memory=own, relation=relation.set_tuple_name(isl.dim_type.out, memory.name))
 
 
 def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: frozenset[str]) -> str:

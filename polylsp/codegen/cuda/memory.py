@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -25,7 +25,7 @@ from polylsp.model.verdict import Assumption
 @dataclass(frozen=True, eq=False)
 class Buffer:
     """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
-    elements of type `words`; all in C. A `scalar` is one element."""
+    elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too."""
 
     variable: Variable
     memory: Memory
@@ -37,6 +37,7 @@ class Buffer:
     goes_out: bool
     written: bool
     scalar: bool = False
+    hosted: bool = True
 
     @property
     def name(self) -> str:
@@ -69,8 +70,10 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
     """What a region needs on the device; or why that cannot be told."""
     buffers: list[Buffer] = []
     assumed: list[Assumption] = []
-    for accesses in _moved(found).values():
-        one = _buffer(region, accesses, assumed)
+    for name, accesses in _moved(found).items():
+        one = (
+            _alone(region, accesses[0].memory) if name in found.opened else _buffer(region, accesses, assumed)
+        )
         if isinstance(one, Declined):
             return one
         buffers.append(one)
@@ -131,6 +134,14 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     )
 
 
+def _alone(region: Region, memory: Memory) -> Buffer | Declined:
+    """A scalar that only the device has."""
+    words = _words(region, memory)
+    if words is None:
+        return Declined(f"`{memory.variable.source_name}` has a type that a GPU does not have.")
+    return Buffer(memory.variable, memory, words, "0", "1", (), False, False, True, True, False)
+
+
 def _words(region: Region, memory: Memory) -> str | None:
     """The type of an element, in words that C and C++ share."""
     if not isinstance(memory.element, (Integer, Floating)):
@@ -147,7 +158,7 @@ def _words(region: Region, memory: Memory) -> str | None:
 _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned"))
 
 
-def sizes(buffers: tuple[Buffer, ...]) -> Iterator[str]:
+def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
     """The products that must stay within `int`, in which the device counts elements."""
     for each in buffers:
         if each.inner:

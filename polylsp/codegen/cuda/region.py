@@ -48,6 +48,19 @@ def region_of(subject: Subject, ordinal: int) -> Region | Declined:
     return region_at(subject, found, around)
 
 
+def regions_of(subject: Subject) -> list[Region | Declined]:
+    """All loops of a function of which there is a model: those that follow one another are one region."""
+    runs: list[list[Statement]] = [[]]
+    inside = flat(subject.function.body)
+    heads = {id(s) for each in inside if isinstance(each, Loop) for s in starts(inside, each)}
+    for each in inside:
+        if isinstance(each, Loop) and subject.nest(each.ordinal) is not None:
+            runs[-1] += [*starts(inside, each), each]
+        elif id(each) not in heads and runs[-1]:
+            runs.append([])
+    return [region_at(subject, tuple(run), ()) for run in runs if run]
+
+
 def region_at(
     subject: Subject, statements: tuple[Statement, ...], around: tuple[int, ...]
 ) -> Region | Declined:

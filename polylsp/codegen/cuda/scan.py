@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 import islpy as isl
 
 from polylsp.codegen.cuda.statements import braced
-from polylsp.codegen.transform.expression import condition_text, text_of
+from polylsp.codegen.transform.expression import comparison_text, condition_text, operands, text_of
 
 _NODE = isl.ast_node_type
+_OP = isl.ast_expr_op_type
 Call = Callable[[str, list[str]], Iterator[str]]
 """The lines for one instance: of what, and at which values."""
 
@@ -31,6 +32,20 @@ def expression(value: isl.PwAff, context: isl.Set, atoms: Mapping[str, str]) -> 
     return text_of(isl.AstBuild.from_context(context).expr_from_pw_aff(value), atoms)
 
 
+def condition(values: isl.Set, context: isl.Set, atoms: Mapping[str, str]) -> str:
+    """A condition in C: parameters are in a set. It has no effect, so that its parts may change places."""
+    return _condition(isl.AstBuild.from_context(context).expr_from_set(values), atoms)
+
+
+def _condition(node: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+    parts = operands(node, (_OP["and_"], _OP.and_then))
+    if len(parts) > 1:
+        return " && ".join(sorted(_condition(each, atoms) for each in parts))
+    if len(operands(node, (_OP["or_"], _OP.or_else))) > 1:
+        return condition_text(node, atoms)
+    return comparison_text(node, atoms)
+
+
 def _lines(node: isl.AstNode, atoms: Mapping[str, str], call: Call) -> Iterator[str]:
     kind = node.get_type()
     if kind == _NODE.user:
@@ -42,7 +57,7 @@ def _lines(node: isl.AstNode, atoms: Mapping[str, str], call: Call) -> Iterator[
     elif kind == _NODE["for_"]:
         yield from _for(node, atoms, call)
     elif kind == _NODE["if_"]:
-        condition = condition_text(node.if_get_cond(), atoms)
+        condition = _condition(node.if_get_cond(), atoms)
         yield from braced(f"if ({condition})", _lines(node.if_get_then_node(), atoms, call))
         if node.if_has_else_node():
             yield from braced("else", _lines(node.if_get_else_node(), atoms, call))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from typing import Literal
 
 import islpy as isl
 
 from polylsp.analysis.schedules import computed
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.region import Region
-from polylsp.model.action import Declined
 
 
 def dependences(region: Region, found: Leaves) -> isl.UnionMap:
@@ -60,33 +60,41 @@ def dates(region: Region, found: Leaves) -> isl.UnionMap:
     return result
 
 
-def scheduled(region: Region, found: Leaves, order: isl.UnionMap) -> isl.Schedule | Declined:
-    """isl's Pluto-like schedule (Verdoolaege and Janssens, Scheduling for PPCG, 2017)."""
+def scheduled(region: Region, found: Leaves, order: isl.UnionMap, strategy: Strategy) -> isl.Schedule | None:
+    """isl's Pluto-like schedule, or Feautrier's, with parallelism outermost (Verdoolaege and Janssens,
+    Scheduling for PPCG, 2017); `None` where isl finds none."""
     domain = domain_of(found)
     # Without what the domain says anyway, isl's problems are small; most orders are found from these.
     for wanted in (order.gist_domain(domain).gist_range(domain), order):
-        made = _computed(region, domain, wanted)
+        constraints = isl.ScheduleConstraints.on_domain(domain).set_context(region.context)
+        constraints = constraints.set_validity(wanted).set_coincidence(wanted).set_proximity(wanted)
+        with _options(strategy):
+            made = computed(constraints)
         if made is not None:
             return made
-    return Declined("isl's scheduler finds no order of these loops for a GPU.")
+    return None
 
 
-def _computed(region: Region, domain: isl.UnionSet, order: isl.UnionMap) -> isl.Schedule | None:
-    constraints = isl.ScheduleConstraints.on_domain(domain).set_context(region.context)
-    constraints = constraints.set_validity(order).set_coincidence(order).set_proximity(order)
-    with _options():
-        return computed(constraints)
+Strategy = Literal["min", "max", "maximal-band", "feautrier"]
+_OPTIONS: dict[Strategy, dict[str, int]] = {
+    "maximal-band": {"maximize_band_depth": 1},
+    "min": {"maximize_band_depth": 1, "serialize_sccs": 1},
+    "max": {"whole_component": 1},
+    "feautrier": {"algorithm": 1},
+}
+"""Which statements share loops: those that make the longest bands, none that need not, all that can; and the
+schedule in which as few loops as possible carry all dependences."""
 
 
 @contextmanager
-def _options() -> Generator[None]:
-    """PPCG's choices: parallelism outermost, long bands."""
+def _options(strategy: Strategy) -> Generator[None]:
     context = isl.DEFAULT_CONTEXT
-    before = context.get_schedule_outer_coincidence(), context.get_schedule_maximize_band_depth()
-    context.set_schedule_outer_coincidence(1)
-    context.set_schedule_maximize_band_depth(1)
+    wanted = {"outer_coincidence": 1, **_OPTIONS[strategy]}
+    before = {name: getattr(context, f"get_schedule_{name}")() for name in wanted}
+    for name, value in wanted.items():
+        getattr(context, f"set_schedule_{name}")(value)
     try:
         yield
     finally:
-        context.set_schedule_outer_coincidence(before[0])
-        context.set_schedule_maximize_band_depth(before[1])
+        for name, value in before.items():
+            getattr(context, f"set_schedule_{name}")(value)

@@ -10,7 +10,14 @@ from polylsp.codegen.feasible.trials import Trials
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
 from polylsp.language import C
-from polylsp.model.action import KERNEL_TARGETS, TARGETS_OF, Declined, Edited, TransformName
+from polylsp.model.action import (
+    KERNEL_TARGETS,
+    TARGETS_OF,
+    WHOLE_FUNCTION,
+    Declined,
+    Edited,
+    TransformName,
+)
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import Feasibility, Possible, Refused, lines_moved
 from polylsp.model.roots import is_governed, parallel_roots
@@ -34,6 +41,7 @@ def feasibility(trials: Trials) -> Feasibility:
         if transformed:
             possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
     if transformed:
+        refused += _not_together(trials)
         possible += faster(trials)
         refused += _without_kernels(trials)
     return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
@@ -75,6 +83,19 @@ def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:
         found = trials.answer(target, loop.ordinal, (ordinals, around))
         if isinstance(found, Declined):
             yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
+
+
+def _not_together(trials: Trials) -> Iterator[Refused]:
+    """The targets on which the parallel loops of the function cannot run all at once."""
+    facts = trials.subject.facts
+    outermost = [loop.ordinal for loop in facts.loops if loop.depth == 1]
+    if sum(len(parallel_roots(facts, ordinal)) for ordinal in outermost) < 2:
+        return
+    above = trials.subject.text.count("\n", 0, trials.subject.start)
+    for target in WHOLE_FUNCTION:
+        found = trials.answer(target, 0, 0)
+        if isinstance(found, Declined):
+            yield Refused(target, 0, lines_moved(found.reason, -above))
 
 
 def _operations(trials: Trials) -> Iterator[tuple[int, int]]:

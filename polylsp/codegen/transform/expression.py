@@ -3,7 +3,7 @@ minima and maxima spelled out, division that rounds down."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Union, cast
 
@@ -46,6 +46,32 @@ def condition_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
         below, reached = _plus_one(right, atoms), text_of(right, atoms)
         return f"{shown} < {below}" if len(below) <= len(reached) else f"{shown} <= {reached}"
     return f"{shown} {_COMPARE[operator]} {text_of(right, atoms)}"
+
+
+def comparison_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+    """A comparison in C, with nothing subtracted where that can be: `i < n` for `n >= i + 1`."""
+    if expression.get_type() != _KIND.op or _operator(expression) not in (_OP.le, _OP.ge):
+        return condition_text(expression, atoms)
+    small, large = expression.get_op_arg(0), expression.get_op_arg(1)
+    if _operator(expression) == _OP.ge:
+        small, large = large, small
+    apart = added(_linear(large, atoms), _linear(small, atoms), -1)
+    rest = apart.pop("", 0)
+    above: Linear = {term: factor for term, factor in apart.items() if factor > 0}
+    below: Linear = {term: -factor for term, factor in apart.items() if factor < 0}
+    if not below:
+        return f"{sum_text(above)} >= {-rest}"
+    if -rest in (1, 2, 3):
+        return f"{sum_text(below)} < {sum_text({**above, '': rest + 1})}"
+    return f"{sum_text({**below, '': max(-rest, 0)})} <= {sum_text({**above, '': max(rest, 0)})}"
+
+
+def operands(expression: isl.AstExpr, operators: Sequence[isl.ast_expr_op_type]) -> list[isl.AstExpr]:
+    """The operands of nested operations of one kind; else the expression alone."""
+    if expression.get_type() != _KIND.op or _operator(expression) not in operators:
+        return [expression]
+    count = expression.get_op_n_arg()
+    return [each for k in range(count) for each in operands(expression.get_op_arg(k), operators)]
 
 
 def added(left: Linear, right: Linear, sign: int) -> Linear:

@@ -94,7 +94,8 @@ def _clause(family: Family, name: str, arguments: Sequence[str] | None) -> Claus
     given = list(arguments or ())
     text = " ".join(given)
     if name in _SHARING and arguments is not None:
-        return Sharing(_SHARING[name], _items(_unmodified(given, name)))
+        step = _linear_step(given) if name == "linear" else None
+        return Sharing(_SHARING[name], _items(_unmodified(given, name)), step)
     if name in _REDUCTIONS and arguments is not None:
         return _reduction(given)
     if name in _LIMITS:
@@ -131,6 +132,17 @@ def _unmodified(given: list[str], name: str) -> list[str]:
     before, after = _after_colon(given)
     names = before if name == "linear" and before else after
     return names[2:-1] if name == "linear" and names[1:2] == ["("] else names
+
+
+def _linear_step(given: list[str]) -> int | None:
+    """What `linear(x: 2)`, or `linear(x: val, step(2))`, adds in each iteration: 1 where it does not say."""
+    before, after = _after_colon(given)
+    if not before:
+        return 1
+    parts = [part for part in _split(after) if part and part[0] not in ("val", "ref", "uval")]
+    if len(parts) != 1:
+        return None if parts else 1
+    return _number(parts[0][1:] if parts[0][0] == "step" else parts[0])
 
 
 def _after_colon(given: list[str]) -> tuple[list[str], list[str]]:

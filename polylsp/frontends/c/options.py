@@ -10,9 +10,11 @@ import shlex
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from polylsp.settings import Settings
+
+T = TypeVar("T")
 
 _DATABASE = "compile_commands.json"
 
@@ -31,6 +33,22 @@ class Options:
     forced_includes: tuple[str, ...] = ()
     database: str = ""
     problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A compiler's command line, and the folder that it is run in; `database` is where it stands."""
+
+    arguments: tuple[str, ...]
+    directory: str
+    database: str
+
+
+def command_for(path: str, settings: Settings) -> Command | None:
+    """The command that compiles a file, or another one of its folder, if a compilation database has one."""
+    database = _database(path, settings.compile_commands)
+    entries = _entries(str(database), _modified(database)) if database is not None else ""
+    return None if isinstance(entries, str) else entries.get(_resolved(path)) or _neighbour(path, entries)
 
 
 def options_for(path: str, settings: Settings) -> Options:
@@ -119,19 +137,27 @@ def _modified(path: Path) -> int:
 @lru_cache(maxsize=64)
 def _commands(database: str, modified: int) -> dict[str, Options] | str:
     """The options of every file of a compilation database, or why it could not be read."""
+    entries = _entries(database, modified)
+    if isinstance(entries, str):
+        return entries
+    return {file: parse_arguments(each.arguments, each.directory) for file, each in entries.items()}
+
+
+@lru_cache(maxsize=64)
+def _entries(database: str, modified: int) -> dict[str, Command] | str:
+    """The commands of every file of a compilation database, or why it could not be read."""
     try:
         entries: Any = json.loads(Path(database).read_text("utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         return f"{_DATABASE} could not be read: {error}"
     if not isinstance(entries, list):
         return f"{_DATABASE} is not a list of commands."
-    found: dict[str, Options] = {}
+    found: dict[str, Command] = {}
     for entry in entries:
         if isinstance(entry, dict) and isinstance(entry.get("file"), str):
             directory = str(Path(database).parent / str(entry.get("directory", ".")))
-            found.setdefault(
-                _resolved(str(Path(directory, entry["file"]))), parse_arguments(_arguments(entry), directory)
-            )
+            command = Command(_arguments(entry), directory, database)
+            found.setdefault(_resolved(str(Path(directory, entry["file"]))), command)
     return found
 
 
@@ -145,8 +171,8 @@ def _arguments(entry: dict[str, Any]) -> tuple[str, ...]:
         return tuple(str(entry.get("command", "")).split())
 
 
-def _neighbour(path: str, commands: dict[str, Options]) -> Options | None:
-    """The options of another file of the same folder: good for headers and new files."""
+def _neighbour(path: str, commands: dict[str, T]) -> T | None:
+    """What is known of another file of the same folder: good for headers and new files."""
     folder = str(Path(_resolved(path)).parent)
     return next((known for file, known in commands.items() if str(Path(file).parent) == folder), None)
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 import ast
 import logging
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from polylsp.frontends.python.annotations import annotated
+from polylsp.frontends.python.bodies import Known, body_of
+from polylsp.frontends.python.classes import class_of
 from polylsp.frontends.python.inference import inferred
-from polylsp.frontends.python.kinds import UNKNOWN, Array, Kind, Nothing, joined
+from polylsp.frontends.python.kinds import UNKNOWN, Kind, Nothing, joined
 from polylsp.frontends.python.names import Callable, ClassOf, Declaration, Imported, Parameter, Value
-from polylsp.frontends.python.outline import Class, Item, Outline
+from polylsp.frontends.python.outline import Item, Outline
 from polylsp.frontends.python.parameters import Definition, parameter_kinds, result_annotated
 from polylsp.frontends.python.parse import parse
-from polylsp.frontends.python.tokens import Line
-from polylsp.frontends.python.usage import own_nodes, subscripted
+from polylsp.frontends.python.usage import own_nodes
 from polylsp.model.rejection import Rejection
 from polylsp.query import query
 
@@ -36,26 +36,15 @@ class Environment:
 def environment(items: Outline) -> Environment:
     """The environment of a file, given its outline."""
     names = dict(_module(items.module))
-    imports = _Known.of(names)
+    imports = Known.of(names)
     for each in items.classes:
-        names[each.name] = _class(each, imports)
-    known = _Known.of(names)
+        bases = tuple(found for one in each.bases if isinstance(found := names.get(one), ClassOf))
+        names[each.name] = class_of(each, imports, bases)
+    known = Known.of(names)
     for item in items.functions:
         if "." not in item.name:
             names[item.name] = _function(item, known)
     return Environment(names)
-
-
-@dataclass(frozen=True)
-class _Known:
-    """Declarations as an argument of a query."""
-
-    names: tuple[tuple[str, Declaration], ...]
-
-    @staticmethod
-    def of(names: dict[str, Declaration]) -> _Known:
-        """Those that say something of types: imports, values and classes."""
-        return _Known(tuple((n, d) for n, d in names.items() if not isinstance(d, Callable)))
 
 
 @query(size=64)
@@ -69,7 +58,7 @@ def _module(item: Item) -> tuple[tuple[str, Declaration], ...]:
 
 
 def _declared(item: Item) -> tuple[tuple[str, Declaration], ...]:
-    body = _body(item)
+    body = body_of(item)
     found: dict[str, Declaration] = {}
     nodes = list(own_nodes(body))
     for node in nodes:
@@ -98,20 +87,6 @@ def _stores(nodes: list[ast.AST]) -> dict[str, int]:
     return found
 
 
-def _body(item: Item) -> list[ast.stmt]:
-    """The statements of some lines; those before and after what cannot be read, if it cannot."""
-    texts, lines = item.texts, item.lines
-    parsed = parse(texts, lines)
-    if not isinstance(parsed, Rejection):
-        return parsed.tree.body
-    found: list[ast.stmt] = []
-    for line in lines:
-        one = parse(texts[line.first : line.last], (Line(0, line.last - line.first, 0),))
-        if line.indent == 0 and not isinstance(one, Rejection):
-            found += one.tree.body
-    return found
-
-
 def _imported(node: ast.AST) -> Iterator[tuple[str, Declaration]]:
     match node:
         case ast.Import(names=aliases):
@@ -126,7 +101,7 @@ def _imported(node: ast.AST) -> Iterator[tuple[str, Declaration]]:
 
 
 @query(size=1024)
-def _function(item: Item, known: _Known) -> Callable:
+def _function(item: Item, known: Known) -> Callable:
     """What callers see of a function."""
     try:
         return _callable(item, known)
@@ -136,7 +111,7 @@ def _function(item: Item, known: _Known) -> Callable:
         return Callable(item.name, (), UNKNOWN, "an internal error of polylsp stopped its analysis")
 
 
-def _callable(item: Item, known: _Known) -> Callable:
+def _callable(item: Item, known: Known) -> Callable:
     name = item.name
     parsed = parse(item.texts, item.lines)
     if isinstance(parsed, Rejection):
@@ -188,86 +163,3 @@ def _returned(node: Definition, given: dict[str, Kind], declarations: dict[str, 
             found = kinds.of(one.value) if one.value is not None else Nothing()
             result = joined(result, found or UNKNOWN)
     return result if result is not None else Nothing()
-
-
-@query(size=256)
-def _class(found: Class, known: _Known) -> ClassOf:
-    """What the attributes of a class's objects are: as its body annotates them, and what its methods
-    assign to them, by the ranks that these use where nothing else tells."""
-    try:
-        return _class_of(found, known)
-    except Exception:
-        _log.exception("reading the class `%s`", found.name)
-        return ClassOf(found.name, ())
-
-
-def _class_of(found: Class, known: _Known) -> ClassOf:
-    declarations = dict(known.names)
-    fields: dict[str, Kind] = {}
-    for node in _body(found.body):
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            fields[node.target.id] = annotated(node.annotation, declarations) or UNKNOWN
-    bodies = [_body(item) for item in found.methods]
-    definitions = [node for body in bodies for node in body if isinstance(node, ast.FunctionDef)]
-    assigned: dict[str, Kind] = {}
-    for final in (False, False, False, True):
-        # What one method assigns may be what another one did.
-        declarations[found.name] = ClassOf(found.name, tuple((assigned | fields).items()))
-        assigned = _kinds_assigned(definitions, found.name, declarations, final)
-    ranks = _ranks_used(definitions)
-    every = (assigned | fields).items()
-    return ClassOf(found.name, tuple((name, _ranked(kind, ranks.get(name, 0))) for name, kind in every))
-
-
-def _kinds_assigned(
-    definitions: list[ast.FunctionDef], owner: str, declarations: dict[str, Declaration], final: bool
-) -> dict[str, Kind]:
-    """What methods assign to attributes; what is not known yet counts in the end alone."""
-    found: dict[str, Kind] = {}
-    for node in definitions:
-        for name, kind in _assigned(node, owner, declarations):
-            if final or kind != UNKNOWN:
-                found[name] = joined(found.get(name), kind) or UNKNOWN
-    return found
-
-
-def _assigned(
-    node: ast.FunctionDef, owner: str, declarations: dict[str, Declaration]
-) -> Iterator[tuple[str, Kind]]:
-    """What a method assigns to attributes of its object."""
-    kinds = inferred(node.body, parameter_kinds(node, declarations, owner), declarations)
-    own = node.args.args[0].arg if node.args.args else ""
-    for each in own_nodes(node.body):
-        match each:
-            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id=name), attr=attribute)], value=value):
-                if name == own:
-                    yield attribute, kinds.of(value) or UNKNOWN
-            case ast.AnnAssign(ast.Attribute(ast.Name(name), attribute), told):
-                if name == own:
-                    yield attribute, annotated(told, declarations) or UNKNOWN
-            case _:
-                pass
-
-
-def _ranks_used(definitions: list[ast.FunctionDef]) -> dict[str, int]:
-    """The number of subscripts that the methods of a class use for each of its attributes."""
-    found: dict[str, int] = {}
-    for node in definitions:
-        own = node.args.args[0].arg if node.args.args else ""
-        for each in own_nodes(node.body):
-            if isinstance(each, ast.Subscript):
-                base, indices = subscripted(each)
-                if (
-                    isinstance(base, ast.Attribute)
-                    and isinstance(base.value, ast.Name)
-                    and base.value.id == own
-                ):
-                    found[base.attr] = max(found.get(base.attr, 0), len(indices))
-    return found
-
-
-def _ranked(kind: Kind, rank: int) -> Kind:
-    """An attribute, with the rank that is used where its own is not told."""
-    if isinstance(kind, Array) and kind.rank < 0:
-        return replace(kind, rank=max(1, rank), guessed=rank == 0)
-    return kind

@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 
+from polylsp.frontends.python.magics import without_magics
 from polylsp.frontends.python.tokens import Line, Tokens, normalise, tokenize
+from polylsp.notebook import cells_of
 from polylsp.query import query
 
 MODULE = "<module>"
@@ -80,6 +82,21 @@ def outline(text: str) -> Outline:
     """The functions, classes and other code of a file. What stands between two lines at the left margin
     is looked at again only if it changed."""
     plain = normalise(text)
+    cells = cells_of(plain)
+    return _of_cells(cells) if cells else _outline(plain)
+
+
+def _of_cells(cells: list[tuple[int, str]]) -> Outline:
+    """The same of a notebook. What is left open in one cell ends there."""
+    found = [(start, _outline(without_magics(code))) for start, code in cells]
+    functions = tuple(
+        replace(item, start=item.start + start) for start, each in found for item in each.functions
+    )
+    classes = tuple(one for _, each in found for one in each.classes)
+    return Outline(functions, classes, _joined([(start, each.module) for start, each in found]))
+
+
+def _outline(plain: str) -> Outline:
     functions: list[Item] = []
     classes: list[Class] = []
     rest: list[tuple[int, Item]] = []

@@ -87,36 +87,71 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations) -> dict[str, int]:
 
 
 def _copied(nodes: list[ast.AST], ranks: dict[str, int], declarations: Declarations) -> None:
-    """Let an array that only its copies tell of have the rank that these are used with."""
-    bound: dict[str, list[str]] = {}
+    """Let an array of which only copies or parts are used have the rank that these tell."""
+    bound: dict[str, list[tuple[str, int]]] = {}
     for node in nodes:
-        match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                bound.setdefault(name, []).append(_copy_of(value, declarations))
-            case ast.Name(id=name, ctx=ast.Store()):
-                bound.setdefault(name, [])
-            case _:
-                pass
+        for name, source in _sources(node, declarations):
+            bound.setdefault(name, []).append(source)
     bindings = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    for _ in range(2):
+    for _ in range(3):
         for name, sources in bound.items():
-            if "" not in sources and len(sources) == bindings[name] and name in ranks:
-                for source in sources:
-                    ranks.setdefault(source, ranks[name])
+            known = all(source for source, _ in sources) and len(sources) == bindings[name]
+            if known and name in ranks:
+                for source, taken in sources:
+                    ranks[source] = max(ranks.get(source, 0), ranks[name] + taken)
 
 
-def _copy_of(node: ast.expr, declarations: Declarations) -> str:
-    """The name of the array that an expression copies, or makes another one like; or empty."""
+def _sources(node: ast.AST, declarations: Declarations) -> Iterator[tuple[str, tuple[str, int]]]:
+    """The names that a node binds to a copy or a part of an array, with the array's name (empty if there is
+    none) and how many of its dimensions are taken away."""
+    match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value):
+            yield name, _part_of(value, declarations)
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+            for target, value in zip(targets, values, strict=False):
+                if isinstance(target, ast.Name):
+                    yield target.id, _part_of(value, declarations)
+        case ast.For(target=target, iter=iterable):
+            for inner, of in looped(target, iterable):
+                source, taken = _part_of(of, declarations)
+                if isinstance(inner, ast.Name) and source:
+                    yield inner.id, (source, taken + 1)
+        case _:
+            pass
+
+
+def looped(target: ast.expr, iterable: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What a loop gives names to, and what it takes it from."""
+    match target, iterable:
+        case ast.Tuple(elts=[_, inner]), ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]):
+            yield from looped(inner, of)
+        case ast.Tuple(elts=parts), ast.Call(func=ast.Name(id="zip"), args=arguments):
+            for part, of in zip(parts, arguments, strict=False):
+                yield from looped(part, of)
+        case _:
+            yield target, iterable
+
+
+def _part_of(node: ast.expr, declarations: Declarations) -> tuple[str, int]:
+    """The name of the array that an expression copies, or gives a part of, and how many dimensions less that
+    has; an empty name for anything else."""
     match node:
         case ast.Name(id=name):
-            return name
+            return name, 0
+        case ast.Attribute(value=inner, attr="T"):
+            return _part_of(inner, declarations)
+        case ast.Subscript():
+            base, indices = subscripted(node)
+            fixed = [i for i in indices if not isinstance(i, ast.Slice)]
+            plain = isinstance(base, ast.Name) and not any(_takes_none(i, declarations) for i in fixed)
+            return (base.id, len(fixed)) if plain and isinstance(base, ast.Name) else ("", 0)
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="copy" | "astype")):
-            return name
+            return name, 0
         case ast.Call(func=function, args=[ast.Name(id=name), *_]):
             made = numpy_name(path_of(function, declarations)) in LIKE_MAKERS
-            return name if made else ""
+            return (name if made else ""), 0
         case _:
-            return ""
+            return "", 0
 
 
 def _takes_none(node: ast.expr, declarations: Declarations) -> bool:

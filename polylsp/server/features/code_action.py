@@ -29,12 +29,13 @@ from polylsp.server.session import PolylspServer
 async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list[Json] | None:
     """What can be done at a cursor or in a selection. Edits of loops are left to `resolve`, if the client
     asks for it; clients that know nothing but commands get these."""
-    document = ls.documents.get(params.text_document.uri)
+    uri = params.text_document.uri
+    document = ls.document_of(uri)
     is_wish = params.context.trigger_kind == types.CodeActionTriggerKind.Invoked
     report = await (fresh(document, PATIENCE_OF_A_PERSON) if is_wish else fresh(document))
-    if document is None or report is None:
+    source, client = document.seen(uri) if document else None, ls.client
+    if document is None or source is None or report is None:
         return None
-    source, client = document.source, ls.client
     span = convert.span_of(source, params.range, client.encoding)
     settings = ls.settings_of(document)
     listed = [

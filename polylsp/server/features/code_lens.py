@@ -14,16 +14,19 @@ _COMMAND = "polylsp.{}"
 
 async def code_lens(ls: PolylspServer, params: types.CodeLensParams) -> list[convert.Json] | None:
     """The links above loops that the settings ask for."""
-    document = ls.documents.get(params.text_document.uri)
+    uri = params.text_document.uri
+    document = ls.document_of(uri)
     if document is None or not ls.settings_of(document).code_lenses:
         return None
     report = await fresh(document)
     if not document.is_reported:
         ls.owe_lenses(document)
-    if report is None:
+    source, within = document.seen(uri), document.extent(uri)
+    if source is None or report is None:
         return None
     found = [
-        convert.code_lens(document.source, each, _COMMAND.format(each.kind), document.uri, ls.client.encoding)
+        convert.code_lens(source, each, _COMMAND.format(each.kind), uri, ls.client.encoding)
         for each in lenses(report, ls.settings_of(document))
+        if within.start <= each.span.start < within.end
     ]
     return [each for each in found if each["command"]["command"] in ls.client.commands]

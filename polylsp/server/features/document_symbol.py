@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from polylsp.ide.symbols import symbols
+from polylsp.ide.symbols import inside, symbols
 from polylsp.server import convert
 from polylsp.server.features.freshness import fresh
 from polylsp.server.session import PolylspServer
@@ -12,12 +12,13 @@ from polylsp.server.session import PolylspServer
 
 async def document_symbol(ls: PolylspServer, params: types.DocumentSymbolParams) -> list[convert.Json] | None:
     """The functions, nests and loops of a document, as a tree or as a list."""
-    document = ls.documents.get(params.text_document.uri)
+    uri = params.text_document.uri
+    document = ls.document_of(uri)
     report = await fresh(document)
-    if document is None or report is None:
+    source, encoding = document.seen(uri) if document else None, ls.client.encoding
+    if document is None or source is None or report is None:
         return None
-    source, encoding = document.source, ls.client.encoding
-    found = symbols(source, report)
+    found = inside(symbols(source, report), document.extent(uri))
     if ls.client.symbol_tree:
         return convert.symbol_tree(source, found, encoding)
-    return convert.symbol_list(source, found, document.uri, encoding)
+    return convert.symbol_list(source, found, uri, encoding)

@@ -13,14 +13,15 @@ from polylsp.server.session import PolylspServer
 
 async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | None:
     """What is known of the loop under the cursor."""
-    document = ls.documents.get(params.text_document.uri)
+    document = ls.document_of(params.text_document.uri)
     report = await fresh(document)
-    if document is None or report is None:
+    source = document.seen(params.text_document.uri) if document is not None else None
+    if source is None or report is None:
         return None
-    offset = convert.offset_of(document.source, params.position, ls.client.encoding)
-    source, found = document.source, hover_at(document.source, report, offset)
-    if found is not None and ls.client.images and document.is_reported:
+    found = hover_at(source, report, convert.offset_of(source, params.position, ls.client.encoding))
+    if found is not None and ls.client.images and document is not None and document.is_reported:
+        text = document.source
         found = await ls.pictures.add(found, document, ls.jobs)
-    if document.source is not source:
-        raise JsonRpcContentModified("The text changed")
+        if document.source is not text:
+            raise JsonRpcContentModified("The text changed")
     return convert.hover(source, found, ls.client) if found else None

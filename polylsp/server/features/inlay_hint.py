@@ -14,13 +14,13 @@ from polylsp.server.session import PolylspServer
 
 async def inlay_hint(ls: PolylspServer, params: types.InlayHintParams) -> list[convert.Json] | None:
     """The verdicts beside the loops of a range."""
-    document = ls.documents.get(params.text_document.uri)
+    document = ls.document_of(params.text_document.uri)
     report = await fresh(document)
     if document is not None and not document.is_reported:
         ls.owe_hints(document)
-    if document is None or report is None:
+    source, encoding = document.seen(params.text_document.uri) if document else None, ls.client.encoding
+    if document is None or source is None or report is None:
         return None
-    source, encoding = document.source, ls.client.encoding
     span = convert.span_of(source, params.range, encoding)
     found = hints(source, report, span, ls.settings_of(document))
     return [convert.inlay_hint(source, hint, document.uri, encoding) for hint in found]

@@ -15,7 +15,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from polylsp.server.session import PolylspServer
 
-_MODULES = ("text_sync", "hover", "inlay_hint", "document_symbol", "diagnostic", "code_action")
+_MODULES = (
+    "text_sync",
+    "notebook_sync",
+    "hover",
+    "inlay_hint",
+    "document_symbol",
+    "diagnostic",
+    "code_action",
+)
 
 
 def note(module: str, function: str) -> Callable[..., Any]:

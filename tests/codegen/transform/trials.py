@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Declined, Edited, applied
 from polylsp.settings import Settings
-from tests.codegen.drawn_programs import Drawn, of_oracle, whole
+from tests.codegen.drawn_programs import Drawn, mixed, of_oracle, whole
 from tests.codegen.drawn_sums import sums
 from tests.codegen.random_nests import GIVEN
 from tests.codegen.versions import outputs
@@ -113,6 +113,7 @@ _DRAWN: dict[str, Callable[[], st.SearchStrategy[str] | st.SearchStrategy[Drawn]
     "nests": nests,
     "stencils": stencils,
     "sums": lambda: sums().map(whole),
+    "mixtures": mixed,
     "oracle": lambda: (affine_programs() | programs()).map(of_oracle),
 }
 

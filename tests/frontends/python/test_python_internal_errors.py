@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
-from polylsp.frontends.python import environment
+from polylsp.frontends.python import classes, environment
 from polylsp.frontends.python.lower import function
 from polylsp.pipeline import analyse
 from polylsp.settings import Settings
@@ -63,12 +64,16 @@ def test_a_function_that_cannot_be_lowered_costs_itself_alone(monkeypatch: pytes
 
 
 @pytest.mark.usefixtures("_quiet")
-@pytest.mark.parametrize("step", ["_callable", "_class_of", "_declared"])
-def test_what_cannot_be_declared_costs_no_function(step: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize(
+    ("module", "step"), [(environment, "_callable"), (classes, "_class_of"), (environment, "_declared")]
+)
+def test_what_cannot_be_declared_costs_no_function(
+    module: ModuleType, step: str, monkeypatch: pytest.MonkeyPatch
+):
     def failing(*_: object):
         raise IndexError("a bug of ours")
 
-    monkeypatch.setattr(environment, step, failing)
+    monkeypatch.setattr(module, step, failing)
     text = _FILE + f"{step} = Grid(1)\n"
     assert _verdicts(text)["sound"] == ["Parallel"]
 

@@ -45,6 +45,8 @@ class Programs(drawing.Programs):
     def program(self) -> Program:
         self.with_whole = self.chance(50)
         program = super().program()
+        if self.chance(40):
+            program = replace(program, features=program.features | {"views"})
         if "alias" in self.features or not self.chance(30):
             return program
         return replace(program, wraps=True, features=program.features | {"negative subscripts"})

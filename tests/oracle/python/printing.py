@@ -33,6 +33,7 @@ from ..nests import (
 )
 from ..printing import Layout
 from .rewriting import ranged
+from .views import View, row_views, whole_views
 
 _LEVEL = {
     "||": 1, "&&": 2, "==": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "|": 5, "^": 6, "&": 7,
@@ -48,7 +49,7 @@ _HEAD = "import math\n\nimport numpy as np\nimport numpy.typing as npt\n"
 
 def layout(program: Program) -> Layout:
     """Print a program."""
-    printer = _Printer(Layout())
+    printer = _Printer(Layout(), kernel=program.kernel if "views" in program.features else None)
     printer.put(_HEAD)
     for variable in program.globals:
         printer.put(f"\n{variable.name} = {'0.0' if variable.type == 'double' else '0'}\n")
@@ -61,7 +62,9 @@ def layout(program: Program) -> Layout:
 @dataclass(slots=True)
 class _Printer:
     out: Layout
+    kernel: Function | None = None
     function_name: str = ""
+    views: tuple[View, ...] = ()
 
     def put(self, text: str) -> None:
         self.out.text += text
@@ -73,11 +76,18 @@ class _Printer:
         used = {node.name for node in walk(function) if isinstance(node, Name)} & global_names
         for name in sorted(used):
             self.put(f"    global {name}\n")
+        is_kernel = self.kernel is not None and function.name == self.kernel.name
+        self.name_views(whole_views(function) if is_kernel else [], 1)
         self.statements(function.body, 1)
         if function.result is not None:
             self.put("    return ")
             self.expression(function.result)
             self.put("\n")
+
+    def name_views(self, views: list[View], depth: int) -> None:
+        for view in views:
+            self.put("    " * depth + f"{view.name} = {view.text}\n")
+        self.views = (*views, *self.views)
 
     def statements(self, body: tuple[Statement, ...], depth: int) -> None:
         for statement in body:
@@ -134,7 +144,12 @@ class _Printer:
         self.put(f", {counted.step})" if counted.step != 1 else ")")
         self.out.loops[self.function_name, loop.ordinal] = (start, len(self.out.text))
         self.put(":\n")
+        before = self.views
+        self.views = tuple(view for view in before if view.iterator != counted.name)
+        if self.kernel is not None and self.function_name == self.kernel.name:
+            self.name_views(row_views(self.kernel, counted.name, loop.body, depth), depth + 1)
         self.statements(loop.body, depth + 1)
+        self.views = before
 
     def while_loop(self, loop: For | While, test: Expr, body: tuple[Statement, ...], depth: int) -> None:
         start = len(self.out.text)
@@ -181,7 +196,7 @@ class _Printer:
             case Name(name=name):
                 self.put(name)
             case Element(array=array, subscripts=subscripts):
-                self.subscripted(array, subscripts)
+                self.element(e)
             case Linear(array=array, row=row, width=width, column=column):
                 self.subscripted(array, (Binary("+", Binary("*", row, width), column),))
             case Section(array=array, subscripts=subscripts, offset=offset):
@@ -214,6 +229,14 @@ class _Printer:
         self.put(operator)
         self.expression(operand, level)
         self.put(")" if parentheses else "")
+
+    def element(self, e: Element) -> None:
+        """An element or a part, by the array's name or by that of a part of it."""
+        for view in self.views if e.uid % 3 else ():
+            own = view.respelled(e.subscripts) if view.array == e.array else None
+            if own is not None:
+                return self.subscripted(view.name, own)
+        return self.subscripted(e.array, e.subscripts)
 
     def subscripted(self, array: str, subscripts: tuple[Expr | Slice, ...]) -> None:
         self.put(f"{array}[")

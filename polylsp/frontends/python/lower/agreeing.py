@@ -4,19 +4,17 @@ because it has the length one is rare: that none is can be assumed, and is then 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from polylsp.frontends.python.kinds import NATURAL, Array
 from polylsp.frontends.python.lower.context import Context, Stored
 from polylsp.frontends.python.lower.linear import terms_of
-from polylsp.model.program import Cast, Expr, Integer, Invariant, Place, Read
+from polylsp.model.program import Cast, Expr, Integer, Invariant, Read
 
 _LENGTH = re.compile(r"(.+)\.shape\[(\d+)\]")
 
 
-def agree(context: Context, one: Expr, other: Expr, read: Iterable[Place]) -> bool:
-    """Whether two lengths can be assumed to be equal: what `read` are elements of then rests on it."""
-    arrays = {place.variable.name for place in read if place.steps}
+def agree(context: Context, one: Expr, other: Expr, arrays: frozenset[str]) -> bool:
+    """Whether two lengths can be assumed to be equal: the elements of `arrays` that are read rest on it."""
     found = _difference(one, other) if arrays else None
     if found is None:
         return False

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from polylsp.frontends.python.versions import spelled
+
 
 @dataclass(slots=True)
 class Agreement:
@@ -29,4 +31,4 @@ class Agreement:
 
     def note(self, array: str, words: str) -> None:
         """Note what the elements of an array rest on."""
-        self.words.setdefault(array, {})[words] = None
+        self.words.setdefault(array, {})[spelled(words)] = None

@@ -14,8 +14,10 @@ from polylsp.frontends.python.lower.expressions import IN_PLACE, operation
 from polylsp.frontends.python.lower.implied import loops
 from polylsp.frontends.python.lower.linear import without_sites
 from polylsp.frontends.python.lower.reading import places_in
-from polylsp.frontends.python.lower.sections import Run, Section, section_of
+from polylsp.frontends.python.lower.section import Section
+from polylsp.frontends.python.lower.sections import section_of
 from polylsp.frontends.python.lower.storage import array_type, stored
+from polylsp.frontends.python.lower.temporaries import is_kept
 from polylsp.model.program import (
     Assign,
     BinaryOperator,
@@ -50,22 +52,12 @@ def store_new(context: Context, target: ast.Name, given: ast.expr, node: ast.AST
     if found is None or array is None or fx.rejections:
         return
     if len(found.counts) == len(array.extents):
-        if target.id in context.owned and all(_is_kept(context, count) for count in found.counts):
+        if target.id in context.owned and all(is_kept(context, count) for count in found.counts):
             context.arrays[target.id] = replace(array, extents=found.counts)
-        found = Operand(_target_counts(context, target, fx), found.at)
+        found = replace(found, counts=_target_counts(context, target, fx))
     section = _target(context, target, fx)
     if section is not None:
         _run(context, section, None, found, node, fx)
-
-
-def _is_kept(context: Context, count: Expr) -> bool:
-    """Whether a length is the same wherever the array is used that has it."""
-    return all(
-        not place.steps
-        and place.variable.storage in ("parameter", "local")
-        and (place.variable.source_name in context.settled or place.variable in context.iterators.values())
-        for place in places_in(count)
-    )
 
 
 def _target_counts(context: Context, target: ast.Name, fx: Effects) -> Subscripts:
@@ -142,16 +134,22 @@ def _overlaps(context: Context, target: Section, found: Operand) -> bool:
         Read(Place(Variable(f"at{k}", "", INT, "local"), (), INT, site)) for k in range(len(target.counts))
     )
     own = target.place(at).steps
-    running = [k for k, pick in enumerate(target.taken, len(target.array.steps)) if isinstance(pick, Run)]
+    running = [len(target.array.steps) + k for k in target.running]
     return any(
-        place.variable.name == target.array.variable.name
+        _is_shared(context, place.variable, target.array.variable)
         and (
-            len(place.steps) != len(own)
+            place.variable.name != target.array.variable.name
+            or len(place.steps) != len(own)
             or any(without_sites(place.steps[k]) != without_sites(own[k]) for k in running)
         )
         for place in places_in(element(context, found, target.counts, at))
         if place.steps
     )
+
+
+def _is_shared(context: Context, one: Variable, other: Variable) -> bool:
+    """Whether two variables may lead to one array without anything being assumed."""
+    return one.name == other.name or {one.name, other.name} <= context.aliased
 
 
 def _kept(
@@ -170,7 +168,7 @@ def _kept(
         return [Assign(place(at), None, convert(element(context, found, counts, at), of_type), site)]
 
     fx.statements += loops(context, counts, node, body)
-    return Operand(counts, lambda at: Read(place(at)))
+    return Operand(counts, lambda at: Read(place(at)), found.arrays)
 
 
 def _mask(context: Context, target: ast.expr) -> tuple[ast.expr, ast.expr] | None:

@@ -9,9 +9,11 @@ from polylsp.frontends.python.kinds import Array, Items
 from polylsp.frontends.python.lower.array_statements import store, store_in_place
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.expressions import IN_PLACE, convert_to, operation, value
-from polylsp.frontends.python.lower.places import base_of, not_a_number, place_of
+from polylsp.frontends.python.lower.places import not_a_number, place_of
 from polylsp.frontends.python.lower.rebinding import bind
+from polylsp.frontends.python.lower.sections import lengths_of
 from polylsp.frontends.python.lower.temporaries import held
+from polylsp.frontends.python.lower.views import name_part
 from polylsp.model.program import (
     Assign,
     Call,
@@ -51,7 +53,9 @@ def _is_array_store(context: Context, targets: list[ast.expr]) -> bool:
 def _arrays(context: Context, targets: list[ast.expr], given: ast.expr, node: ast.stmt, fx: Effects) -> None:
     """An assignment of whole arrays, or of parts of them."""
     for target in targets:
-        if isinstance(target, ast.Name) and isinstance(context.kind(target), (Array, Items)):
+        if isinstance(target, ast.Name) and target.id in context.viewed:
+            name_part(context, target, given, fx)
+        elif isinstance(target, ast.Name) and isinstance(context.kind(target), (Array, Items)):
             bind(context, target, given, node, fx)
         else:
             store(context, target, given, node, fx)
@@ -66,14 +70,21 @@ def _store(context: Context, target: ast.expr, found: Expr, node: ast.stmt, fx: 
 def _unpack(context: Context, targets: list[ast.expr], given: ast.expr, node: ast.stmt, fx: Effects) -> None:
     """`a, b = x, y` and `n, m = a.shape`."""
     if isinstance(given, ast.Attribute) and given.attr == "shape":
-        array = base_of(context, given.value)
-        if array is not None and len(array.extents) == len(targets):
-            for target, extent in zip(targets, array.extents, strict=True):
+        lengths = lengths_of(context, given.value)
+        if lengths is not None and len(lengths) == len(targets):
+            for target, extent in zip(targets, lengths, strict=True):
                 _store(context, target, extent, node, fx)
             return
     if not isinstance(given, (ast.Tuple, ast.List)) or len(given.elts) != len(targets):
         refuse(context, fx, "unsupported-statement", node, not_a_number(context, given))
         return
+    pairs = list(zip(targets, given.elts, strict=True))
+    parts = [(t, v) for t, v in pairs if isinstance(t, ast.Name) and t.id in context.viewed]
+    for target, part in parts:
+        name_part(context, target, part, fx)
+    if parts:
+        pairs = [pair for pair in pairs if pair not in parts]
+        targets, given = [t for t, _ in pairs], ast.Tuple([v for _, v in pairs], ast.Load())
     if any(isinstance(context.kind(one), Array) for one in given.elts):
         from polylsp.frontends.python.lower.rebinding import exchange
 

@@ -9,7 +9,7 @@ from polylsp.frontends.python import library
 from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, DTYPES, INT, Array, Nothing, Number, wider
 from polylsp.frontends.python.lower.arithmetic import binary, convert, number_type
 from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
-from polylsp.frontends.python.lower.places import base_of
+from polylsp.frontends.python.lower.places import base_of, not_a_number
 from polylsp.frontends.python.names import Callable
 from polylsp.model.program import (
     AddressOf,
@@ -57,8 +57,7 @@ def name_of(node: ast.Call) -> str:
 
 def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | None:
     if path == "len" and len(node.args) == 1:
-        array = base_of(context, node.args[0])
-        return convert(array.extents[0], INT) if array is not None else None
+        return _length(context, node.args[0], fx)
     if any(isinstance(context.kind(one), Array) for one in node.args):
         return _of_arrays(context, node, path, fx)
     if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
@@ -71,6 +70,16 @@ def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | N
     if library.is_pure(path):
         return _pure(context, node, name, fx)
     return None
+
+
+def _length(context: Context, node: ast.expr, fx: Effects) -> Expr:
+    from polylsp.frontends.python.lower.sections import lengths_of
+
+    lengths = lengths_of(context, node)
+    if lengths:
+        return convert(lengths[0], INT)
+    text = f"the length of `{context.text(node)}` is not known: {not_a_number(context, node)}"
+    return refuse(context, fx, "unknown-shape", node, text, "use the length of an array")
 
 
 def _of_arrays(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | None:

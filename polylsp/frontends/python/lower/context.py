@@ -11,11 +11,13 @@ from polylsp.frontends.python.kinds import Array, Kind
 from polylsp.frontends.python.lower.agreement import Agreement
 from polylsp.frontends.python.names import path_of
 from polylsp.frontends.python.parse import Parsed
+from polylsp.frontends.python.versions import spelled
 from polylsp.frontends.unique_names import UniqueNames
 from polylsp.model.program import Expr, Field, Index, Invariant, Site, Statement, Variable
 from polylsp.model.rejection import Rejection, RejectionCode
 
 if TYPE_CHECKING:
+    from polylsp.frontends.python.lower.section import Section
     from polylsp.frontends.python.lower.shapes import Shapes
 
 
@@ -59,7 +61,9 @@ class Context(UniqueNames):
     `owned` are arrays that nothing else leads to, each with the block (its first statement's identity) in
     which it comes into being; `blocks` what is to be declared there. `unfollowed` are names whose array
     is not known, and why; `settled` names that are bound once at most; `captured` names that other
-    functions see too; `agreed` is what is assumed of lengths; `own` is a method's first parameter,
+    functions see too; `viewed` are names of parts of arrays, each with that of the array, and `views` the
+    parts that they stand for from their bindings on; `aliased` are names that share arrays with other such
+    names; `agreed` is what is assumed of lengths; `own` is a method's first parameter,
     its object; `name` the function's.
     """
 
@@ -78,6 +82,9 @@ class Context(UniqueNames):
     unfollowed: dict[str, str] = field(default_factory=dict[str, str])
     settled: frozenset[str] = frozenset()
     captured: frozenset[str] = frozenset()
+    viewed: dict[str, str] = field(default_factory=dict[str, str])
+    views: dict[str, Section] = field(default_factory=dict[str, "Section"])
+    aliased: set[str] = field(default_factory=set[str])
     agreed: Agreement = field(default_factory=Agreement)
     own: str = ""
     name: str = ""
@@ -91,7 +98,7 @@ class Context(UniqueNames):
 
     def text(self, node: ast.AST) -> str:
         """The spelling of a node for a message."""
-        return self.parsed.text(node)
+        return spelled(self.parsed.text(node))
 
     def kind(self, node: ast.expr) -> Kind | None:
         """What an expression is."""
@@ -122,7 +129,7 @@ def refuse(
 ) -> Expr:
     """Note that what is being lowered is not modelled; a value that stands for it."""
     site = context.site(node)
-    fx.rejections.append(Rejection(code, site, message, advice))
+    fx.rejections.append(Rejection(code, site, spelled(message), spelled(advice)))
     from polylsp.frontends.python.kinds import DOUBLE
 
     return Invariant(context.text(node), DOUBLE, site)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from polylsp.frontends.python import library
@@ -22,9 +22,10 @@ from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.expressions import COMPARISON, operation, value
 from polylsp.frontends.python.lower.linear import same
 from polylsp.frontends.python.lower.reading import places_in
-from polylsp.frontends.python.lower.sections import section_of
+from polylsp.frontends.python.lower.section import Section
+from polylsp.frontends.python.lower.sections import section_of, transposed
 from polylsp.frontends.python.lower.temporaries import held
-from polylsp.model.program import Binary, Call, Constant, Expr, Integer, Place, Read, Select, Unary
+from polylsp.model.program import Binary, Call, Constant, Expr, Integer, Read, Select, Unary
 
 Subscripts = tuple[Expr, ...]
 
@@ -32,10 +33,11 @@ Subscripts = tuple[Expr, ...]
 @dataclass(frozen=True, slots=True)
 class Operand:
     """An array that an expression gives: its lengths, and the element at given subscripts. What it reads
-    is evaluated anew for each element."""
+    is evaluated anew for each element; `arrays` are the unique names of those whose elements these are."""
 
     counts: Subscripts
     at: Callable[[Subscripts], Expr]
+    arrays: frozenset[str] = frozenset()
 
 
 def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
@@ -60,10 +62,9 @@ def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
         case ast.Name() | ast.Subscript():
             found = section_of(context, node, fx)
             if found is not None:
-                return Operand(found.counts, lambda at: Read(found.place(at)))
-        case ast.Attribute(inner, "T"):
-            of = operand(context, inner, fx)
-            return Operand(of.counts[::-1], lambda at: of.at(at[::-1])) if of is not None else None
+                return of_section(found)
+        case ast.Attribute(attr="T"):
+            return _transposed(context, node, fx)
         case ast.Attribute(inner, "real" | "imag" as part):
             return _joined(context, [inner], fx, lambda v: _part(context, node, part, v[0]))
         case ast.Call():
@@ -74,6 +75,17 @@ def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
         text = f"`{context.text(node)}` gives an array in a way that is not analysed"
         refuse(context, fx, "unsupported-statement", node, text, "write a loop over its elements")
     return None
+
+
+def _transposed(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
+    inner = transposed(context, node)
+    of = operand(context, inner, fx) if inner is not None else None
+    return Operand(of.counts[::-1], lambda at: of.at(at[::-1]), of.arrays) if of is not None else None
+
+
+def of_section(part: Section) -> Operand:
+    """The elements of a part of an array."""
+    return Operand(part.counts, lambda at: Read(part.place(at)), frozenset((part.array.variable.name,)))
 
 
 def _number(context: Context, node: ast.expr, fx: Effects) -> Operand:
@@ -95,7 +107,8 @@ def _joined(
     counts = operands[0].counts
     for other in operands[1:]:
         counts = _common(context, counts, other)
-    return Operand(counts, lambda at: make([element(context, one, counts, at) for one in operands]))
+    arrays = frozenset[str]().union(*(one.arrays for one in operands))
+    return Operand(counts, lambda at: make([element(context, one, counts, at) for one in operands]), arrays)
 
 
 def _common(context: Context, left: Subscripts, other: Operand) -> Subscripts:
@@ -106,16 +119,11 @@ def _common(context: Context, left: Subscripts, other: Operand) -> Subscripts:
     ahead = len(left) - len(right)
     found = list(left[:ahead])
     for a, b in zip(left[ahead:], right, strict=True):
-        if same(a, b) or _is_one(b) or (not _is_one(a) and agree(context, a, b, _read(other))):
+        if same(a, b) or _is_one(b) or (not _is_one(a) and agree(context, a, b, other.arrays)):
             found.append(a)
         else:
             found.append(b if _is_one(a) else binary("max", a, b, a.site))
     return tuple(found)
-
-
-def _read(of: Operand) -> Iterator[Place]:
-    """The elements that an operand reads."""
-    return places_in(of.at(of.counts))
 
 
 def element(context: Context, of: Operand, counts: Subscripts, at: Subscripts) -> Expr:
@@ -127,7 +135,7 @@ def element(context: Context, of: Operand, counts: Subscripts, at: Subscripts) -
             own.append(subscript)
         elif _is_one(mine):
             own.append(whole(0, subscript.site))
-        elif (_is_number(theirs) and _is_number(mine)) or agree(context, mine, theirs, _read(of)):
+        elif (_is_number(theirs) and _is_number(mine)) or agree(context, mine, theirs, of.arrays):
             own.append(subscript)
         else:
             repeated = compared("==", mine, whole(1, subscript.site), subscript.site)
@@ -166,22 +174,16 @@ def _call(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
     path = context.path(node.func)
     name = library.numpy_name(path)
     arguments = list(node.args)
-    if (
-        isinstance(node.func, ast.Attribute)
-        and not path
-        and node.func.attr in ("copy", "astype", "transpose")
-    ):
-        of = operand(context, node.func.value, fx)
-        if of is not None and node.func.attr == "transpose":
-            return Operand(of.counts[::-1], lambda at: of.at(at[::-1]))
-        return of
+    if isinstance(node.func, ast.Attribute) and not path and node.func.attr in ("copy", "astype"):
+        return operand(context, node.func.value, fx)
+    if transposed(context, node) is not None:
+        return _transposed(context, node, fx)
     if path == "abs" and len(arguments) == 1:
         return _joined(context, arguments, fx, lambda v: _applied(context, node, "abs", v))
     if name == "where" and len(arguments) == 3:
         return _joined(context, arguments, fx, lambda v: _where(context, node, v))
-    if name in ("copy", "transpose", "asarray", "ascontiguousarray") and len(arguments) == 1:
-        of = operand(context, arguments[0], fx)
-        return Operand(of.counts[::-1], lambda at: of.at(at[::-1])) if of and name == "transpose" else of
+    if name in ("copy", "asarray", "ascontiguousarray") and len(arguments) == 1:
+        return operand(context, arguments[0], fx)
     if name in ("zeros_like", "ones_like", "full_like", "empty_like") and arguments:
         return _filled(context, node, operand(context, arguments[0], fx), name)
     if name in library.MAKERS:

@@ -20,7 +20,7 @@ from polylsp.frontends.python.lower.arithmetic import (
 )
 from polylsp.frontends.python.lower.calls import call
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
-from polylsp.frontends.python.lower.places import base_of, not_a_number, place_of
+from polylsp.frontends.python.lower.places import not_a_number, place_of
 from polylsp.frontends.python.names import Value
 from polylsp.model.program import (
     Assign,
@@ -143,13 +143,13 @@ def _attribute(context: Context, node: ast.Attribute, fx: Effects) -> Expr:
     number = library.constant(context.path(node))
     if number is not None:
         return Constant(number, DOUBLE, context.site(node))
-    array = base_of(context, node.value)
-    if array is not None and node.attr == "size":
-        site = context.site(node)
-        sizes = [convert(extent, INT) for extent in array.extents]
-        return reduce(lambda a, b: binary("*", a, b, site), sizes)
-    if array is not None and node.attr == "ndim":
-        return Constant(len(array.extents), INT, context.site(node))
+    if node.attr in ("size", "ndim"):
+        lengths = _lengths(context, node.value)
+        if lengths and node.attr == "size":
+            site = context.site(node)
+            return reduce(lambda a, b: binary("*", a, b, site), [convert(one, INT) for one in lengths])
+        if lengths:
+            return Constant(len(lengths), INT, context.site(node))
     if node.attr in ("real", "imag") and isinstance(context.kind(node.value), Number):
         inner = value(context, node.value, fx)
         if inner.type != COMPLEX:
@@ -171,14 +171,20 @@ def shape_entry(context: Context, node: ast.Subscript) -> Expr | None:
     """`a.shape[k]`."""
     if not isinstance(node.value, ast.Attribute) or node.value.attr != "shape":
         return None
-    array = base_of(context, node.value.value)
+    lengths = _lengths(context, node.value.value)
     try:
         number = ast.literal_eval(node.slice)
     except ValueError:
         return None
-    if array is None or not isinstance(number, int) or not -len(array.extents) <= number < len(array.extents):
+    if lengths is None or not isinstance(number, int) or not -len(lengths) <= number < len(lengths):
         return None
-    return convert(array.extents[number], INT)
+    return convert(lengths[number], INT)
+
+
+def _lengths(context: Context, node: ast.expr) -> tuple[Expr, ...] | None:
+    from polylsp.frontends.python.lower.sections import lengths_of
+
+    return lengths_of(context, node)
 
 
 def operation(

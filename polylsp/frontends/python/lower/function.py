@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import ast
 import logging
+from collections import Counter
 from collections.abc import Sequence
 
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
 from polylsp.frontends.python.lower.agreeing import told
 from polylsp.frontends.python.lower.agreement import Agreement
+from polylsp.frontends.python.lower.bindings import in_place
 from polylsp.frontends.python.lower.context import Context
-from polylsp.frontends.python.lower.iterables import dimensions, own_iterators
+from polylsp.frontends.python.lower.iterators import dimensions, own_iterators
 from polylsp.frontends.python.lower.outlines import loop_outlines
-from polylsp.frontends.python.lower.owning import find_owned
-from polylsp.frontends.python.lower.pranges import pranges
+from polylsp.frontends.python.lower.owning import find_aliased, find_owned
+from polylsp.frontends.python.lower.pranges import pranges, runs_in_parallel
 from polylsp.frontends.python.lower.shapes import shapes
 from polylsp.frontends.python.lower.sharing import captured, shared_names
 from polylsp.frontends.python.lower.statements import block
 from polylsp.frontends.python.lower.storage import parameter
+from polylsp.frontends.python.lower.views import find_views
 from polylsp.frontends.python.names import Declarations
 from polylsp.frontends.python.parameters import parameter_kinds
 from polylsp.frontends.python.parse import Parsed, parse
 from polylsp.frontends.python.tokens import Line
 from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.versions import split
 from polylsp.model.program import Block, Declare, Function, Site, Unsupported
 from polylsp.model.rejection import Rejection
 
@@ -75,9 +79,26 @@ def definition(parsed: Parsed) -> Definition | None:
 def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) -> Function:
     """What is assumed of lengths is known in the end, and told of arrays where they come into being: once
     there is any, the function is lowered again."""
+    _split(parsed, declarations, owner)
     agreed = Agreement()
     function = _lowered(name, parsed, declarations, owner, agreed)
     return _lowered(name, parsed, declarations, owner, agreed) if agreed.words else function
+
+
+def _split(parsed: Parsed, declarations: Declarations, owner: str) -> None:
+    """Let names that are bound again be names of their own, where they are more than numbers: what Numba
+    makes of those in a parallel loop goes by their names."""
+    found = definition(parsed)
+    if found is None or runs_in_parallel(found, declarations):
+        return
+    given = parameter_kinds(found, declarations, owner)
+    kinds = inferred(found.body, given, declarations)
+    bound = Counter(
+        n.id for n in own_nodes(found.body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+    )
+    bound.update(bound.keys() & given.keys())
+    again = {name for name, count in bound.items() if count > 1}
+    split(found.body, given, {name for name in again if not isinstance(kinds.of_name(name), Number)})
 
 
 def _lowered(
@@ -87,17 +108,22 @@ def _lowered(
     body = found.body if found is not None else parsed.tree.body
     given = parameter_kinds(found, declarations, owner) if found is not None else {}
     kinds = inferred(body, given, declarations)
-    context = Context(parsed, kinds, _ordinals(body), private=own_iterators(body), name=name, agreed=agreed)
-    shared = shared_names(body, kinds, context.path)
+    unbound = in_place(body, kinds)
+    context = Context(
+        parsed, kinds, _ordinals(body), private=own_iterators(body, unbound), name=name, agreed=agreed
+    )
+    context.own = next((one for one, kind in given.items() if kind == Instance(owner)), "")
+    context.captured = captured(body) if found is not None else kinds.local
+    find_views(context, body)
+    shared = shared_names(body, kinds, context.path, context.viewed, given)
     arguments = tuple(
         parameter(context, one, kind, one in shared) for one, kind in _now(given, kinds).items()
     )
-    context.settled = _settled(body, frozenset(given))
-    context.own = next((one for one, kind in given.items() if kind == Instance(owner)), "")
+    context.settled = _settled(body, frozenset(given), unbound)
     context.unfollowed.update(_rebound_attributes(context, body))
-    context.captured = captured(body) if found is not None else kinds.local
     context.shapes = shapes(context, body, frozenset(context.parameters))
     find_owned(context, body, shared | context.captured)
+    find_aliased(context, body)
     lowered = block(context, body)
     told(context)
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
@@ -121,17 +147,19 @@ def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:
     }
 
 
-def _settled(body: Sequence[ast.stmt], given: frozenset[str]) -> frozenset[str]:
+def _settled(body: Sequence[ast.stmt], given: frozenset[str], unbound: frozenset[int]) -> frozenset[str]:
     """Names that are bound once at most: parameters never, others in no loop."""
+
+    def is_bound(node: ast.AST) -> bool:
+        return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in unbound
+
     in_loops: set[str] = set()
     found: dict[str, int] = {}
     for node in own_nodes(list(body)):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and is_bound(node):
             found[node.id] = found.get(node.id, 0) + 1
         if isinstance(node, (ast.For, ast.While)):
-            in_loops |= {
-                n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-            }
+            in_loops |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and is_bound(n)}
     once = {name for name, count in found.items() if count == 1 and name not in in_loops | given}
     return frozenset(once | (given - found.keys()))
 

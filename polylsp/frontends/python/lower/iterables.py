@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import reduce
 
 from polylsp.frontends.python import library
 from polylsp.frontends.python.kinds import INT, Array
-from polylsp.frontends.python.lower.arithmetic import binary, convert, floored, whole
+from polylsp.frontends.python.lower.arithmetic import binary, convert, whole
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
-from polylsp.frontends.python.lower.expressions import value
-from polylsp.frontends.python.lower.places import base_of, not_a_number, place_of
-from polylsp.frontends.python.names import Value
+from polylsp.frontends.python.lower.places import not_a_number, place_of
+from polylsp.frontends.python.lower.ranges import RANGES, count, range_bounds, whole_number
+from polylsp.frontends.python.lower.section import Run, Section
+from polylsp.frontends.python.lower.sections import lengths_of, section_of
+from polylsp.frontends.python.lower.views import settled
 from polylsp.frontends.python.usage import own_nodes
-from polylsp.model.program import Expr, Index, Integer, Place, Read, Site
+from polylsp.model.program import Expr, Index, Place, Read, Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,118 +29,57 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
+class Row:
+    """A name that stands for a part of an array in each round, by the value of the counter."""
+
+    name: str
+    part: Callable[[Expr], Section]
+
+
+@dataclass(frozen=True, slots=True)
 class Counted:
     """A counter from `start` up or down to `stop`, which it does not reach. `plain`: it is the loop's
-    own variable, of the name `name`; else the targets in `given` are computed from it."""
+    own variable, of the name `name`; else what is `given` is computed from it."""
 
     name: str
     start: Expr
     stop: Expr
     step: int
     plain: bool
-    given: tuple[Given, ...]
+    given: tuple[Given | Row, ...]
     node: ast.expr
     site: Site
 
 
 @dataclass(frozen=True, slots=True)
 class _Series:
-    """Values one after the other: how many, and which is the one with a number."""
+    """Values one after the other, or parts of an array: how many, and which is the one with a number."""
 
     count: Expr
-    at: Callable[[Expr], Expr]
-
-
-_RANGES = ("range", "prange", "numba.prange")
+    at: Callable[[Expr], Expr | Section]
 
 
 def counted_by(context: Context, node: ast.For, fx: Effects) -> list[Counted]:
     """The counters of a loop, outermost first; none where `fx` says why."""
     iterable = node.iter
     path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
-    if isinstance(iterable, ast.Call) and path in _RANGES:
+    if isinstance(iterable, ast.Call) and path in RANGES:
         return _range(context, node.target, iterable, fx)
     if isinstance(iterable, ast.Call) and library.numpy_name(path) == "ndindex":
         return _every_index(context, node, iterable, fx)
-    pairs = list(_pairs(context, node.target, iterable, fx))
-    if fx.rejections or not pairs:
+    found = list(_given(context, node.target, iterable, fx))
+    if fx.rejections or not found:
         if not fx.rejections:
             _unknown(context, iterable, fx)
         return []
     site = context.site(node.target)
-    counts = [series.count for _, series in pairs]
-    stop = reduce(lambda a, b: binary("min", a, b, site), counts)
-    given = [Given(place, series.at) for place, series in pairs]
-    name = _first_name(node.target)
-    return (
-        [] if fx.rejections else [Counted(name, whole(0, site), stop, 1, False, tuple(given), iterable, site)]
-    )
-
-
-def dimensions(node: ast.For) -> int:
-    """How many loops of the model a loop of the source is."""
-    if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, (ast.Attribute, ast.Name)):
-        function = node.iter.func
-        name = function.attr if isinstance(function, ast.Attribute) else function.id
-        if name == "ndindex" and isinstance(node.target, ast.Tuple):
-            return max(1, len(node.target.elts))
-    return 1
-
-
-def own_iterators(body: Sequence[ast.stmt]) -> frozenset[str]:
-    """Names that are nothing but variables of `for` loops, and are read only inside of these."""
-    bound: dict[str, int] = {}
-    for node in own_nodes(list(body)):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            bound[node.id] = bound.get(node.id, 0) + 1
-    found: set[str] = set()
-    spoilt: set[str] = set()
-    for node in own_nodes(list(body)):
-        if isinstance(node, ast.For):
-            names = _targets(node.target)
-            inside = {
-                n.id for one in node.body for n in ast.walk(one) if _stores(n) and isinstance(n, ast.Name)
-            }
-            spoilt |= names & inside
-            found |= names
-            for name in names:
-                bound[name] -= 1
-    spoilt |= {name for name in found if bound.get(name, 0) > 0}
-    return frozenset(found - spoilt - _read_outside(body, found))
-
-
-def _stores(node: ast.AST) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-
-
-def _targets(target: ast.expr) -> set[str]:
-    return {n.id for n in ast.walk(target) if isinstance(n, ast.Name) and _stores(n)}
-
-
-def _read_outside(body: Sequence[ast.AST], names: set[str]) -> set[str]:
-    """Names that are read where no loop around binds them, nested functions included."""
-    found: set[str] = set()
-
-    def visit(node: ast.AST, around: frozenset[str]) -> None:
-        if isinstance(node, ast.Name) and not _stores(node) and node.id in names - around:
-            found.add(node.id)
-        if isinstance(node, ast.For):
-            visit(node.iter, around)
-            for child in node.body:
-                visit(child, around | _targets(node.target))
-            for child in node.orelse:
-                visit(child, around)
-            return
-        for child in ast.iter_child_nodes(node):
-            visit(child, around)
-
-    for node in body:
-        visit(node, frozenset())
-    return found
+    stop = reduce(lambda a, b: binary("min", a, b, site), (size for size, _ in found))
+    given = tuple(one for _, one in found)
+    return [Counted(_first_name(node.target), whole(0, site), stop, 1, False, given, iterable, site)]
 
 
 def _range(context: Context, target: ast.expr, node: ast.Call, fx: Effects) -> list[Counted]:
-    bounds = _bounds(context, node, fx)
+    bounds = range_bounds(context, node, fx)
     if bounds is None:
         return []
     start, stop, step = bounds
@@ -148,45 +89,6 @@ def _range(context: Context, target: ast.expr, node: ast.Call, fx: Effects) -> l
     place = None if plain else place_of(context, target, fx)
     given = (Given(place, lambda counter: counter),) if place is not None else ()
     return [Counted(name, start, stop, step, plain, given, node, site)]
-
-
-def _bounds(context: Context, node: ast.Call, fx: Effects) -> tuple[Expr, Expr, int] | None:
-    """Where a range starts and stops, and its step."""
-    if node.keywords or not 1 <= len(node.args) <= 3 or any(isinstance(a, ast.Starred) for a in node.args):
-        refuse(context, fx, "non-affine-bound", node, f"`{context.text(node)}` is not a range of numbers")
-        return None
-    values = [_whole(context, one, fx) for one in node.args]
-    if fx.rejections:
-        return None
-    step = _constant(context, node.args[2]) if len(node.args) == 3 else 1
-    if not step:
-        text = f"the step `{context.text(node.args[2])}` of this range is not a constant"
-        refuse(context, fx, "non-affine-bound", node.args[2], text, "write the step as a number")
-        return None
-    start = values[0] if len(values) > 1 else whole(0, context.site(node))
-    return start, values[1] if len(values) > 1 else values[0], step
-
-
-def _whole(context: Context, node: ast.expr, fx: Effects) -> Expr:
-    found = value(context, node, fx)
-    if not isinstance(found.type, Integer) and not fx.rejections:
-        text = f"`{context.text(node)}` is not known to be a whole number, so it cannot bound a range"
-        return refuse(context, fx, "non-affine-bound", node, text, "annotate it with `int`")
-    return convert(found, INT) if isinstance(found.type, Integer) and found.type != INT else found
-
-
-def _constant(context: Context, node: ast.expr) -> int | None:
-    """A step that is a number, or a name that the file gives to one."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _constant(context, node.operand)
-        return -inner if inner is not None else None
-    if isinstance(node, ast.Constant) and isinstance(node.value, int):
-        return node.value
-    if isinstance(node, ast.Name) and node.id not in context.kinds.local:
-        found = context.kinds.declarations.get(node.id)
-        if isinstance(found, Value) and isinstance(found.constant, int):
-            return found.constant
-    return None
 
 
 def _every_index(context: Context, node: ast.For, call: ast.Call, fx: Effects) -> list[Counted]:
@@ -218,53 +120,65 @@ def _sizes(context: Context, call: ast.Call, fx: Effects) -> list[Expr]:
     if len(arguments) == 1 and isinstance(arguments[0], ast.Starred):
         arguments = [arguments[0].value]
     if len(arguments) == 1 and isinstance(arguments[0], ast.Attribute) and arguments[0].attr == "shape":
-        array = base_of(context, arguments[0].value)
-        if array is not None:
-            return [convert(extent, INT) for extent in array.extents]
-    return [_whole(context, one, fx) for one in arguments]
+        lengths = lengths_of(context, arguments[0].value)
+        if lengths is not None:
+            return [convert(extent, INT) for extent in lengths]
+    return [whole_number(context, one, fx) for one in arguments]
 
 
-def _pairs(
-    context: Context, target: ast.expr, iterable: ast.expr, fx: Effects
-) -> Iterator[tuple[Place, _Series]]:
-    """Each number that a loop gives a name to, with the values that it takes."""
+_Counted = Iterator[tuple[Expr, Given | Row]]
+
+
+def _given(context: Context, target: ast.expr, iterable: ast.expr, fx: Effects) -> _Counted:
+    """Each name that a loop binds, with what it is in each round, and for how many there is such a value."""
     path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
     if isinstance(iterable, ast.Call) and path == "zip" and not iterable.keywords:
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(iterable.args):
             return
         for one, inner in zip(target.elts, iterable.args, strict=True):
-            yield from _pairs(context, one, inner, fx)
+            yield from _given(context, one, inner, fx)
         return
     if isinstance(iterable, ast.Call) and path == "enumerate" and iterable.args:
-        if not isinstance(target, ast.Tuple) or len(target.elts) != 2:
-            return
-        yield from _enumerated(context, target.elts, iterable, fx)
+        if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            yield from _enumerated(context, target.elts, iterable, fx)
         return
     series = _series(context, iterable, fx)
-    place = place_of(context, target, fx) if series is not None else None
     if series is None:
         if not fx.rejections:
             _unknown(context, iterable, fx)
         return
-    if place is not None:
-        yield place, series
+    one = _bound(context, target, series, fx)
+    if one is not None:
+        yield series.count, one
 
 
-def _enumerated(
-    context: Context, targets: list[ast.expr], iterable: ast.Call, fx: Effects
-) -> Iterator[tuple[Place, _Series]]:
-    inner = list(_pairs(context, targets[1], iterable.args[0], fx))
+def _bound(context: Context, target: ast.expr, series: _Series, fx: Effects) -> Given | Row | None:
+    """What a target gets in each round."""
+    at = series.at
+    if isinstance(context.kind(target), Array):
+        is_named = isinstance(target, ast.Name) and target.id in context.viewed
+        if isinstance(target, ast.Name) and is_named:
+            return Row(target.id, at)  # type: ignore[arg-type]
+        text = f"`{context.text(target)}` gets a part of an array, and is not used for that alone"
+        refuse(context, fx, "unsupported-statement", target, text, "write a loop over a `range`")
+        return None
+    place = place_of(context, target, fx)
+    return Given(place, at) if place is not None else None  # type: ignore[arg-type]
+
+
+def _enumerated(context: Context, targets: list[ast.expr], iterable: ast.Call, fx: Effects) -> _Counted:
+    inner = list(_given(context, targets[1], iterable.args[0], fx))
     place = place_of(context, targets[0], fx)
     first = iterable.args[1] if len(iterable.args) > 1 else next((k.value for k in iterable.keywords), None)
     site = context.site(iterable)
-    start = _whole(context, first, fx) if first is not None else whole(0, site)
+    start = whole_number(context, first, fx) if first is not None else whole(0, site)
     if place is not None and inner:
-        yield place, _Series(inner[0][1].count, lambda at: binary("+", at, start, site))
+        yield inner[0][0], Given(place, lambda at: binary("+", at, start, site))
         yield from inner
 
 
 def _series(context: Context, node: ast.expr, fx: Effects) -> _Series | None:
-    """The values of a range, or of an array with one dimension."""
+    """The values of a range, or the elements or rows of an array."""
     site = context.site(node)
     path = context.path(node.func) if isinstance(node, ast.Call) else ""
     if isinstance(node, ast.Call) and path == "reversed" and len(node.args) == 1:
@@ -273,31 +187,29 @@ def _series(context: Context, node: ast.expr, fx: Effects) -> _Series | None:
             return None
         last = binary("-", inner.count, whole(1, site), site)
         return _Series(inner.count, lambda at: inner.at(binary("-", last, at, site)))
-    if isinstance(node, ast.Call) and path in _RANGES:
-        bounds = _bounds(context, node, fx)
-        if bounds is None:
+    if isinstance(node, ast.Call) and path in RANGES:
+        found = range_bounds(context, node, fx)
+        if found is None:
             return None
-        start, stop, step = bounds
-        count = binary("max", _count(start, stop, step, site), whole(0, site), site)
-        return _Series(count, lambda at: binary("+", start, binary("*", at, whole(step, site), site), site))
-    array = base_of(context, node)
-    if array is None or array.kind.rank != 1:
+        start, stop, step = found
+        size = binary("max", count(start, stop, step, site), whole(0, site), site)
+        return _Series(size, lambda at: binary("+", start, binary("*", at, whole(step, site), site), site))
+    part = section_of(context, node, fx)
+    if part is None or not part.runs or fx.rejections:
         return None
-
-    def element(at: Expr) -> Expr:
-        steps = (*array.steps, Index(at))
-        return Read(Place(array.variable, steps, array.kind.element, site))
-
-    return _Series(convert(array.extents[0], INT), element)
+    return _along(settled(context, part, node, fx.statements))
 
 
-def _count(start: Expr, stop: Expr, step: int, site: Site) -> Expr:
-    """How many values a range has, if it has any."""
-    way = binary("-", stop, start, site) if step > 0 else binary("-", start, stop, site)
-    size = abs(step)
-    if size == 1:
-        return way
-    return floored("/", binary("+", way, whole(size - 1, site), site), whole(size, site), site)
+def _along(part: Section) -> _Series:
+    """The elements of an array along its first dimension."""
+    only = part.runs[0]
+
+    def at(counter: Expr) -> Expr | Section:
+        index = Index(only.at(counter, part.site) if isinstance(only, Run) else counter)
+        rest = part.element(index)
+        return rest if rest.runs else Read(rest.place(()))
+
+    return _Series(part.counts[0], at)
 
 
 def _unknown(context: Context, node: ast.expr, fx: Effects) -> None:

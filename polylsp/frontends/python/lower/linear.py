@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
+from itertools import count
 from typing import cast
 
 from polylsp.frontends.python.kinds import INT
@@ -62,11 +63,28 @@ def same(left: Expr, right: Expr) -> bool:
     return a == b and {k: f for k, (_, f) in one.items()} == {k: f for k, (_, f) in other.items()}
 
 
-def without_sites(value: object) -> object:
-    """A tree of program values without the places in the source where they stand."""
+_MOST = 50_000
+_numbers = count()
+_of_objects: dict[int, tuple[object, int]] = {}
+_of_shapes: dict[object, int] = {}
+
+
+def without_sites(value: object) -> int:
+    """A number for a tree of program values that those have in common which differ at most in the places in
+    the source where they stand."""
+    known = _of_objects.get(id(value))
+    if known is not None and known[0] is value:
+        return known[1]
     if isinstance(value, tuple):
-        return tuple(map(without_sites, cast("tuple[object, ...]", value)))
-    if is_dataclass(value):
+        shape: object = tuple(map(without_sites, cast("tuple[object, ...]", value)))
+    elif is_dataclass(value):
         names = (each.name for each in fields(value) if each.name != "site")
-        return (type(value), *(without_sites(getattr(value, name)) for name in names))
-    return value
+        shape = (type(value), *(without_sites(getattr(value, name)) for name in names))
+    else:
+        shape = (type(value), value)
+    if len(_of_shapes) + len(_of_objects) > _MOST:
+        _of_shapes.clear()
+        _of_objects.clear()
+    number = _of_shapes.setdefault(shape, next(_numbers))
+    _of_objects[id(value)] = (value, number)
+    return number

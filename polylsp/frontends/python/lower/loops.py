@@ -16,6 +16,7 @@ from polylsp.frontends.python.lower.reading import places_in
 from polylsp.frontends.python.lower.statements import block, loops_in, named_in, renewed
 from polylsp.frontends.python.lower.temporaries import held
 from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.versions import spelled
 from polylsp.model.program import (
     Assign,
     Binary,
@@ -153,7 +154,7 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
     before = dict(context.iterators)
     if one.plain:
         context.iterators[one.name] = counter
-    given: list[Statement] = [_given(context, each, place) for each in one.given]
+    given = list(_given(context, one, place))
     if level + 1 < len(counted):
         inner = Block(tuple(_nested(context, node, counted, level + 1)))
     else:
@@ -166,7 +167,7 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
     loop = Loop(
         context.ordinals[id(node)] + level,
         "for",
-        one.name,
+        spelled(one.name),
         Block(),
         test,
         Block((*given, *inner.statements)),
@@ -181,8 +182,8 @@ def _nested(context: Context, node: ast.For, counted: list[Counted], level: int)
 
 def _counter(context: Context, one: Counted) -> Variable:
     if one.plain:
-        return Variable(context.unique(one.name), one.name, INT, "local")
-    return Variable(context.unused(one.name), one.name, INT, "local")
+        return Variable(context.unique(one.name), spelled(one.name), INT, "local")
+    return Variable(context.unused(one.name), spelled(one.name), INT, "local")
 
 
 def _least(context: Context, start: Expr) -> int | None:
@@ -199,14 +200,18 @@ def _above(stop: Expr) -> int | None:
     return 1 if is_natural(stop, {}) else None
 
 
-def _given(context: Context, given: Given, counter: Place) -> Statement:
-    """What a target gets in a round."""
-    return Assign(given.target, None, given.value(Read(counter)), given.target.site)
+def _given(context: Context, one: Counted, counter: Place) -> Iterator[Statement]:
+    """What the targets get in a round; names of parts of arrays stand for these from here on."""
+    for each in one.given:
+        if isinstance(each, Given):
+            yield Assign(each.target, None, each.value(Read(counter)), each.target.site)
+        else:
+            context.views[each.name] = each.part(Read(counter))
 
 
 def _is_fixed(context: Context, bound: Expr, node: ast.For) -> bool:
     """Whether a bound, which Python evaluates once, has the same value whenever the loop tests it."""
-    changed = {name for statement in node.body for name in bound_names(statement)}
+    changed = {spelled(name) for statement in node.body for name in bound_names(statement)}
     return all(variable.source_name not in changed for variable in _read_in(bound)) and not _loads(bound)
 
 

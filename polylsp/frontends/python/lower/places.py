@@ -44,7 +44,7 @@ def not_a_number(context: Context, node: ast.expr) -> str:
     kind = context.kind(node)
     text = f"`{context.text(node)}`"
     name = node.id if isinstance(node, ast.Name) else context.attribute(node)
-    if name in context.unfollowed:
+    if name in context.unfollowed and name not in context.views:
         return f"{text} {context.unfollowed[name]}"
     if isinstance(kind, Array):
         return f"{text} is a whole array where a number is expected"
@@ -65,20 +65,35 @@ def _element(context: Context, node: ast.Subscript, fx: Effects) -> Place | None
     base, _ = subscripted(node)
     array = base_of(context, base)
     if array is None:
-        message = not_a_number(context, base)
-        refuse(context, fx, _code(context, base), node, message, _advice(context, base))
-        return None
+        return _part(context, node, base, fx)
     groups = _groups(node)
     count = sum(len(group) for group in groups)
     if count != len(array.extents):
-        text = f"`{context.text(node)}` is a part of `{context.text(base)}`, not one element"
-        refuse(context, fx, "unsupported-statement", node, text, "write a loop over its elements")
-        return None
+        return _not_one(context, node, base, fx)
     steps: list[Index] = []
     for group in groups:
         for position, subscript in enumerate(group):
             steps.append(_index(context, subscript, array.extents[len(steps)], position > 0, fx))
     return Place(array.variable, (*array.steps, *steps), array.kind.element, context.site(node))
+
+
+def _part(context: Context, node: ast.Subscript, base: ast.expr, fx: Effects) -> Place | None:
+    """The element that subscripts leave of a part of an array."""
+    from polylsp.frontends.python.lower.sections import section_of
+
+    found = section_of(context, node, fx)
+    if found is None:
+        if not fx.rejections:
+            refuse(
+                context, fx, _code(context, base), node, not_a_number(context, base), _advice(context, base)
+            )
+        return None
+    return _not_one(context, node, base, fx) if found.runs else found.place(())
+
+
+def _not_one(context: Context, node: ast.expr, base: ast.expr, fx: Effects) -> None:
+    text = f"`{context.text(node)}` is a part of `{context.text(base)}`, not one element"
+    refuse(context, fx, "unsupported-statement", node, text, "write a loop over its elements")
 
 
 def _code(context: Context, base: ast.expr):

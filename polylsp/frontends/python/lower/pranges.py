@@ -11,6 +11,7 @@ import ast
 from collections.abc import Iterator
 
 from polylsp.frontends.python.lower.context import Context
+from polylsp.frontends.python.names import Declarations, path_of
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.model.directive import Clause, Directive, Item, ReductionClause, Sharing
 
@@ -27,7 +28,7 @@ _CHOOSING = ("min", "max")
 
 def pranges(context: Context, definition: Definition | None) -> tuple[Directive, ...]:
     """The loops over `prange` of a function that is compiled to run them in parallel, in source order."""
-    if definition is None or not _runs_in_parallel(context, definition):
+    if definition is None or not runs_in_parallel(definition, context.kinds.declarations):
         return ()
     loops = (node for node in own_nodes(definition.body) if isinstance(node, ast.For))
     found = [(node, context.site(node)) for node in loops if _is_prange(context, node)]
@@ -37,11 +38,12 @@ def pranges(context: Context, definition: Definition | None) -> tuple[Directive,
     )
 
 
-def _runs_in_parallel(context: Context, definition: Definition) -> bool:
+def runs_in_parallel(definition: Definition, declarations: Declarations) -> bool:
+    """Whether a function is compiled to run its loops over `prange` in parallel."""
     compiled = [
         one
         for one in definition.decorator_list
-        if isinstance(one, ast.Call) and context.path(one.func) in _COMPILERS
+        if isinstance(one, ast.Call) and path_of(one.func, declarations) in _COMPILERS
     ]
     options = [(k.arg, k.value) for one in compiled for k in one.keywords]
     return any(

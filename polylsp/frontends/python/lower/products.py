@@ -50,7 +50,8 @@ def product(context: Context, node: ast.expr, left: ast.expr, right: ast.expr, f
         second = b.at((*inner, *outer[len(rows) :]))
         return binary("*", first, second, site)
 
-    return _summed(context, node, "+", (*rows, *columns), a.counts[-1:], term, fx)
+    counts = (*rows, *columns)
+    return _summed(context, node, "+", counts, a.counts[-1:], term, a.arrays | b.arrays, fx)
 
 
 def reduced(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
@@ -83,7 +84,7 @@ def reduced(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
 
     counts = tuple(of.counts[k] for k in kept)
     over = tuple(of.counts[k] for k in axes)
-    found = _summed(context, node, operator, counts, over, term, fx)
+    found = _summed(context, node, operator, counts, over, term, of.arrays, fx)
     return _divided(context, node, found, over) if name == "mean" else found
 
 
@@ -92,7 +93,7 @@ def _divided(context: Context, node: ast.expr, of: Operand, over: Subscripts) ->
     size: Expr = whole(1, site)
     for count in over:
         size = binary("*", size, count, site)
-    return Operand(of.counts, lambda at: quotient(of.at(at), size, site))
+    return Operand(of.counts, lambda at: quotient(of.at(at), size, site), of.arrays)
 
 
 def _outer(context: Context, node: ast.expr, arguments: list[ast.expr], fx: Effects) -> Operand | None:
@@ -100,7 +101,8 @@ def _outer(context: Context, node: ast.expr, arguments: list[ast.expr], fx: Effe
     if a is None or b is None or len(a.counts) != 1 or len(b.counts) != 1:
         return None
     site = context.site(node)
-    return Operand((*a.counts, *b.counts), lambda at: binary("*", a.at(at[:1]), b.at(at[1:]), site))
+    counts, arrays = (*a.counts, *b.counts), a.arrays | b.arrays
+    return Operand(counts, lambda at: binary("*", a.at(at[:1]), b.at(at[1:]), site), arrays)
 
 
 def _axes(node: ast.Call, arguments: list[ast.expr], rank: int) -> tuple[int, ...] | None:
@@ -128,6 +130,7 @@ def _summed(
     counts: Subscripts,
     over: Subscripts,
     term: Callable[[Subscripts, Subscripts], Expr],
+    arrays: frozenset[str],
     fx: Effects,
 ) -> Operand:
     """An array of sums, worked out among the effects of the expression."""
@@ -155,7 +158,7 @@ def _summed(
         return [Assign(target, None, start, site), *inner]
 
     fx.statements += loops(context, counts, node, body) if counts else body(())  # type: ignore[arg-type]
-    return Operand(counts, lambda at: Read(place(at)))
+    return Operand(counts, lambda at: Read(place(at)), arrays)
 
 
 def _added(target: Place, operator: BinaryOperator, term: Expr, site: Site) -> Assign:

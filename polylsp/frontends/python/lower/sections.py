@@ -1,148 +1,99 @@
-"""Parts of arrays: which elements the subscripts of `a[1:-1, ::2, i]` take."""
+"""Which part of an array an expression names: `a`, `a[1:-1, ::2, i]`, `a.T`, and names of such parts."""
 
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
-from typing import Union
+from dataclasses import replace
 
-from polylsp.frontends.python.kinds import INT, Array, Number
+from polylsp.frontends.python import library
+from polylsp.frontends.python.kinds import INT, Array
 from polylsp.frontends.python.lower.agreeing import measured
-from polylsp.frontends.python.lower.arithmetic import binary, compared, convert, floored, whole
-from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
+from polylsp.frontends.python.lower.arithmetic import binary, compared, convert, whole
+from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.linear import simplified
 from polylsp.frontends.python.lower.natural import is_natural
 from polylsp.frontends.python.lower.places import base_of, not_a_number
-from polylsp.model.program import Constant, Expr, Index, Integer, Place, Select, Site
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """The elements `start`, `start + step`, … of a dimension, `count` of them."""
-
-    start: Expr
-    count: Expr
-    step: int
-
-
-@dataclass(frozen=True, slots=True)
-class One:
-    """One element of a dimension."""
-
-    index: Index
-
-
-@dataclass(frozen=True, slots=True)
-class New:
-    """A dimension of length one that the array does not have."""
-
-
-Pick = Union[Run, One, New]
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A part of an array: what is taken of each dimension, in order."""
-
-    array: Stored
-    picks: tuple[Pick, ...]
-    site: Site
-
-    @property
-    def counts(self) -> tuple[Expr, ...]:
-        """The lengths of the part."""
-        return tuple(
-            p.count if isinstance(p, Run) else whole(1, self.site)
-            for p in self.picks
-            if not isinstance(p, One)
-        )
-
-    @property
-    def taken(self) -> tuple[Run | One, ...]:
-        """What is taken of each dimension of the array."""
-        return tuple(pick for pick in self.picks if not isinstance(pick, New))
-
-    def place(self, at: tuple[Expr, ...]) -> Place:
-        """The element of the part with these subscripts."""
-        steps: list[Index] = []
-        rest = list(at)
-        for pick in self.picks:
-            match pick:
-                case One(index):
-                    steps.append(index)
-                case New():
-                    rest.pop(0)
-                case Run(start, _, step):
-                    way = rest.pop(0)
-                    moved = way if step == 1 else binary("*", whole(step, self.site), way, self.site)
-                    total = binary("+", start, moved, self.site) if not _is_zero(start) else moved
-                    steps.append(Index(total, None, bool(steps)))
-        array = self.array
-        return Place(array.variable, (*array.steps, *steps), array.kind.element, self.site)
-
-
-def _is_zero(expression: Expr) -> bool:
-    return isinstance(expression, Constant) and expression.value == 0
+from polylsp.frontends.python.lower.section import New, Pick, Run, Section, everything, is_zero
+from polylsp.frontends.python.lower.slices import sliced
+from polylsp.model.program import Constant, Expr, Index, Integer, Select, Site
 
 
 def section_of(context: Context, node: ast.expr, fx: Effects) -> Section | None:
-    """The part of an array that an expression names: all of it, or what subscripts take."""
+    """The part of an array that an expression names: all of it, what subscripts take, or its transpose."""
+    if isinstance(node, ast.Name) and node.id in context.views:
+        return replace(context.views[node.id], site=context.site(node))
     array = base_of(context, node)
     if array is not None:
-        return Section(array, tuple(_all(e) for e in measured(context, array)), context.site(node))
-    if not isinstance(node, ast.Subscript):
+        return everything(array, measured(context, array), context.site(node))
+    if isinstance(node, ast.Subscript):
+        of = section_of(context, node.value, fx)
+        return _subscripted(context, node, of, fx) if of is not None else None
+    turned = transposed(context, node)
+    of = section_of(context, turned, fx) if turned is not None else None
+    return replace(of.turned(), site=context.site(node)) if of is not None else None
+
+
+def transposed(context: Context, node: ast.expr) -> ast.expr | None:
+    """The array of `a.T`, `a.transpose()` or `np.transpose(a)`."""
+    match node:
+        case ast.Attribute(value=inner, attr="T"):
+            return inner
+        case ast.Call(func=ast.Attribute(value=inner, attr="transpose"), args=[], keywords=[]):
+            return inner
+        case ast.Call(func=function, args=[inner], keywords=[]):
+            return inner if library.numpy_name(context.path(function)) == "transpose" else None
+        case _:
+            return None
+
+
+def lengths_of(context: Context, node: ast.expr) -> tuple[Expr, ...] | None:
+    """The lengths of an array, or of a part of one."""
+    array = base_of(context, node)
+    if array is not None:
+        return array.extents
+    fx = Effects()
+    found = section_of(context, node, fx)
+    if found is None or fx.statements or fx.rejections:
         return None
-    array = base_of(context, node.value)
-    if array is None:
-        inner = section_of(context, node.value, fx) if isinstance(node.value, ast.Subscript) else None
-        return _deeper(context, inner, node, fx) if inner is not None else None
-    picks = _picks(context, node, measured(context, array), fx)
-    return Section(array, picks, context.site(node)) if picks is not None else None
+    return tuple(_length(context, run, found.site) for run in found.runs)
 
 
-def _deeper(context: Context, inner: Section, node: ast.Subscript, fx: Effects) -> Section | None:
-    """`a[i][j:k]`: subscripts of a part that has whole dimensions left."""
-    left = [pick for pick in inner.picks if not isinstance(pick, One)]
-    if not all(isinstance(pick, Run) and _is_zero(pick.start) and pick.step == 1 for pick in left):
-        return None
-    picks = _picks(context, node, inner.counts, fx)
-    if picks is None:
-        return None
-    taken = [pick for pick in inner.picks if isinstance(pick, One)]
-    if inner.picks[: len(taken)] != tuple(taken):
-        return None
-    return Section(inner.array, (*taken, *picks), context.site(node))
+def _length(context: Context, run: Run | New, site: Site) -> Expr:
+    """The length of a part, which is never negative, in one dimension."""
+    if isinstance(run, New):
+        return whole(1, site)
+    nothing = whole(0, run.count.site)
+    return run.count if is_natural(run.count, context.counted) else binary("max", run.count, nothing, site)
 
 
-def _all(extent: Expr) -> Run:
-    return Run(whole(0, extent.site), convert(extent, INT), 1)
-
-
-def _picks(
-    context: Context, node: ast.Subscript, extents: tuple[Expr, ...], fx: Effects
-) -> tuple[Pick, ...] | None:
+def _subscripted(context: Context, node: ast.Subscript, of: Section, fx: Effects) -> Section | None:
+    """What the subscripts in a pair of brackets leave of a part."""
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     taking = sum(not _is_new(context, part) and not _is_ellipsis(part) for part in parts)
-    missing = len(extents) - taking
+    missing = len(of.runs) - taking
     if missing < 0:
         refuse(context, fx, "unknown-shape", node, f"`{context.text(node)}` has too many subscripts")
         return None
-    found: list[Pick] = []
-    at = 0
-    filled = False
+    if not any(map(_is_ellipsis, parts)):
+        parts.append(ast.Constant(...))
+    fixed, runs = list(of.fixed), list[Run | New]()
+    rest = list(of.runs)
     for part in parts:
         if _is_ellipsis(part):
-            found += [_all(extent) for extent in extents[at : at + missing]]
-            at, filled = at + missing, True
+            runs += rest[:missing]
+            del rest[:missing]
         elif _is_new(context, part):
-            found.append(New())
+            runs.append(New())
         else:
-            pick = _pick(context, part, extents[at], fx)
+            run = rest.pop(0)
+            pick = _pick(context, part, run, fx)
             if pick is None:
                 return None
-            found.append(pick)
-            at += 1
-    return tuple(found) if filled else (*found, *(_all(extent) for extent in extents[at:]))
+            if not isinstance(pick, Index):
+                runs.append(pick)
+            elif isinstance(run, Run):
+                fixed[run.dimension] = pick
+    return Section(of.array, tuple(fixed), tuple(runs), context.site(node))
 
 
 def _is_ellipsis(node: ast.expr) -> bool:
@@ -153,93 +104,42 @@ def _is_new(context: Context, node: ast.expr) -> bool:
     return (isinstance(node, ast.Constant) and node.value is None) or context.path(node) == "numpy.newaxis"
 
 
-def _pick(context: Context, node: ast.expr, extent: Expr, fx: Effects) -> Pick | None:
-    from polylsp.frontends.python.lower.expressions import value
-
+def _pick(context: Context, node: ast.expr, of: Run | New, fx: Effects) -> Pick | None:
+    """What one subscript takes of a dimension."""
     if isinstance(node, ast.Slice):
-        return _run(context, node, extent, fx)
+        if isinstance(of, Run):
+            return sliced(context, node, of, fx)
+        if node.lower is None and node.upper is None and node.step is None:
+            return of
+        text = f"`{context.text(node)}` takes a part of a new dimension"
+        refuse(context, fx, "unsupported-statement", node, text)
+        return None
     if isinstance(context.kind(node), Array):
         text = f"`{context.text(node)}` takes elements by an array of subscripts"
         refuse(context, fx, "non-affine-subscript", node, text, "write a loop over its elements")
         return None
+    return _one(context, node, of, fx)
+
+
+def _one(context: Context, node: ast.expr, of: Run | New, fx: Effects) -> Index | None:
+    from polylsp.frontends.python.lower.expressions import value
+
     found = value(context, node, fx)
     if not isinstance(found.type, Integer):
         refuse(context, fx, "non-affine-subscript", node, not_a_number(context, node))
         return None
-    index = convert(found, INT)
-    return One(Index(index, None if is_natural(index, context.counted) else extent))
+    return subscript(context, convert(found, INT), of) if isinstance(of, Run) else Index(whole(0, found.site))
 
 
-def _run(context: Context, node: ast.Slice, extent: Expr, fx: Effects) -> Run | None:
-    site = context.site(node) if node.lower or node.upper or node.step else extent.site
-    length = convert(extent, INT)
-    step = _step(node.step)
-    if step is None or (step < 0 and (node.lower is not None or node.upper is not None)):
-        text = f"the step of `{context.text(node)}` is not a positive number"
-        refuse(context, fx, "non-affine-subscript", node, text, "write a loop over its elements")
-        return None
-    if step < 0:
-        start = simplified(binary("-", length, whole(1, site), site), site)
-        return Run(start, _shrunk(length, -step, site), step)
-    start = _start(context, node.lower, length, fx) if node.lower is not None else whole(0, site)
-    stop = _stop(context, node.upper, length, fx) if node.upper is not None else length
-    count = simplified(binary("-", stop, start, site), site)
-    return Run(start, _shrunk(count, step, site), step)
-
-
-def _shrunk(count: Expr, step: int, site: Site) -> Expr:
-    """How many elements there are when only every so many are taken."""
-    if step == 1:
-        return count
-    return floored("/", binary("+", count, whole(step - 1, site), site), whole(step, site), site)
-
-
-def _step(node: ast.expr | None) -> int | None:
-    if node is None:
-        return 1
-    try:
-        found = ast.literal_eval(node)
-    except ValueError:
-        return None
-    return found if isinstance(found, int) and found != 0 else None
-
-
-def _start(context: Context, node: ast.expr, length: Expr, fx: Effects) -> Expr:
-    """Where a slice starts; one that would start before the array starts with it."""
-    bound, from_end = _bound(context, node, length, fx)
-    return binary("max", bound, whole(0, bound.site), bound.site) if from_end else bound
-
-
-def _stop(context: Context, node: ast.expr, length: Expr, fx: Effects) -> Expr:
-    """Where a slice stops; one that would stop beyond the array stops with it."""
-    bound, from_end = _bound(context, node, length, fx)
-    is_inside = from_end and not isinstance(bound, Select)
-    return bound if is_inside else binary("min", bound, length, bound.site)
-
-
-def _bound(context: Context, node: ast.expr, length: Expr, fx: Effects) -> tuple[Expr, bool]:
-    """A bound of a slice, and whether it may count from the end, as a negative one does."""
-    from polylsp.frontends.python.lower.expressions import value
-
-    if isinstance(node, ast.Constant) and node.value is None:
-        text = f"`{context.text(node)}` is no bound of a slice"
-        return refuse(context, fx, "unsupported-statement", node, text, "leave it out"), False
-    found = value(context, node, fx)
-    if not isinstance(found.type, Integer):
-        return refuse(context, fx, "non-affine-subscript", node, _not_whole(context, node)), False
-    site = context.site(node)
-    bound = convert(found, INT)
-    if isinstance(bound, Constant) and bound.value < 0:
-        return simplified(binary("+", length, bound, site), site), True
-    if is_natural(bound, context.counted):
-        return bound, False
-    below = compared("<", bound, whole(0, site), site)
-    counted = simplified(binary("+", length, bound, site), site)
-    return Select(below, counted, bound, INT, site), True
-
-
-def _not_whole(context: Context, node: ast.expr) -> str:
-    kind = context.kind(node)
-    if isinstance(kind, Number):
-        return f"`{context.text(node)}` is not known to be a whole number"
-    return not_a_number(context, node)
+def subscript(context: Context, index: Expr, of: Run) -> Index:
+    """The subscript in the array of one element of a run; a negative one counts from the run's end."""
+    site = index.site
+    natural = is_natural(index, context.counted)
+    if is_zero(of.start) and of.step == 1:
+        return Index(index, None if natural else of.count)
+    if isinstance(index, Constant) and index.value < 0:
+        index = simplified(binary("+", of.count, index, site), site)
+    elif not natural:
+        below = compared("<", index, whole(0, site), site)
+        index = Select(below, binary("+", index, of.count, site), index, INT, site)
+    return Index(simplified(of.at(index, site), site))

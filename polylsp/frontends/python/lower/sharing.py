@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from polylsp.frontends.python import library
 from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.kinds import Array, Number
+from polylsp.frontends.python.lower.bindings import in_place, times_bound
 from polylsp.frontends.python.names import Callable as FunctionOf
 
 _HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
@@ -17,15 +18,20 @@ _FRESH = frozenset(
 _PathOf = Callable[[ast.expr], str]
 
 
-def shared_names(body: Sequence[ast.stmt], kinds: Kinds, path: _PathOf) -> frozenset[str]:
-    """The names of arrays that are bound more than once, or whose array, or a part of it, gets another
-    name or is given to code that may keep it."""
-    found = {name for name, count in _stores(body).items() if count > 1}
-    given = frozenset(kinds.own) - frozenset(_stores(body))
-    found |= {name for name in _stores(body) if name in given}
+def shared_names(
+    body: Sequence[ast.stmt], kinds: Kinds, path: _PathOf, viewed: Mapping[str, str], given: Collection[str]
+) -> frozenset[str]:
+    """The names of arrays that are bound more than once (parameters, `given`, have been bound), or whose
+    array, or a part of it, gets another name or is given to code that may keep it. Those `viewed` stand for a
+    part of another name's array."""
+    stores = times_bound(body, in_place(body, kinds))
+    found = {name for name, count in stores.items() if count > 1}
+    found |= stores.keys() & given
     for node, parents in _names(body, ()):
-        if isinstance(kinds.of_name(node.id), Array) and _escapes(node, parents, kinds, path):
+        if isinstance(kinds.of_name(node.id), Array) and _escapes(node, parents, kinds, path, viewed):
             found.add(node.id)
+    for _ in viewed:
+        found |= {root for name, root in viewed.items() if name in found}
     return frozenset(found)
 
 
@@ -34,16 +40,6 @@ def captured(body: Sequence[ast.AST]) -> frozenset[str]:
     inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     found = (node for root in body for node in ast.walk(root) if isinstance(node, inner))
     return frozenset(n.id for one in found for n in ast.walk(one) if isinstance(n, ast.Name))
-
-
-def _stores(body: Sequence[ast.AST]) -> dict[str, int]:
-    """How often names are bound, those that a nested function reaches counted once more."""
-    found: dict[str, int] = {}
-    for root in body:
-        for node in ast.walk(root):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
-                found[node.id] = found.get(node.id, 0) + 1
-    return found
 
 
 def _names(
@@ -56,7 +52,9 @@ def _names(
         yield from _names(list(ast.iter_child_nodes(node)), (*parents, node))
 
 
-def _escapes(node: ast.expr, parents: tuple[ast.AST, ...], kinds: Kinds, path: _PathOf) -> bool:
+def _escapes(
+    node: ast.expr, parents: tuple[ast.AST, ...], kinds: Kinds, path: _PathOf, viewed: Mapping[str, str]
+) -> bool:
     """Whether the array that an expression gives, or a view of it, may be kept by what is around it."""
     if any(isinstance(one, (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)) for one in parents):
         return True
@@ -75,10 +73,12 @@ def _escapes(node: ast.expr, parents: tuple[ast.AST, ...], kinds: Kinds, path: _
             case ast.keyword():
                 pass
             case ast.Assign(targets=targets):
-                return not all(isinstance(one, ast.Subscript) for one in targets)
+                return not all(isinstance(one, ast.Subscript) or _is_viewed(one, viewed) for one in targets)
+            case ast.For(target=target):
+                return not _is_viewed(target, viewed) and not _is_number(node, kinds)
             case ast.Tuple() | ast.List() | ast.IfExp() | ast.BoolOp() | ast.Starred():
                 pass
-            case ast.For() | ast.NamedExpr() | ast.AnnAssign() | ast.Call() | ast.Yield() | ast.withitem():
+            case ast.NamedExpr() | ast.AnnAssign() | ast.Call() | ast.Yield() | ast.withitem():
                 return True
             case _:
                 # Arithmetic makes a new array; what is returned outlives the function, not its loops.
@@ -86,6 +86,16 @@ def _escapes(node: ast.expr, parents: tuple[ast.AST, ...], kinds: Kinds, path: _
         assert isinstance(parent, (ast.expr, ast.keyword))
         node = parent  # type: ignore[assignment]
     return False
+
+
+def _is_viewed(target: ast.expr, viewed: Mapping[str, str]) -> bool:
+    return isinstance(target, ast.Name) and target.id in viewed
+
+
+def _is_number(iterable: ast.expr, kinds: Kinds) -> bool:
+    """Whether a loop over an array gives numbers, not rows."""
+    kind = kinds.of(iterable)
+    return isinstance(kind, Array) and kind.rank == 1
 
 
 def _takes(function: ast.expr, kinds: Kinds, path: _PathOf) -> bool:

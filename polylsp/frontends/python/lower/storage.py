@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from polylsp.frontends.python.kinds import BOOL, INT, NATURAL, Array, Kind, Number, dtype_name, element_type
 from polylsp.frontends.python.lower.context import Context, Effects, Stored
+from polylsp.frontends.python.versions import spelled
 from polylsp.model.program import Array as ArrayType
 from polylsp.model.program import Call, Expr, Integer, Invariant, Pointer, Site, Type, Variable
 
@@ -30,6 +31,7 @@ def assumption(context: Context, unique: str, name: str, kind: Kind) -> tuple[st
     """What the type of a variable, and its lengths, rest on, if the source does not tell it."""
     if not isinstance(kind, Array):
         return ()
+    name = spelled(name)
     holds = f"holds {dtype_name(kind.element)}" if kind.assumed else ""
     dimensions = "has one dimension" if kind.guessed else ""
     words = " and ".join(filter(None, (holds, dimensions)))
@@ -50,7 +52,7 @@ def parameter(context: Context, name: str, kind: Kind, shared: bool) -> Variable
     whole = array_type(kind, inner)
     of_type = Pointer(whole.element) if shared else whole
     told = assumption(context, unique, name, kind)
-    variable = Variable(unique, name, of_type, "parameter", assumed=told)
+    variable = Variable(unique, spelled(name), of_type, "parameter", assumed=told)
     context.parameters[name] = variable
     return variable
 
@@ -65,7 +67,8 @@ def scalar(context: Context, name: str) -> Variable | None:
     if not isinstance(kind, Number):
         return None
     local = name in context.kinds.local and name not in context.captured
-    variable = Variable(context.unique(name), name, _signed(kind.type), "local" if local else "cell")
+    storage = "local" if local else "cell"
+    variable = Variable(context.unique(name), spelled(name), _signed(kind.type), storage)
     context.variables[name] = variable
     if local:
         context.declared.append(variable)
@@ -100,7 +103,8 @@ def _stored(context: Context, name: str) -> Stored | None:
     of_type = whole if owned else Pointer(whole.element)
     storage = "local" if local else "global"
     unique = context.unique(name)
-    variable = Variable(unique, name, of_type, storage, assumed=assumption(context, unique, name, kind))
+    told = assumption(context, unique, name, kind)
+    variable = Variable(unique, spelled(name), of_type, storage, assumed=told)
     if owned:
         context.blocks.setdefault(context.owned[name], []).append(variable)
     elif local:

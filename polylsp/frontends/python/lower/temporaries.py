@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 
 from polylsp.frontends.python.lower.context import Context
+from polylsp.frontends.python.lower.natural import is_natural
+from polylsp.frontends.python.lower.reading import places_in
 from polylsp.model.program import Assign, Declare, Expr, Place, Read, Site, Statement, Type, Variable
 
 
@@ -20,3 +22,23 @@ def temporary(context: Context, of_type: Type, text: str, site: Site, statements
     variable = Variable(context.unused("value"), text, of_type, "local")
     statements.append(Declare(variable, site))
     return Place(variable, (), of_type, site)
+
+
+def kept(context: Context, expression: Expr, node: ast.AST, statements: list[Statement]) -> Expr:
+    """The value as it is here, for use later on: in a variable of its own where it may change until then."""
+    if is_kept(context, expression):
+        return expression
+    found = held(context, expression, node, statements)
+    if is_natural(expression, context.counted):
+        context.counted[found.place.variable.name] = 0
+    return found
+
+
+def is_kept(context: Context, expression: Expr) -> bool:
+    """Whether a value is the same wherever what it belongs to is used."""
+    return all(
+        not place.steps
+        and place.variable.storage in ("parameter", "local")
+        and (place.variable.name in context.settled or place.variable in context.iterators.values())
+        for place in places_in(expression)
+    )

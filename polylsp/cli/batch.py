@@ -1,0 +1,26 @@
+"""A batch of work in a process of its own: `python -m polylsp.cli.batch`, for `cluster`.
+
+Standard input brings `(work, arguments, settings)`, standard output takes the results, both pickled.
+"""
+
+from __future__ import annotations
+
+import pickle
+import sys
+
+from polylsp.cli.pool import results
+from polylsp.process import end_with_parent
+from polylsp.server.stdio import take_standard_output
+
+
+def main() -> None:
+    """Do the batch."""
+    end_with_parent()
+    answer = take_standard_output()
+    work, arguments, settings = pickle.load(sys.stdin.buffer)
+    with answer:
+        pickle.dump(list(results(work, arguments, 1, settings)), answer)
+
+
+if __name__ == "__main__":
+    main()

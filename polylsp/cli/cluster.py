@@ -1,0 +1,107 @@
+"""The work of `pool` spread over the machines of a Dask cluster.
+
+Dask begins again elsewhere what a worker was at when it died. Each batch is done by a process of its own
+beside the worker: one that Dask started may not have the processes by which `pool` survives an analysis
+that never ends.
+"""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Generator, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar, Union
+
+from polylsp import __version__
+from polylsp.cli.pool import Crashed, Unusable, Work
+from polylsp.settings import Settings
+
+A = TypeVar("A")
+R = TypeVar("R")
+
+_SECONDS_TO_CONNECT = 10
+_LARGEST_BATCH = 32
+_BATCHES_PER_THREAD = 4
+"""So that threads end at about the same time, though files differ."""
+
+
+def results(
+    work: Work[A, R], arguments: Sequence[A], address: str, settings: Settings
+) -> Generator[Union[R, Crashed], None, None]:
+    """As `pool.results`, from the workers of the scheduler at `address`; raises `Unusable`."""
+    with _connected(address) as client:
+        batches = _batches(arguments, _threads(client))
+        sent = [pickle.dumps((work, batch, settings)) for batch in batches]
+        futures = client.map(done_here, sent, folder=str(Path.cwd()), pure=False)
+        try:
+            for batch, future in zip(batches, futures, strict=True):
+                yield from _outcome(batch, future, address)
+                future.release()
+        finally:
+            client.cancel(futures)
+
+
+def done_here(batch: bytes, folder: str) -> bytes:
+    """The results of a pickled batch, pickled; called in a worker of Dask."""
+    if not Path(folder).is_dir():
+        raise Unusable(f"{folder} is not there: workers need the files in the same places as here")
+    command = [sys.executable, "-m", "polylsp.cli.batch"]
+    done = subprocess.run(command, input=batch, capture_output=True, cwd=folder)
+    if done.returncode:
+        raise RuntimeError(done.stderr.decode(errors="replace"))
+    return done.stdout
+
+
+@contextmanager
+def _connected(address: str) -> Generator[Any]:
+    try:
+        from distributed import Client
+    except ImportError:
+        raise Unusable("--cluster needs Dask: pip install 'polylsp[cluster]'") from None
+    try:
+        client = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise Unusable(f"no scheduler answers at {address}: start one with `dask scheduler`") from error
+    with client:
+        yield client
+
+
+def _threads(client: Any) -> int:
+    """The threads of all workers, each of which has this polylsp."""
+
+    def version() -> str:
+        # Sent by value: a worker may not have polylsp.
+        try:
+            import polylsp
+        except ImportError:
+            return "none"
+        return polylsp.__version__
+
+    try:
+        client.wait_for_workers(1, timeout=_SECONDS_TO_CONNECT)
+    except TimeoutError:
+        raise Unusable("the cluster has no workers: start one with `dask worker`") from None
+    for worker, found in client.run(version).items():
+        if found != __version__:
+            raise Unusable(f"polylsp is {__version__} here, and on worker {worker} it is {found}")
+    return sum(client.nthreads().values())
+
+
+def _batches(arguments: Sequence[A], threads: int) -> list[Sequence[A]]:
+    size = max(1, min(_LARGEST_BATCH, len(arguments) // (_BATCHES_PER_THREAD * threads)))
+    return [arguments[first : first + size] for first in range(0, len(arguments), size)]
+
+
+def _outcome(batch: Sequence[A], future: Any, address: str) -> Sequence[Union[Any, Crashed]]:
+    from distributed import KilledWorker
+
+    try:
+        return pickle.loads(future.result())
+    except KilledWorker as killed:
+        return [Crashed(f"several workers died at it, {killed.last_worker.address} the last")] * len(batch)
+    except (CancelledError, OSError) as error:
+        raise Unusable(f"the scheduler at {address} went away") from error

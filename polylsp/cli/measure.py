@@ -1,0 +1,50 @@
+"""`polylsp measure`: what the edits of a loop are worth, on data that are made up for its function."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from polylsp.cli.exits import Exit
+from polylsp.cli.files import Unreadable, read, settings_of
+from polylsp.cli.one_file import measurable
+from polylsp.cli.output import complain, terminal_width, write_json, write_lines
+from polylsp.ide.measured import is_wrong, measured_object, measured_parts
+from polylsp.ide.terminal import part_lines
+from polylsp.model.measurement import NoPlan, NotMeasured
+from polylsp.runtime.process import Step, carried_out
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measures the function around a line: with the edit of the loop there, or on its header with those of
+    all its loops."""
+    path, line = options.place
+    try:
+        plan = measurable(path, read(path).text, line - 1, options)
+    except Unreadable as unreadable:
+        complain(str(unreadable))
+        return Exit.UNREADABLE
+    if isinstance(plan, NoPlan):
+        complain(f"{path}:{line}: {plan.reason}")
+        return Exit.USAGE
+    found = carried_out(plan, settings_of(options), _show)
+    _clear()
+    if isinstance(found, NotMeasured):
+        complain(f"{path}:{line}: {found.reason}")
+        return Exit.ERRORS if found.is_error else Exit.USAGE
+    if options.format == "json":
+        write_json(measured_object(path, line, found))
+    else:
+        for part in measured_parts(found):
+            write_lines([*part_lines(part, terminal_width()), ()])
+    return Exit.ERRORS if is_wrong(found) else Exit.DONE
+
+
+def _show(step: Step) -> None:
+    if sys.stderr.isatty():
+        print(f"\r\x1b[K{step.percent:3d} % {step.what}", end="", file=sys.stderr, flush=True)
+
+
+def _clear() -> None:
+    if sys.stderr.isatty():
+        print("\r\x1b[K", end="", file=sys.stderr, flush=True)

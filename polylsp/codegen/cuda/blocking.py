@@ -1,0 +1,98 @@
+"""How a launch is cut: blocks of threads, what a thread keeps, strips of loops, copies to shared memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polylsp.codegen.cuda.axes import Axis, sized
+from polylsp.codegen.cuda.launch import Launch
+from polylsp.codegen.cuda.references import Reference
+from polylsp.codegen.cuda.registers import Kept, kept
+from polylsp.codegen.cuda.segments import Segment, segments
+from polylsp.codegen.cuda.tiles import Strip, Tile, tiles_of
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A segment with the strips of its loop, the tiles that are copied for each strip, and what threads keep
+    while they run it."""
+
+    segment: Segment
+    strip: Strip | None
+    tiles: tuple[Tile, ...]
+    kept: tuple[Kept, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Blocking:
+    """The choice for a launch: `left` are the dimensions that a thread runs itself; `kept` is what it keeps
+    all the time."""
+
+    axes: tuple[Axis, ...]
+    left: tuple[int, ...]
+    kept: tuple[Kept, ...]
+    parts: tuple[Part, ...]
+
+    @property
+    def tiled(self) -> bool:
+        """Whether the threads of a block copy something together."""
+        return any(part.tiles for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shape:
+    """Threads of a block from `x` on, how many values `each` has, and iterations in a `strip` (0: none)."""
+
+    threads: tuple[int, ...]
+    each: tuple[int, ...]
+    strip: int
+
+
+_SHAPES = {
+    1: (_Shape((128,), (1,), 16),),
+    2: (_Shape((16, 16), (4, 4), 16), _Shape((32, 8), (1, 4), 0)),
+}
+"""What is tried, by the number of dimensions of threads: the first one with which some copy pays. Tiles of
+64 x 64 with 16 values for each thread read 8 elements of shared memory for 16 multiplications."""
+
+
+def blocking(launch: Launch, axes: Sequence[Axis], found: Sequence[Reference]) -> Blocking:
+    """The choice for a launch with `axes` of threads, whose references were `found`."""
+    threads = [axis.dimension for axis in axes]
+    left = tuple(k for k in range(launch.length) if k not in threads)
+    own = segments(launch.order, left)
+    held = tuple(kept(launch, threads, found))
+    rest = [each for each in found if each.access.memory not in [one.memory for one in held]]
+    within = [tuple(kept(launch, threads, _in(segment, rest))) for segment in own]
+    for shape in _SHAPES.get(len(axes), ()):
+        other = sized(axes, shape.threads, shape.each)
+        cuts = [_cut(segment, other, shape.strip, found) for segment in own]
+        if any(tiles for _, tiles in cuts):
+            parts = [Part(s, *cut, k) for s, cut, k in zip(own, cuts, within, strict=True)]
+            return Blocking(tuple(other), left, held, tuple(parts))
+    parts = [Part(s, None, (), k) for s, k in zip(own, within, strict=True)]
+    return Blocking(tuple(axes), left, held, tuple(parts))
+
+
+def uncut(launch: Launch, axes: Sequence[Axis]) -> Blocking:
+    """Threads that keep and copy nothing."""
+    threads = [axis.dimension for axis in axes]
+    left = tuple(k for k in range(launch.length) if k not in threads)
+    parts = [Part(segment, None, (), ()) for segment in segments(launch.order, left)]
+    return Blocking(tuple(axes), left, (), tuple(parts))
+
+
+def _in(segment: Segment, found: Sequence[Reference]) -> list[Reference]:
+    return [each for each in found if each.leaf.name in segment.leaves]
+
+
+def _cut(
+    segment: Segment, axes: Sequence[Axis], size: int, found: Sequence[Reference]
+) -> tuple[Strip | None, tuple[Tile, ...]]:
+    """The strips of a segment, and the tiles that are worth a copy."""
+    strip = Strip(segment.loop, size) if size and segment.loop is not None else None
+    if (strip is None) == bool(size):
+        return None, ()
+    tiles = tuple(tiles_of(segment, axes, strip, found))
+    return strip if tiles else None, tiles

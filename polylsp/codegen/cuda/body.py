@@ -1,0 +1,157 @@
+"""The text between the braces of a kernel: blocks, strips, copies, and what a thread computes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import islpy as isl
+
+from polylsp.codegen.cuda.axes import Axis
+from polylsp.codegen.cuda.blocking import Part
+from polylsp.codegen.cuda.compute import computed, strip_ends, strip_values
+from polylsp.codegen.cuda.copies import Shared, copy, place_in
+from polylsp.codegen.cuda.frame import Frame, value_of
+from polylsp.codegen.cuda.held import Held, loaded, stored, variable
+from polylsp.codegen.cuda.registers import Kept
+from polylsp.codegen.cuda.scan import expression
+from polylsp.codegen.cuda.statements import INDENT, braced
+from polylsp.codegen.cuda.sums import Sum
+from polylsp.codegen.cuda.tiles import STRIP, block
+from polylsp.codegen.cuda.totals import Total, block_sum, thread_sum
+
+
+def body(frame: Frame, words: Mapping[str, str]) -> list[str]:
+    """The lines of a kernel; `words` are the types of arrays' elements, by unique names."""
+    held = _held(frame, frame.blocking.kept, words)
+    declared: list[str] = []
+    inner = [line for one in held for line in loaded(frame, one)]
+    for part in frame.blocking.parts:
+        shared = [_shared(frame, part, number, words) for number in range(len(part.tiles))]
+        declared += [each.declaration for each in shared]
+        own = _held(frame, part.kept, words)
+        inner += [line for one in own for line in loaded(frame, one)]
+        inner += _part(_with(frame, [*held, *own], shared), part, shared)
+        inner += [line for one in own for line in stored(frame, one)]
+    inner += [line for one in held for line in stored(frame, one)]
+    if not frame.is_cut:
+        return _strided(frame, inner)
+    return [*declared, *_places(frame), *_blocks(frame, inner)]
+
+
+def added_up(frame: Frame, summed: Sum, total: Total, partial: str) -> list[str]:
+    """The lines of a kernel that is a sum: each block writes its own to an element of `partial`."""
+    own = frame.fresh.name(f"own_{summed.memory.variable.source_name}")
+    before, after = block_sum(own, total, frame.axes, partial, frame.fresh)
+    words = replace(frame.words, elsewhere={each.site: own for each in summed.accesses})
+    inside = replace(frame, words=words)
+    lines = [line for part in frame.blocking.parts for line in computed(inside, part, frame.block)]
+    return [*before, thread_sum(own, total.words, total.operator), *_strided(frame, lines), *after]
+
+
+def _held(frame: Frame, kept: Sequence[Kept], words: Mapping[str, str]) -> list[Held]:
+    names = [each.memory.variable for each in kept]
+    return [
+        Held(each, frame.fresh.name(f"own_{v.source_name}"), words[v.name])
+        for each, v in zip(kept, names, strict=True)
+    ]
+
+
+def _shared(frame: Frame, part: Part, number: int, words: Mapping[str, str]) -> Shared:
+    tile = part.tiles[number]
+    variable = tile.memory.variable
+    return Shared(tile, frame.fresh.name(f"shared_{variable.source_name}"), words[variable.name])
+
+
+def _with(frame: Frame, held: Sequence[Held], shared: Sequence[Shared]) -> Frame:
+    """The frame with words for what is not where the program has it."""
+    elsewhere = {r.access.site: variable(frame, one) for one in held for r in one.kept.references}
+    for each in shared:
+        for reference in each.tile.references:
+            elsewhere[reference.access.site] = place_in(frame, each, reference)
+    return replace(frame, words=replace(frame.words, elsewhere=elsewhere))
+
+
+def _part(frame: Frame, part: Part, shared: Sequence[Shared]) -> list[str]:
+    """The lines of a part, in the blocks that have something to do in it."""
+    lines = _lines(frame, part, shared)
+    used = isl.Set.from_union_set(part.segment.order.range())
+    where = used.intersect(block(frame.axes, None, frame.launch.length)).params()
+    when = frame.when(where, frame.block, {}) if shared else ""
+    return list(braced(f"if ({when})", iter(lines))) if when else lines
+
+
+def _lines(frame: Frame, part: Part, shared: Sequence[Shared]) -> list[str]:
+    if part.strip is None:
+        known = frame.block
+        return [
+            *_copied(frame, shared, known),
+            *computed(frame, part, known),
+            *(["__syncthreads();"] if shared else []),
+        ]
+    low, high = strip_ends(frame, part)
+    known = frame.block.intersect(strip_values(frame, part))
+    name = frame.atoms[STRIP]
+    first, end = (expression(e, frame.block, frame.atoms) for e in (low, high.add_constant_val(isl.Val(1))))
+    lines = [*_copied(frame, shared, known), *computed(frame, part, known), "__syncthreads();"]
+    return list(
+        braced(f"for (int {name} = {first}; {name} < {end}; {name} += {part.strip.size})", iter(lines))
+    )
+
+
+def _copied(frame: Frame, shared: Sequence[Shared], known: isl.Set) -> Iterator[str]:
+    for each in shared:
+        yield from copy(frame, each, known)
+    if shared:
+        yield "__syncthreads();"
+
+
+# --- Threads -----------------------------------------------------------------------------
+
+
+def _strided(frame: Frame, lines: list[str]) -> list[str]:
+    """Each thread goes on to further values, behind those of all others."""
+    for axis in frame.axes:
+        a, n = axis.letter, axis.name
+        start = _from(axis, f"blockIdx.{a} * blockDim.{a} + threadIdx.{a}")
+        step = f"gridDim.{a} * blockDim.{a}"
+        lines = list(braced(f"for (int {n} = {start}; {n} < {axis.end}; {n} += {step})", iter(lines)))
+    return lines
+
+
+def _from(axis: Axis, start: str) -> str:
+    return start if axis.first == "0" else f"{axis.first} + {start}"
+
+
+def _places(frame: Frame) -> Iterator[str]:
+    """The place of a thread in its block."""
+    places = [f"{frame.thread[a.letter]} = threadIdx.{a.letter}" for a in frame.axes]
+    number = ""
+    for axis in reversed(frame.axes):
+        place = frame.thread[axis.letter]
+        number = (
+            f"({number}) * {axis.threads} + {place}"
+            if " " in number
+            else f"{number} * {axis.threads} + {place}"
+            if number
+            else place
+        )
+    if frame.blocking.tiled and len(frame.axes) > 1:
+        places.append(f"{frame.linear} = {number}")
+    yield f"const int {', '.join(places)};"
+
+
+def _blocks(frame: Frame, lines: list[str]) -> list[str]:
+    """Each block goes on to further tiles, behind those of all others: its threads stay together."""
+    single = [axis for axis in reversed(frame.axes) if axis.each == 1]
+    lines = [*(f"const int {axis.name} = {value_of(frame, axis)};" for axis in single), *lines]
+    for axis in frame.axes:
+        a, n = axis.letter, frame.atoms[axis.base]
+        start = _from(axis, f"blockIdx.{a} * {axis.tile}")
+        step = f"gridDim.{a} * {axis.tile}"
+        lines = [
+            f"for (int {n} = {start}; {n} < {axis.end}; {n} += {step}) {{",
+            *(f"{INDENT}{line}" for line in lines),
+            "}",
+        ]
+    return lines

@@ -1,0 +1,103 @@
+"""Which schedule a region gets, and with it its kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.analysis.effects import walk
+from polylsp.codegen.cuda.alternatives import alternatives
+from polylsp.codegen.cuda.launch import maps_of
+from polylsp.codegen.cuda.leaves import Leaves, leaves_of
+from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
+from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.schedule import Strategy, dependences, domain_of, scheduled
+from polylsp.codegen.cuda.segments import varies
+from polylsp.codegen.cuda.sums import sum_of
+from polylsp.model.action import Declined
+from polylsp.model.program import Loop, Statement
+from polylsp.settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Choice:
+    """Leaves, and the kernels that run them."""
+
+    leaves: Leaves
+    kernels: tuple[Kernel, ...]
+
+    @property
+    def steps(self) -> tuple[int, int, int]:
+        """How many loops are around what runs one after the other, at most (loops of one thread count once
+        more); how many of these are the host's; and the number of kernels."""
+        longest = max(each.counters + _loops(each, self.leaves) for each in self.kernels)
+        return longest, max(each.counters for each in self.kernels), len(self.kernels)
+
+
+def chosen(region: Region, settings: Settings) -> Choice | Declined:
+    """The kernels of a region: those with which the longest chain of steps is shortest."""
+    found = leaves_of(region)
+    if isinstance(found, Declined):
+        return found
+    line = region.subject.line_number(region.last.site)
+    if domain_of(found).is_empty():
+        return Declined(f"The loop in line {line} never runs.")
+    best = _best(region, found, settings)
+    if best is None:
+        return Declined("isl's scheduler finds no order of these loops for a GPU.")
+    for other in alternatives(region, found, best.kernels) if best.steps[0] >= _LONG else ():
+        made = _best(region, other, settings)
+        best = made if made is not None and made.steps < best.steps else best
+    if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
+        return Declined(f"No iterations of the loop in line {line} can run at once.")
+    return best
+
+
+_LONG = 2
+"""Loops around what runs one after the other from which on other orders are tried."""
+
+
+def _best(region: Region, found: Leaves, settings: Settings) -> Choice | None:
+    """The kernels by the strategy that is set or, if that is left open, by the one with fewest steps."""
+    pairs = dependences(region, found)
+    best: Choice | None = None
+    for strategy in _strategies(settings):
+        schedule = scheduled(region, found, pairs, strategy)
+        made = Choice(found, kernels(schedule) if schedule is not None else ())
+        if made.kernels and respects(made.kernels, pairs) and (best is None or made.steps < best.steps):
+            best = made
+        if best is not None and (settings.cuda_fusion in FUSIONS or best.steps[0] < _LONG):
+            break
+    return best
+
+
+FUSIONS: tuple[Strategy, ...] = ("min", "max", "maximal-band")
+"""What can be set."""
+
+
+def _strategies(settings: Settings) -> tuple[Strategy, ...]:
+    """What is tried, in this order."""
+    for each in FUSIONS:
+        if each == settings.cuda_fusion:
+            return each, "feautrier"
+    return "maximal-band", "min", "feautrier"
+
+
+def _loops(kernel: Kernel, found: Leaves) -> int:
+    """How many loops a thread has, those inside of leaves too."""
+    if sum_of(kernel, found) is not None:
+        return 0
+    inside = list(maps_of(kernel.schedule.intersect_domain(kernel.domain)))
+    dimensions = range(kernel.parallel, max(each.dim(isl.dim_type.out) for each in inside))
+    count = sum(any(varies(each, k) for each in inside) for k in dimensions)
+    names = {each.get_tuple_name(isl.dim_type.in_) for each in inside}
+    count += max(_depth(leaf.statements) for leaf in found.leaves if leaf.name in names)
+    return count + (count > 0 and not kernel.parallel)
+
+
+def _depth(statements: Sequence[Statement]) -> int:
+    """How many loops are around each other in statements, at most."""
+    found = [_depth(s.body.statements) + 1 for s in walk(*statements) if isinstance(s, Loop)]
+    return max(found, default=0)

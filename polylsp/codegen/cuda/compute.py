@@ -1,0 +1,145 @@
+"""The text of a segment: what a thread computes in it, at all its values along the axes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import islpy as isl
+
+from polylsp.codegen.affine import alone
+from polylsp.codegen.cuda.axes import ends_of
+from polylsp.codegen.cuda.blocking import Part
+from polylsp.codegen.cuda.frame import Frame, unrolled
+from polylsp.codegen.cuda.instances import instance
+from polylsp.codegen.cuda.launch import as_parameters, fixed, maps_of, onto
+from polylsp.codegen.cuda.scan import condition, scanned
+from polylsp.codegen.cuda.statements import braced
+from polylsp.codegen.cuda.tiles import STRIP, Strip, block
+
+_IN, _PARAM = isl.dim_type.in_, isl.dim_type.param
+
+
+def computed(frame: Frame, part: Part, known: isl.Set) -> list[str]:
+    """What a thread runs of a part, for one strip if it has any; `known` to all threads of the block."""
+    return list(_several(frame, part, known) if frame.several else _one(frame, part))
+
+
+def _one(frame: Frame, part: Part) -> Iterator[str]:
+    """With one value along each axis: its conditions stand outside of loops."""
+    dimensions, names = [a.dimension for a in frame.axes], [a.parameter for a in frame.axes]
+    points = fixed(names, dimensions, frame.launch.length).intersect(_strip(frame, part.strip))
+    rest = onto(frame.blocking.left, frame.launch.length).to_union_map()
+    order = part.segment.order.intersect_range(points.to_union_set()).apply_range(rest)
+
+    def call(name: str, values: list[str]) -> Iterator[str]:
+        return instance(frame.leaves[name], values, frame.words)
+
+    yield from scanned(order, _known(frame, part), frame.inside, frame.atoms, call)
+
+
+def _strip(frame: Frame, strip: Strip | None) -> isl.Set:
+    return block((), strip, frame.launch.length)
+
+
+def _known(frame: Frame, part: Part) -> isl.Set:
+    return frame.values if part.strip is None else frame.values.intersect(strip_values(frame, part))
+
+
+def strip_values(frame: Frame, part: Part) -> isl.Set:
+    """The first iterations of strips, as a parameter: those of the loop and of the axes' ends."""
+    assert part.strip is not None
+    low, high = strip_ends(frame, part)
+    above = isl.Set.from_pw_aff(low).apply(isl.Map("{ [v] -> [x] : x >= v }"))
+    below = isl.Set.from_pw_aff(high).apply(isl.Map("{ [v] -> [x] : x <= v }"))
+    return as_parameters(above.intersect(below), [STRIP])
+
+
+# --- Several values ----------------------------------------------------------------------
+
+
+def _several(frame: Frame, part: Part, known: isl.Set) -> Iterator[str]:
+    """The loops that all threads of a block have, and in these each thread's values: without conditions
+    where the whole block needs none."""
+    points = _uniform(frame, part)
+    full = _full(frame, part, points, known) if part.segment.loop is not None else None
+    if full is None:
+        yield from _scanned(frame, points, known)
+        return
+    when = condition(full.gist(known), known, frame.atoms)
+    yield from braced(f"if ({when})", _scanned(frame, points, known.intersect(full)))
+    yield from braced("else", _scanned(frame, points, known))
+
+
+Points = dict[str, tuple[isl.Set, isl.Set]]
+"""By leaf: the points of the dimensions left to a thread at which some thread of the block has an instance,
+and the points of the whole order with one."""
+
+
+def _uniform(frame: Frame, part: Part) -> Points:
+    length = frame.launch.length
+    inside = block(frame.axes, part.strip, length)
+    found: Points = {}
+    for each in maps_of(part.segment.order):
+        name = each.get_tuple_name(_IN) or ""
+        own = each.range()
+        found[name] = (own.intersect(inside).apply(onto(frame.blocking.left, length)), own)
+    return found
+
+
+def _scanned(frame: Frame, points: Points, known: isl.Set) -> Iterator[str]:
+    order = isl.UnionMap("{ }")
+    for name, (uniform, _) in points.items():
+        order = order.union(uniform.identity().set_tuple_name(_IN, name).to_union_map())
+
+    def call(name: str, values: list[str]) -> Iterator[str]:
+        uniform, own = points[name]
+        at = dict(zip(frame.inside, values, strict=True))
+        here = known.intersect(frame.values).intersect(as_parameters(uniform, frame.inside))
+        return iter(unrolled(frame, list(_guarded(frame, name, own, here, at))))
+
+    yield from scanned(order, known, frame.inside, frame.atoms, call)
+
+
+def _guarded(frame: Frame, name: str, own: isl.Set, known: isl.Set, at: dict[str, str]) -> Iterator[str]:
+    leaf = frame.leaves[name]
+    points = as_parameters(own, frame.names)
+    simple = {key: text if text.isalnum() else f"({text})" for key, text in at.items()}
+    when = frame.when(points, known, simple)
+    lines = instance(leaf, frame.counters(leaf, known.intersect(points), simple), frame.words)
+    yield from braced(f"if ({when})", lines) if when else lines
+
+
+def _full(frame: Frame, part: Part, points: Points, known: isl.Set) -> isl.Set | None:
+    """Where a block needs no conditions, and its strip is whole, if that says one thing."""
+    result = known
+    for uniform, own in points.values():
+        here = frame.values.intersect(as_parameters(uniform, frame.inside))
+        bad = here.subtract(as_parameters(own, frame.names))
+        result = result.subtract(_without(bad, [*frame.inside, *(a.parameter for a in frame.axes)]))
+    if part.strip is not None:
+        _, high = strip_ends(frame, part)
+        last = isl.Set.from_pw_aff(high).apply(isl.Map(f"{{ [v] -> [x] : x + {part.strip.size} <= v + 1 }}"))
+        result = result.intersect(as_parameters(last, [STRIP]))
+    result = result.coalesce()
+    if result.is_empty() or known.is_subset(result) or result.gist(known).n_basic_set() != 1:
+        return None
+    return result if "exists" not in str(result.gist(known)) else None
+
+
+def _without(values: isl.Set, names: Sequence[str]) -> isl.Set:
+    for name in names:
+        at = values.find_dim_by_name(_PARAM, name)
+        if at >= 0:
+            values = values.project_out(_PARAM, at, 1)
+    return values
+
+
+# --- Strips ------------------------------------------------------------------------------
+
+
+def strip_ends(frame: Frame, part: Part) -> tuple[isl.PwAff, isl.PwAff]:
+    """The first and the last iteration of a loop that is cut in strips, for all threads of a block."""
+    assert part.strip is not None
+    inside = block(frame.axes, None, frame.launch.length)
+    every = isl.Set.from_union_set(part.segment.order.range()).intersect(inside)
+    return ends_of(alone(every, part.strip.dimension))

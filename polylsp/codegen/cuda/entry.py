@@ -1,0 +1,117 @@
+"""The text of the host function that the source calls: checks, memory, and what it calls itself. Whatever
+fails leaves the host's data as they were, so that the caller can run its own loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.codegen.cuda.host import Host, bytes_of, header, is_staged, start_of
+from polylsp.codegen.cuda.layout import wrapped
+from polylsp.codegen.cuda.memory import Buffer, sizes
+from polylsp.codegen.cuda.running import run_lines
+from polylsp.codegen.cuda.statements import INDENT
+from polylsp.model.program import Integer, Variable
+
+_LARGEST, _LARGEST_SUMMED = 1 << 30, 1 << 26
+"""What sizes stay below, so that no counter overflows an `int`: where counters are the user's own, and where
+they are sums of these."""
+
+
+def host_lines(host: Host) -> list[str]:
+    """The lines of the host function, and those of what it calls."""
+    return [*_helpers(), "", *run_lines(host), "", *_entry(host)]
+
+
+def _helpers() -> list[str]:
+    return [
+        "#define TRY(call)                      \\",
+        "    do {                               \\",
+        "        cudaError_t status = (call);   \\",
+        "        if (status != cudaSuccess)     \\",
+        "            return status;             \\",
+        "    } while (0)",
+        "",
+        "/* How many blocks a launch has: they go on to further iterations where that is too few. */",
+        "static unsigned int blocks(long long iterations, int each, int most)",
+        "{",
+        "    long long needed = (iterations + each - 1) / each;",
+        "    return needed < 1 ? 1 : needed > most ? most : (unsigned int)needed;",
+        "}",
+    ]
+
+
+def _entry(host: Host) -> Iterator[str]:
+    first, *rest = header(host)
+    yield f'extern "C" {first}'
+    yield from (f"           {line}" for line in rest)
+    yield "{"
+    yield from (f"{INDENT}{line}" for line in (*_checks(host), *_allocated(host)))
+    yield from (f"{INDENT}{line}" for line in _called(host))
+    yield "}"
+
+
+def _checks(host: Host) -> Iterator[str]:
+    largest = _LARGEST if all(made.plain for _, made in host.kernels) else _LARGEST_SUMMED
+    for each in host.limits:
+        unsigned = each in {v.source_name for v in host.scalars if _is_unsigned(v)}
+        yield f"if ({each} > {largest})" if unsigned else f"if ({each} > {largest} || {each} < -{largest})"
+        yield f"{INDENT}return cudaErrorInvalidValue;"
+    for each in dict.fromkeys(sizes(host.hosted)):
+        yield f"if ({each} > INT_MAX)"
+        yield f"{INDENT}return cudaErrorInvalidValue;"
+    for one, other in host.memories.apart:
+        yield f"/* {one.name} and {other.name} must not overlap: the device has a copy of each. */"
+        ends = [_address(each, end) for each in (one, other) for end in (False, True)]
+        yield f"if ({ends[0]} < {ends[3]} &&"
+        yield f"    {ends[2]} < {ends[1]})"
+        yield f"{INDENT}return cudaErrorInvalidValue;"
+
+
+def _is_unsigned(variable: Variable) -> bool:
+    return isinstance(variable.type, Integer) and not variable.type.signed
+
+
+def _address(buffer: Buffer, end: bool) -> str:
+    start = f"(uintptr_t)({start_of(buffer)})" if buffer.offset else f"(uintptr_t){buffer.name}"
+    return f"{start} + {bytes_of(buffer)}" if end else start
+
+
+def _allocated(host: Host) -> Iterator[str]:
+    staged = [each for each in host.buffers if is_staged(each)]
+    for name, words, _ in host.allocated:
+        yield f"{words} *{name} = NULL;"
+    for each in staged:
+        yield f"{each.words} *staged_{each.name} = ({each.words} *)malloc({bytes_of(each)});"
+    missing = " || ".join(f"staged_{each.name} == NULL" for each in staged)
+    start = f"{missing} ? cudaErrorMemoryAllocation : cudaSuccess" if staged else "cudaSuccess"
+    yield f"cudaError_t error = {start};"
+    for name, _, size in host.allocated:
+        yield "if (error == cudaSuccess)"
+        yield f"{INDENT}error = cudaMalloc((void **)&{name}, {size});"
+
+
+def _called(host: Host) -> Iterator[str]:
+    staged = [each for each in host.buffers if is_staged(each)]
+    arguments = [v.source_name for v in host.scalars] + [b.name for b in host.hosted]
+    arguments += [name for name, _, _ in host.allocated] + [f"staged_{b.name}" for b in staged]
+    yield "if (error == cudaSuccess)"
+    yield from (f"{INDENT}{line}" for line in wrapped(f"error = run_{host.name}(", arguments, ");"))
+    for each in staged:
+        yield "if (error == cudaSuccess)"
+        yield f"{INDENT}memcpy({start_of(each)}, staged_{each.name}, {bytes_of(each)});"
+    # By now the results are there, or the caller computes them: a failure to free changes neither.
+    for name, _, _ in host.allocated:
+        yield f"cudaFree({name});"
+    for each in staged:
+        yield f"free(staged_{each.name});"
+    yield "return error;"
+
+
+def arguments(host: Host) -> list[str]:
+    """What the caller hands over."""
+    found = [v.source_name for v in host.scalars]
+    for each in host.hosted:
+        steps = "[0]" * (len(each.inner) + 1)
+        pointer = each.name if not each.inner else f"&{each.name}{steps}"
+        found.append(f"&{each.name}" if each.scalar else pointer)
+    return found

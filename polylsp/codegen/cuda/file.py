@@ -1,0 +1,42 @@
+"""The file in which kernels and their host function stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.codegen.cuda.entry import host_lines
+from polylsp.codegen.cuda.host import Host
+from polylsp.codegen.cuda.region import Region, loops_at
+from polylsp.codegen.cuda.totals import total_kernel
+
+
+def file_lines(region: Region, host: Host) -> Iterator[str]:
+    """Its lines."""
+    function = region.subject.function.name
+    first, last = (region.subject.line_number(s.site) for s in (loops_at(region.statements)[0], region.last))
+    where = f"the loops from line {first} on" if first == last else f"the loops in lines {first} to {last}"
+    yield f"/* {where[0].upper()}{where[1:]}, in `{function}`, on a GPU."
+    yield " *"
+    yield f" * Build:  nvcc -O3 -c {host.name}.cu"
+    yield " * and link the object with the program, by nvcc or with -lcudart."
+    yield " *"
+    yield f" * {host.name} returns 0, or an error of CUDA: then nothing has changed, and the"
+    yield " * caller runs its loops."
+    yield " */"
+    yield from ("#include <cuda_runtime.h>", "#include <limits.h>", "#include <stddef.h>")
+    yield from ("#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", "")
+    yield DEVICE
+    for _, made in host.kernels:
+        yield ""
+        yield from made.lines
+    for total in host.setting.totals:
+        yield ""
+        yield from total_kernel(total)
+    yield ""
+    yield HOST
+    yield ""
+    yield from host_lines(host)
+
+
+DEVICE, HOST = "/* --- On the device --- */", "/* --- On the host --- */"
+"""What stands between these is compiled for the device alone."""

@@ -1,0 +1,120 @@
+"""What is known where the text of a kernel is written: names, and which threads run what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.codegen.cuda.axes import Axis, within
+from polylsp.codegen.cuda.blocking import Blocking
+from polylsp.codegen.cuda.expressions import Unwritable, Words
+from polylsp.codegen.cuda.launch import Launch, maps_of
+from polylsp.codegen.cuda.leaves import Leaf
+from polylsp.codegen.cuda.naming import Fresh
+from polylsp.codegen.cuda.references import subscripts_at
+from polylsp.codegen.cuda.scan import condition, expression
+from polylsp.codegen.cuda.statements import INDENT
+
+_IN = isl.dim_type.in_
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A launch that is written. `atoms` are the texts of isl's parameters, among them the values along the
+    axes (`__p…`), the first ones of a block (`__b…`) and those of the dimensions left to a thread (`__d…`).
+    `thread` is the place of a thread in its block along an axis, `step` counts its values there, and `linear`
+    numbers the threads of a block. In copies, `number` counts the elements of a tile, and `subscripts` name
+    their places in the array."""
+
+    words: Words
+    leaves: Mapping[str, Leaf]
+    launch: Launch
+    blocking: Blocking
+    atoms: Mapping[str, str]
+    thread: Mapping[str, str]
+    step: Mapping[str, str]
+    linear: str
+    number: str
+    subscripts: Sequence[str]
+    fresh: Fresh
+
+    @property
+    def axes(self) -> Sequence[Axis]:
+        """The dimensions of threads, `x` first."""
+        return self.blocking.axes
+
+    @property
+    def several(self) -> list[Axis]:
+        """Those along which a thread has several values, outermost first."""
+        return [axis for axis in reversed(self.axes) if axis.each > 1]
+
+    @property
+    def names(self) -> list[str]:
+        """isl's names for the dimensions of the order, as parameters."""
+        left = {k: f"__d{number}" for number, k in enumerate(self.blocking.left)}
+        return [left.get(k, f"__p{k}") for k in range(self.launch.length)]
+
+    @property
+    def inside(self) -> list[str]:
+        """isl's names for the dimensions that a thread runs itself."""
+        return [f"__d{number}" for number in range(len(self.blocking.left))]
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the first values of blocks have names of their own."""
+        return self.blocking.tiled or bool(self.several)
+
+    @property
+    def block(self) -> isl.Set:
+        """What all threads of a block know."""
+        known = self.launch.context
+        for axis in self.axes if self.is_cut else ():
+            known = known.intersect(within(axis, axis.base))
+        return known
+
+    @property
+    def values(self) -> isl.Set:
+        """What a thread knows at its values along the axes, which may lie behind the end of a cut axis."""
+        known = self.block
+        for axis in self.axes:
+            b, p = axis.base, axis.parameter
+            tile = isl.Set(f"[{b}, {p}] -> {{ : {b} <= {p} < {b} + {axis.tile} }}")
+            known = known.intersect(tile if self.is_cut else within(axis, p))
+        return known
+
+    def when(self, points: isl.Set, known: isl.Set, atoms: Mapping[str, str]) -> str:
+        """The condition in C that parameters are in a set, given what is known; empty if they are."""
+        if known.is_subset(points):
+            return ""
+        return condition(points.gist(known).coalesce(), known, {**self.atoms, **atoms})
+
+    def counters(self, leaf: Leaf, known: isl.Set, atoms: Mapping[str, str]) -> list[str]:
+        """The values of a leaf's counters at a point of the order, whose dimensions are parameters."""
+        order = next(each for each in maps_of(self.launch.order) if each.get_tuple_name(_IN) == leaf.name)
+        found = subscripts_at(order.reverse(), self.names)
+        if found is None:
+            raise Unwritable("An order of iterations cannot be written down.")
+        return [expression(each, known, {**self.atoms, **atoms}) for each in found]
+
+
+def unrolled(frame: Frame, lines: Sequence[str]) -> list[str]:
+    """Lines for each of the values of a thread."""
+    inner = list(lines)
+    for axis in reversed(frame.several):
+        step = frame.step[axis.letter]
+        inner = [
+            "#pragma unroll",
+            f"for (int {step} = 0; {step} < {axis.each}; {step}++) {{",
+            f"{INDENT}const int {axis.name} = {value_of(frame, axis)};",
+            *(f"{INDENT}{line}" for line in inner),
+            "}",
+        ]
+    return inner
+
+
+def value_of(frame: Frame, axis: Axis) -> str:
+    """The value of a thread along an axis that is cut."""
+    text = f"{frame.atoms[axis.base]} + {frame.thread[axis.letter]}"
+    return f"{text} + {axis.threads} * {frame.step[axis.letter]}" if axis.each > 1 else text

@@ -1,0 +1,67 @@
+"""The text of what a thread keeps in variables of its own: their declarations, and what goes back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.codegen.cuda.expressions import Unwritable, element_text
+from polylsp.codegen.cuda.frame import Frame, unrolled
+from polylsp.codegen.cuda.launch import as_parameters
+from polylsp.codegen.cuda.references import subscripts_at, texts
+from polylsp.codegen.cuda.registers import Kept
+from polylsp.codegen.cuda.statements import braced
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Kept elements in a variable, `name`."""
+
+    kept: Kept
+    name: str
+    words: str
+
+
+def variable(frame: Frame, held: Held) -> str:
+    """The variable, for one value along each axis."""
+    return held.name + "".join(f"[{frame.step[axis.letter]}]" for axis in frame.several)
+
+
+def loaded(frame: Frame, held: Held) -> Iterator[str]:
+    """The declaration, with the values before the launch where these matter."""
+    extents = "".join(f"[{axis.each}]" for axis in frame.several)
+    if not held.kept.loads:
+        yield f"{held.words} {held.name}{extents}{' = {}' if extents else ' = 0'};"
+        return
+    place, when = _element(frame, held), _when(frame, held)
+    value = f"{when} ? {place} : 0" if when else place
+    if not extents:
+        yield f"{held.words} {held.name} = {value};"
+        return
+    yield f"{held.words} {held.name}{extents};"
+    yield from unrolled(frame, [f"{variable(frame, held)} = {value};"])
+
+
+def stored(frame: Frame, held: Held) -> Iterator[str]:
+    """What goes back to the array."""
+    when, line = _when(frame, held), f"{_element(frame, held)} = {variable(frame, held)};"
+    yield from unrolled(frame, list(braced(f"if ({when})", iter([line]))) if when else [line])
+
+
+def _element(frame: Frame, held: Held) -> str:
+    """The element in the array."""
+    name = held.kept.memory.variable.name
+    found = subscripts_at(held.kept.element, [axis.parameter for axis in frame.axes])
+    if found is None:
+        raise Unwritable(f"An element of `{held.kept.memory.variable.source_name}` cannot be written down.")
+    shown = texts(found, frame.values, frame.atoms)
+    first = shown[0] if shown[0].isalnum() or len(shown) == 1 else f"({shown[0]})"
+    return element_text(frame.words.names[name], frame.words.extents[name], [first, *shown[1:]])
+
+
+def _when(frame: Frame, held: Held) -> str:
+    """Where there is an element, as a condition."""
+    points: isl.Set = held.kept.element.domain()
+    return frame.when(as_parameters(points, [axis.parameter for axis in frame.axes]), frame.values, {})

@@ -1,0 +1,35 @@
+"""The text of a leaf at one point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from polylsp.codegen.cuda.expressions import Words
+from polylsp.codegen.cuda.leaves import Leaf
+from polylsp.codegen.cuda.statements import braced, declared, lines_of, type_words
+from polylsp.codegen.transform.leaves import counter
+
+WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
+_DECLARES = ("char ", "signed ", "unsigned ", "short ", "int ", "long ", "float ", "double ", "bool ")
+
+
+def instance(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
+    """A leaf, with its counters at some values; in braces where it declares something."""
+    lines = list(declarations(leaf, values, words))
+    body = list(lines_of(leaf.statements, words))
+    if lines or any(line.startswith(_DECLARES) for line in body):
+        yield from braced("", iter([*lines, *body]))
+    else:
+        yield from body
+
+
+def declarations(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
+    """What a leaf needs to know before its statements: counters that are mentioned, and its own variables."""
+    named = {w for line in lines_of(leaf.statements, words) for w in WORD.findall(line)}
+    for ordinal, value in zip(leaf.loops, values, strict=True):
+        own = counter(words.subject, ordinal)
+        name = words.names[own.name]
+        if name in named and name != value:
+            yield f"const {type_words(own)} {name} = {value};"
+    yield from (f"{declared(own, words)};" for own in leaf.own)

@@ -1,0 +1,75 @@
+"""Elements of arrays that one thread alone uses, over and over: it keeps them in variables of its own
+(Verdoolaege et al., TACO 2013, section 6.3).
+
+No two threads of a launch depend on each other: an element that a thread writes concerns no other one. So it
+may be kept while the thread runs all, or a part, of what it has to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polylsp.codegen.cuda.launch import Launch, onto
+from polylsp.codegen.cuda.references import Reference, is_plain
+from polylsp.codegen.cuda.segments import varies
+from polylsp.model.scop import Memory
+
+_IN = isl.dim_type.in_
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """One element for each value of the threads' dimensions: `element` is `{ [values] -> A[element] }`.
+    `loads`: its value before the launch may be read, or is not surely overwritten."""
+
+    memory: Memory
+    element: isl.Map
+    loads: bool
+    references: tuple[Reference, ...]
+
+
+def kept(launch: Launch, threads: Sequence[int], found: Sequence[Reference]) -> list[Kept]:
+    """What threads keep while they run the leaves of some references, given the dimensions that they are."""
+    by_name: dict[str, list[Reference]] = {}
+    for each in found:
+        by_name.setdefault(each.access.memory.name, []).append(each)
+    left = [k for k in range(launch.length) if k not in threads]
+    return [
+        made
+        for own in by_name.values()
+        if threads and _accumulates(left, own) and is_plain(own[0].access.memory)
+        for made in _kept(launch, threads, own)
+    ]
+
+
+def _accumulates(left: Sequence[int], own: Sequence[Reference]) -> bool:
+    """Whether an element is written, and used in more than one iteration of a loop."""
+    written = any(each.access.kind == "write" for each in own)
+    return written and any(varies(each.order, k) for each in own for k in left)
+
+
+def _kept(launch: Launch, threads: Sequence[int], own: Sequence[Reference]) -> Iterator[Kept]:
+    points = onto(threads, launch.length)
+    element = own[0].seen.apply_domain(points)
+    for each in own[1:]:
+        element = element.union(each.seen.apply_domain(points))
+    element = element.coalesce()
+    if element.is_single_valued() and element.is_injective():
+        yield Kept(own[0].access.memory, element, _loads(points, element, own), tuple(own))
+
+
+def _loads(points: isl.Map, element: isl.Map, own: Sequence[Reference]) -> bool:
+    """Whether the value before the launch matters."""
+    writes = isl.Map.empty(own[0].seen.get_space())
+    for each in own:
+        if each.access.kind == "write" and each.access.exact and each.sure:
+            writes = writes.union(each.seen)
+    if not element.is_subset(writes.apply_domain(points)):
+        return True
+    later = isl.Map.lex_lt(isl.Space.set_alloc(isl.DEFAULT_CONTEXT, 0, writes.dim(_IN)))
+    # What was written at an earlier point of the same thread, which has that element to itself.
+    known = later.reverse().apply_range(writes)
+    reads = (each.seen for each in own if each.access.kind == "read")
+    return not all(each.is_subset(known) for each in reads)

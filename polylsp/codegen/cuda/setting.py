@@ -1,0 +1,81 @@
+"""What the kernels of a region have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import islpy as isl
+
+from polylsp.codegen.cuda.expressions import Words
+from polylsp.codegen.cuda.leaves import Leaf, Leaves
+from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
+from polylsp.codegen.cuda.naming import Fresh, fresh_of, variable_names
+from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.totals import Total
+from polylsp.model.action import Declined
+from polylsp.model.program import Integer, Variable
+from polylsp.model.scop import Access
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """The words of a region's statements, the accesses that its leaves share, `parameters` as C writes them
+    (isl name to text, in signed types), the variables behind these, and its buffers. `totals` are the sums of
+    blocks that its kernels have asked for."""
+
+    region: Region
+    leaves: Mapping[str, Leaf]
+    shared: tuple[tuple[Leaf, Access], ...]
+    words: Words
+    parameters: Mapping[str, str]
+    variables: Mapping[str, Variable]
+    buffers: tuple[Buffer, ...]
+    fresh: Fresh
+    totals: list[Total] = field(default_factory=list[Total])
+
+
+def setting_of(region: Region, found: Leaves, memories: Memories) -> Setting | Declined:
+    """The setting of a region; or why there is none."""
+    subject, fresh = region.subject, fresh_of(region)
+    names = variable_names(region, fresh)
+    extents = {b.variable.name: b.inner for b in memories.buffers if not b.scalar}
+    pointed = frozenset(b.variable.name for b in memories.buffers if b.scalar)
+    words = Words(subject, names, extents, pointed)
+    texts, variables = _parameters(region, names)
+    leaves = {leaf.name: leaf for leaf in found.leaves}
+    made = Setting(region, leaves, found.shared, words, texts, variables, memories.buffers, fresh)
+    unnamed = _unnamed(made)
+    if unnamed:
+        return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")
+    return made
+
+
+def _parameters(region: Region, names: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Variable]]:
+    by_source = {v.source_name: v for v in region.subject.variables}
+    texts: dict[str, str] = {}
+    variables: dict[str, Variable] = {}
+    for parameter, spelled in plain_names(region).parameters.items():
+        factors = spelled.split(" * ")
+        own = [by_source[factor] for factor in factors if factor in by_source]
+        if len(own) < len(factors):
+            continue
+        texts[parameter] = " * ".join(_signed(v, names[v.name]) for v in own)
+        variables.update({names[v.name]: v for v in own})
+    return texts, variables
+
+
+def _unnamed(setting: Setting) -> str:
+    """What bounds of loops depend on and has no name before the first of them; empty if nothing."""
+    for leaf in setting.leaves.values():
+        for k in range(leaf.domain.dim(isl.dim_type.param)):
+            name = leaf.domain.get_dim_name(isl.dim_type.param, k) or ""
+            if name not in setting.parameters and leaf.domain.involves_dims(isl.dim_type.param, k, 1):
+                return setting.region.scop.parameters.get(name, name)
+    return ""
+
+
+def _signed(variable: Variable, name: str) -> str:
+    """A size as an `int`: the host has seen that it is one."""
+    is_int = isinstance(variable.type, Integer) and variable.type.signed and variable.type.bits <= 32
+    return name if is_int else f"(int){name}"

@@ -1,0 +1,65 @@
+"""Kernels of which all instances add to one element: their threads can add in any order.
+
+Each thread has a sum of its own, those of a block meet in shared memory, and a second kernel adds what the
+blocks have found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import islpy as isl
+
+from polylsp.codegen.cuda.launch import maps_of
+from polylsp.codegen.cuda.leaves import Leaf, Leaves
+from polylsp.codegen.cuda.mapping import Kernel
+from polylsp.codegen.cuda.references import is_plain
+from polylsp.codegen.cuda.schedule import of_leaf
+from polylsp.codegen.cuda.segments import varies
+from polylsp.model.scop import Access, Memory
+
+Operator = Literal["+", "*"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """What a kernel adds up (or multiplies): all accesses to `memory` in it are one half of such an update.
+    `element` is `{ [counters of the host] -> A[element] }`; `loops` are dimensions with several values."""
+
+    memory: Memory
+    operator: Operator
+    accesses: tuple[Access, ...]
+    element: isl.Map
+    loops: tuple[int, ...]
+
+
+def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
+    """What a kernel of one thread adds up, if that is all that it does."""
+    orders = list(maps_of(kernel.schedule.intersect_domain(kernel.domain)))
+    if kernel.parallel or len(orders) != 1:
+        return None
+    (order,) = orders
+    leaf = next(each for each in found.leaves if each.name == order.get_tuple_name(isl.dim_type.in_))
+    loops = tuple(k for k in range(order.dim(isl.dim_type.out)) if varies(order, k))
+    own = [access for one, access in found.shared if one is leaf]
+    written = [access for access in own if access.kind == "write"]
+    if not loops or not written:
+        return None
+    memory, operator = written[0].memory, written[0].update
+    updates = [access for access in own if access.memory is memory]
+    if any(each.memory is not memory for each in written) or (operator != "+" and operator != "*"):
+        return None
+    if any(each.update != operator for each in updates) or not (is_plain(memory) or not memory.shape):
+        return None
+    element = _element(kernel, leaf, updates)
+    return Sum(memory, operator, tuple(updates), element, loops) if element.is_single_valued() else None
+
+
+def _element(kernel: Kernel, leaf: Leaf, updates: Sequence[Access]) -> isl.Map:
+    launches = kernel.outer.intersect_domain(kernel.domain).reverse()
+    result = isl.UnionMap("{ }")
+    for each in updates:
+        result = result.union(launches.apply_range(of_leaf(leaf, each.relation).to_union_map()))
+    return isl.Map.from_union_map(result)

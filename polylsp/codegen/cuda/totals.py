@@ -1,0 +1,84 @@
+"""The text of sums: of a thread, of a block, of all blocks. The order of additions does not depend on which
+block is faster, so that results are the same each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from polylsp.codegen.cuda.axes import Axis
+from polylsp.codegen.cuda.naming import Fresh
+from polylsp.codegen.cuda.statements import INDENT, braced
+from polylsp.codegen.cuda.sums import Operator
+
+BLOCKS = 256
+"""How many blocks add up, at most, and threads of the block that adds what they have found."""
+
+_START: dict[Operator, int] = {"+": 0, "*": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """A sum of elements of type `words`; `kernel` adds what blocks have left in `scratch` to an element."""
+
+    kernel: str
+    scratch: str
+    words: str
+    operator: Operator
+
+
+def thread_sum(own: str, words: str, operator: Operator) -> str:
+    """The declaration of a thread's own sum."""
+    return f"{words} {own} = {_START[operator]};"
+
+
+def block_sum(
+    own: str, total: Total, axes: Sequence[Axis], partial: str, fresh: Fresh
+) -> tuple[list[str], list[str]]:
+    """The lines before a thread's own sum, and those behind it: the sums of the threads of a block meet."""
+    thread, shared = fresh.name("thread"), fresh.name("shared")
+    place = _linear([(f"threadIdx.{a.letter}", str(a.threads)) for a in reversed(axes)])
+    block = _linear([(f"blockIdx.{a.letter}", f"gridDim.{a.letter}") for a in reversed(axes)])
+    count = prod(axis.threads for axis in axes)
+    before = [f"__shared__ {total.words} {shared}[{count}];", f"const int {thread} = {place};"]
+    after = [f"{shared}[{thread}] = {own};", *_tree(total, thread, shared, count, fresh)]
+    after += braced(f"if ({thread} == 0)", iter([f"{partial}[{block}] = {shared}[0];"]))
+    return before, after
+
+
+def _linear(places: Sequence[tuple[str, str]]) -> str:
+    """A number for places along several axes, outermost first."""
+    text = places[0][0]
+    for place, extent in places[1:]:
+        text = f"({text}) * {extent} + {place}" if " " in text else f"{text} * {extent} + {place}"
+    return text
+
+
+def _tree(total: Total, thread: str, shared: str, count: int, fresh: Fresh) -> Iterator[str]:
+    half = fresh.name("half")
+    line = f"{shared}[{thread}] {total.operator}= {shared}[{thread} + {half}];"
+    inner = braced(f"if ({thread} < {half})", iter([line]))
+    yield "__syncthreads();"
+    yield f"for (int {half} = {count // 2}; {half} > 0; {half} /= 2) {{"
+    yield from (f"{INDENT}{line}" for line in (*inner, "__syncthreads();"))
+    yield "}"
+
+
+def total_kernel(total: Total) -> Iterator[str]:
+    """The kernel, of one block, that adds what the blocks of another one have found to an element."""
+    words, operator = total.words, total.operator
+    fresh = Fresh({"count", "partial", "element", "own"})
+    yield "// Adds what the blocks of a kernel have found to an element."
+    yield f"__global__ void {total.kernel}(int count, const {words} *__restrict__ partial, {words} *element)"
+    yield "{"
+    lines = [
+        f"__shared__ {words} shared[{BLOCKS}];",
+        "const int thread = threadIdx.x;",
+        f"shared[thread] = thread < count ? partial[thread] : {_START[operator]};",
+        *_tree(total, "thread", "shared", BLOCKS, fresh),
+        "if (thread == 0)",
+        f"{INDENT}*element {operator}= shared[0];",
+    ]
+    yield from (f"{INDENT}{line}" for line in lines)
+    yield "}"

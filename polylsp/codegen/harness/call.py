@@ -1,0 +1,70 @@
+"""The C text that stands after a version of a file and calls the function; see `runtime/driver.c`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.analysis.effects import walk
+from polylsp.codegen.harness.storage import Storage
+from polylsp.codegen.subject import Subject
+from polylsp.model.measurement import Number, Pointee, Size
+from polylsp.model.program import Jump
+
+_DECLARATIONS = """\
+extern long long polylsp_integer(int);
+extern double polylsp_real(int);
+extern void *polylsp_memory(int);
+extern void polylsp_object(int, void *, unsigned long);
+extern void polylsp_result(const void *, unsigned long, char);
+"""
+
+
+def call(subject: Subject, data: Storage) -> str:
+    """Registers the variables of the file, and calls the function. The compiler is not to know which function
+    that is: it must not be made part of its caller."""
+    name = subject.function.name
+    arguments = ", ".join(_argument(number, each) for number, each in enumerate(data.arguments))
+    lines = [
+        "",
+        '#line 1 "polylsp"',
+        _DECLARATIONS + "void polylsp_register(void)",
+        "{",
+        *_objects(data),
+        "}",
+        "void polylsp_call(void)",
+        "{",
+        f"    __auto_type polylsp_function = &{name};",
+        '    __asm__ volatile("" : "+r"(polylsp_function));',
+        *_called(subject, f"polylsp_function({arguments})"),
+        "}",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _objects(data: Storage) -> Iterator[str]:
+    for number, memory in enumerate(data.memories):
+        if memory.is_global:
+            yield f"    polylsp_object({number}, (void *)&{memory.name}, sizeof {memory.name});"
+
+
+def _argument(number: int, argument: Size | Number | Pointee) -> str:
+    match argument:
+        case Size():
+            return f"polylsp_integer({number})"
+        case Number(_, value):
+            return f"polylsp_{'real' if isinstance(value, float) else 'integer'}({number})"
+        case Pointee(memory):
+            return f"polylsp_memory({memory})"
+
+
+def _called(subject: Subject, text: str) -> Iterator[str]:
+    if not any(
+        isinstance(s, Jump) and s.kind == "return" and s.value is not None
+        for s in walk(subject.function.body)
+    ):
+        yield f"    {text};"
+        return
+    yield f"    __auto_type polylsp_value = {text};"
+    yield "    polylsp_result(&polylsp_value, sizeof polylsp_value,"
+    yield "        _Generic(polylsp_value, float: 'f', double: 'f', long double: 'f', default: 'i'));"

@@ -1,0 +1,125 @@
+"""What whole numbers in arrays must be so that no subscript that they make leaves its array."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import expressions, loops_in, walk
+from polylsp.codegen.harness.storage import Storage
+from polylsp.codegen.subject import Subject
+from polylsp.model.expressions import subexpressions
+from polylsp.model.measurement import NoPlan
+from polylsp.model.program import (
+    AddressOf,
+    Assign,
+    Cast,
+    Expr,
+    Index,
+    Integer,
+    Place,
+    Read,
+    Statement,
+    Variable,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The elements of memory `number` are subscripts of `place`, in its step `step`."""
+
+    number: int
+    place: Place
+    step: int
+
+
+def contents(subject: Subject, data: Storage) -> tuple[Target, ...] | NoPlan:
+    """The subscripts that come out of memories, or why data that are valid cannot be made up."""
+    known = _Known(subject, data)
+    for loop in loops_in(subject.function.body):
+        name = known.name_in(loop.condition) if loop.condition is not None else None
+        if name is not None:
+            return NoPlan(
+                f"How often the loop on line {subject.line_number(loop.header)} runs is told by the contents "
+                f"of `{name}`: such data cannot be made up. Measure a function that fills `{name}` itself."
+            )
+    found: list[Target] = []
+    for place in _places(subject):
+        for number, step in enumerate(place.steps):
+            if not isinstance(step, Index) or known.name_in(step.subscript) is None:
+                continue
+            memory = known.whole(step.subscript)
+            if memory is None:
+                return _computed(subject, place, known.name_in(step.subscript) or "")
+            found.append(Target(memory, place, number))
+    return tuple(found)
+
+
+def _computed(subject: Subject, place: Place, name: str) -> NoPlan:
+    return NoPlan(
+        f"A subscript of `{place.variable.source_name}` on line {subject.line_number(place.site)} is "
+        f"computed from the contents of `{name}`: data for which it stays inside the array cannot be made "
+        f"up. Measure a function that fills `{name}` itself."
+    )
+
+
+class _Known:
+    """Which variables hold what came out of an array of whole numbers: `_direct`, exactly an element of a
+    memory (its number); `_tainted`, something computed from one (its name)."""
+
+    def __init__(self, subject: Subject, data: Storage) -> None:
+        self._data = data
+        self._direct: dict[str, int] = {}
+        self._tainted: dict[str, str] = {}
+        assigned = [s for s in walk(subject.function.body) if isinstance(s, Assign) and not s.target.steps]
+        for each in assigned:
+            memory = self.whole(each.value)
+            name = each.target.variable.name
+            if (
+                memory is not None
+                and each.operator is None
+                and len(subject.assigned(each.target.variable)) == 1
+            ):
+                self._direct[name] = memory
+        while more := {
+            each.target.variable.name: name
+            for each in assigned
+            if each.target.variable.name not in self._tainted
+            and isinstance(each.target.variable.type, Integer)
+            and (name := self.name_in(each.value)) is not None
+        }:
+            self._tainted.update(more)
+
+    def name_in(self, value: Expr) -> str | None:
+        """The array that whole numbers in an expression come from, if they do."""
+        for node in subexpressions(value):
+            if isinstance(node, Read) and isinstance(node.type, Integer):
+                if node.place.steps:
+                    return node.place.variable.source_name
+                if node.place.variable.name in self._tainted:
+                    return self._tainted[node.place.variable.name]
+        return None
+
+    def whole(self, value: Expr) -> int | None:
+        """The memory whose element an expression is, if it is nothing else."""
+        while isinstance(value, Cast) and isinstance(value.type, Integer):
+            value = value.operand
+        if not isinstance(value, Read) or not isinstance(value.type, Integer):
+            return None
+        variable: Variable = value.place.variable
+        return self._data.number(variable) if value.place.steps else self._direct.get(variable.name)
+
+
+def _places(subject: Subject) -> Iterator[Place]:
+    """Every place that is read, written, or whose address is taken."""
+    for statement in walk(subject.function.body):
+        if isinstance(statement, Assign):
+            yield statement.target
+        yield from _read(statement)
+
+
+def _read(statement: Statement) -> Iterator[Place]:
+    for expression in expressions(statement):
+        for node in subexpressions(expression):
+            if isinstance(node, (Read, AddressOf)):
+                yield node.place

@@ -1,0 +1,162 @@
+"""How many elements the memories of a function need, and how much it does, at sizes that are numbers.
+
+With the parameters fixed, isl's optima are whole numbers: nothing here rests on parametric ones, which can
+be wrong beside strides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+import islpy as isl
+
+from polylsp.codegen.harness.contents import Target
+from polylsp.codegen.harness.numbers import declared, row
+from polylsp.codegen.harness.storage import Storage
+from polylsp.codegen.subject import Subject
+from polylsp.model.measurement import Extent, Rung
+from polylsp.model.program import Array, Pointer, Type
+from polylsp.model.scop import Memory, Scop
+
+_PARAM, _SET = isl.dim_type.param, isl.dim_type.set
+_UNKNOWN_EXTENT = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """The elements of a memory that a nest touches, for any parameters."""
+
+    scop: Scop
+    memory: Memory
+    elements: isl.Set
+
+
+class Extents:
+    """The memories of a function and what it does, asked for at one size after another."""
+
+    def __init__(self, subject: Subject, data: Storage, targets: tuple[Target, ...]) -> None:
+        self._data = data
+        self._targets = targets
+        self._touched = [list(_touched(subject, variable.name)) for variable in data.variables]
+        self._domains = [(nest.scop, domain) for nest in subject.nests for domain in _domains(nest.scop)]
+
+    def rung(self, sizes: Mapping[str, int]) -> Rung:
+        """Everything at some sizes."""
+        most = max(sizes.values(), default=_UNKNOWN_EXTENT)
+        extents = [self._extent(number, sizes, most) for number in range(len(self._data.memories))]
+        for target in self._targets:
+            before, limit = extents[target.number], self._limit(target, sizes, extents)
+            least = limit if before.limit is None else min(before.limit, limit)
+            extents[target.number] = Extent(before.first, before.count, least)
+        instances = sum(_points(domain, scop, sizes) or 0 for scop, domain in self._domains)
+        return Rung(tuple(sizes[name] for name in self._data.sizes), instances, tuple(extents))
+
+    def _extent(self, number: int, sizes: Mapping[str, int], most: int) -> Extent:
+        of_type = self._data.variables[number].type
+        if not isinstance(of_type, (Array, Pointer)):
+            return Extent(0, 1)
+        said = declared(of_type, sizes)
+        if self._data.memories[number].is_global and said is not None:
+            return Extent(0, said)
+        ends = [_ends(each, of_type, sizes) for each in self._touched[number]]
+        if said is not None:
+            ends.append((0, said - 1))
+        elif not ends or None in ends:
+            ends.append((0, most * (row(of_type, sizes) or (1,))[0] - 1))
+        known = [each for each in ends if each is not None]
+        first = min(0, *(low for low, _ in known))
+        return Extent(first, max(1, max(high for _, high in known) - first + 1))
+
+    def _limit(self, target: Target, sizes: Mapping[str, int], extents: list[Extent]) -> int:
+        """How many values a subscript may have."""
+        variable = target.place.variable
+        number = self._data.number(variable)
+        steps = row(variable.type, sizes) or (1,)
+        if target.step > 0 and target.step < len(steps):
+            return max(1, steps[target.step - 1] // steps[target.step])
+        if number is None:
+            return max(1, (declared(variable.type, sizes) or 1) // steps[0])
+        extent = extents[number]
+        return max(1, (extent.first + extent.count) // steps[0])
+
+
+def _touched(subject: Subject, name: str) -> Iterator[Touched]:
+    """The elements of what a variable leads to, by nest; one object can be several memories."""
+    for nest in subject.nests:
+        by_memory: dict[Memory, isl.Set] = {}
+        for access in nest.scop.accesses:
+            memory = access.memory
+            if memory.variable.name != name or memory.fresh or memory.follows_pointers:
+                continue
+            elements = access.relation.range()
+            before = by_memory.get(memory)
+            by_memory[memory] = elements if before is None else before.union(elements)
+        yield from (Touched(nest.scop, memory, elements) for memory, elements in by_memory.items())
+
+
+def _domains(scop: Scop) -> list[isl.Set]:
+    """The iteration domains of the statements, one of those in the same loops."""
+    by_loops: dict[tuple[tuple[int, ...], str], isl.Set] = {}
+    for statement in scop.statements:
+        plain = statement.domain.reset_tuple_id() if statement.domain.has_tuple_id() else statement.domain
+        by_loops.setdefault((statement.loops, str(plain)), plain)
+    return list(by_loops.values())
+
+
+def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[int, int] | None:
+    """The first and the last element, as one subscript; `None` where that cannot be told."""
+    memory = touched.memory
+    if memory.scoped or any(step != "[]" for step in memory.shape):
+        return None
+    if memory.strides:
+        steps = [
+            sum(c * prod(sizes.get(n, 0) for n in names) for names, c in stride) for stride in memory.strides
+        ]
+    else:
+        found = row(of_type, sizes)
+        if found is None or len(found) < memory.dimensions:
+            return None
+        steps = list(found[: memory.dimensions])
+    ends = _box(touched.elements, touched.scop, sizes)
+    if ends is None or len(ends) != len(steps):
+        return None
+    pairs = list(zip(ends, steps, strict=True))
+    return sum(low * step for (low, _), step in pairs), sum(high * step for (_, high), step in pairs)
+
+
+def _points(domain: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> int | None:
+    ends = _box(domain, scop, sizes)
+    return None if ends is None else prod(max(0, high - low + 1) for low, high in ends)
+
+
+def _box(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> list[tuple[int, int]] | None:
+    """The least and the greatest value of each dimension; empty ranges where there are none, `None` where
+    they are not bounded."""
+    fixed = _fixed(values, scop, sizes)
+    if fixed.is_empty():
+        return [(0, -1)] * fixed.dim(_SET)
+    ends: list[tuple[int, int]] = []
+    for k in range(fixed.dim(_SET)):
+        low, high = fixed.dim_min_val(k), fixed.dim_max_val(k)
+        if not (low.is_int() and high.is_int()):
+            return None
+        ends.append((int(str(low)), int(str(high))))
+    return ends
+
+
+def _fixed(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
+    """The set at some sizes, whatever other parameters are."""
+    for k in range(values.dim(_PARAM)):
+        name = values.get_dim_name(_PARAM, k) or ""
+        text = scop.parameters.get(name, "")
+        if text in sizes and name not in scop.derived:
+            values = values.fix_val(_PARAM, k, isl.Val(sizes[text]))
+        elif name in scop.products:
+            values = values.fix_val(_PARAM, k, isl.Val(_product(scop, name, sizes)))
+    return values.project_out(_PARAM, 0, values.dim(_PARAM))
+
+
+def _product(scop: Scop, name: str, sizes: Mapping[str, int]) -> int:
+    return prod(sizes.get(scop.parameters.get(factor, ""), 1) for factor in scop.products[name])

@@ -1,0 +1,53 @@
+"""The sizes to choose from when none are given."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from polylsp.codegen.harness.extents import Extents
+from polylsp.codegen.harness.storage import Storage
+from polylsp.model.measurement import Extent, Rung
+
+_ROUND = (10, 12, 16, 20, 25, 32, 40, 50, 64, 80)
+_SMALL = 37
+"""Where each access is held against the ends of arrays: no multiple of a tile's side."""
+_MOST_INSTANCES = 10**12
+_MOST_BYTES = 8 * 2**30
+_LARGEST = 2 * 10**9
+
+
+def ladder(extents: Extents, data: Storage, given: Mapping[str, int]) -> tuple[Rung, ...]:
+    """Sizes that grow together, those left out that are given; one where all are."""
+    free = [name for name in data.sizes if name not in given]
+    if not free:
+        return (extents.rung(given),)
+    found: list[Rung] = []
+    for value in _values():
+        rung = extents.rung({**dict.fromkeys(free, value), **given})
+        if found and (rung.instances > _MOST_INSTANCES or used(data, rung) > _MOST_BYTES):
+            break
+        if len(found) > 5 and rung.instances == found[-5].instances:
+            break  # What the sizes say does not depend on these.
+        found.append(rung)
+    return tuple(found)
+
+
+def small(extents: Extents, data: Storage, given: Mapping[str, int]) -> Rung:
+    """Sizes at which the function does little."""
+    return extents.rung({name: min(_SMALL, given.get(name, _SMALL)) for name in data.sizes})
+
+
+def used(data: Storage, rung: Rung) -> int:
+    """The bytes of all memories."""
+    return sum(_bytes(each, memory.size) for each, memory in zip(rung.extents, data.memories, strict=True))
+
+
+def _bytes(extent: Extent, size: int) -> int:
+    return extent.count * size
+
+
+def _values() -> Iterator[int]:
+    scale = 1
+    while scale <= _LARGEST:
+        yield from (value * scale for value in _ROUND if value * scale <= _LARGEST)
+        scale *= 10

@@ -1,0 +1,86 @@
+"""A function made ready to be measured: what it is given, at which sizes, and the text that calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.effects import walk
+from polylsp.codegen.harness.call import call
+from polylsp.codegen.harness.contents import contents
+from polylsp.codegen.harness.extents import Extents
+from polylsp.codegen.harness.ladder import ladder, small
+from polylsp.codegen.harness.storage import Storage, storage
+from polylsp.codegen.harness.wishes import Wishes, wishes
+from polylsp.codegen.subject import Subject
+from polylsp.language import C
+from polylsp.model.measurement import MemoryPlan, NoPlan, Rung
+from polylsp.model.program import Assign
+
+_OPERATIONS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Harness:
+    """What is the same for all versions of a function; see `Plan`."""
+
+    call: str
+    data: Storage
+    rungs: tuple[Rung, ...]
+    small: Rung
+    given: bool
+
+
+def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int]) -> Harness | NoPlan:
+    """How a function is measured. `sizes` are those that somebody asked for, which come before those in
+    comments; `preset` those of the settings, which come after, and may name what the function lacks."""
+    function = subject.function
+    if subject.language != C.name:
+        return NoPlan("Only functions in C can be measured.")
+    if function.name == "main":
+        return NoPlan(
+            "`main` is the program itself: put its loops in a function of their own to measure them."
+        )
+    said = wishes(subject.text, subject.start, subject.start + subject.ends[-1])
+    data = storage(subject, said.definite)
+    if isinstance(data, NoPlan):
+        return data
+    given = {**{k: v for k, v in preset.items() if k in data.sizes}, **said.sizes, **sizes}
+    wrong = _wrong(subject, data, said, given)
+    targets = contents(subject, data)
+    if wrong is not None:
+        return wrong
+    if isinstance(targets, NoPlan):
+        return targets
+    extents = Extents(subject, data, targets)
+    made = budgeted(_OPERATIONS, lambda: (ladder(extents, data, given), small(extents, data, given)))
+    if isinstance(made, Exhausted):
+        return NoPlan(f"How large the arrays of `{function.name}` have to be took too long to find out.")
+    return Harness(call(subject, data), data, *made, not set(data.sizes) - set(given))
+
+
+def _wrong(subject: Subject, data: Storage, said: Wishes, given: Mapping[str, int]) -> NoPlan | None:
+    """What there is to say against the function or what was asked for."""
+    name, sizes = subject.function.name, data.sizes
+    if said.wrong:
+        return NoPlan(f"`{said.wrong}` in a comment is neither NAME=NUMBER nor NAME=positive-definite.")
+    unknown = [each for each in given if each not in sizes]
+    if unknown:
+        known = f"its sizes are {', '.join(f'`{each}`' for each in sizes)}" if sizes else "it has none"
+        return NoPlan(f"`{name}` has no size `{unknown[0]}`: {known}.")
+    matrices = {each.name for each in data.memories if _can_be_definite(each)}
+    missing = sorted(said.definite - matrices)
+    if missing:
+        return NoPlan(f"`{missing[0]}` is no array of real numbers that `{name}` is given.")
+    kept = sorted(v.source_name for v in subject.variables if v.storage == "static" and not v.const)
+    changed = [s.target.variable for s in walk(subject.function.body) if isinstance(s, Assign)]
+    if any(v.storage == "static" for v in changed):
+        return NoPlan(
+            f"`{kept[0]}` keeps its value from one call to the next: calls of `{name}` are not alike."
+        )
+    return None
+
+
+def _can_be_definite(memory: MemoryPlan) -> bool:
+    return memory.kind == "f" and memory.fill != "kept"

@@ -1,0 +1,164 @@
+"""What a function is given: numbers, and memories that its parameters point at, or that are variables
+of its file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import effects, walk
+from polylsp.codegen.names import declared_sizes
+from polylsp.codegen.subject import Subject
+from polylsp.model.extents import constant_extents
+from polylsp.model.measurement import Argument, MemoryPlan, NoPlan, Number, Pointee, Size
+from polylsp.model.program import (
+    Array,
+    Declare,
+    Floating,
+    Function,
+    Integer,
+    Pointer,
+    Struct,
+    Type,
+    Unsupported,
+    Variable,
+)
+
+_WHOLE_NUMBER = 3
+_REAL_NUMBERS = (1.25, 0.75, 1.125, 0.875)
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """The arguments in their order; the memories, and the variable that leads to each."""
+
+    arguments: tuple[Argument, ...]
+    memories: tuple[MemoryPlan, ...]
+    variables: tuple[Variable, ...]
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The names of the sizes."""
+        return tuple(each.name for each in self.arguments if isinstance(each, Size))
+
+    def number(self, variable: Variable) -> int | None:
+        """The memory that a variable leads to."""
+        return self.variables.index(variable) if variable in self.variables else None
+
+
+def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
+    """What the function is given, or why that cannot be made up. `definite` are the names of matrices that
+    have to be positive definite."""
+    arguments: list[Argument] = []
+    memories: list[MemoryPlan] = []
+    variables: list[Variable] = []
+    counted = _counted(subject)
+    for parameter in subject.function.parameters:
+        if isinstance(parameter.type, Integer):
+            name = parameter.source_name
+            arguments.append(Size(name) if name in counted else Number(name, _WHOLE_NUMBER))
+        elif isinstance(parameter.type, Floating):
+            value = _REAL_NUMBERS[len(arguments) % len(_REAL_NUMBERS)]
+            arguments.append(Number(parameter.source_name, value))
+        else:
+            made = _memory(subject, parameter, definite)
+            if isinstance(made, NoPlan):
+                return made
+            arguments.append(Pointee(len(memories)))
+            memories.append(made)
+            variables.append(parameter)
+    for variable in _globals(subject):
+        made = _memory(subject, variable, definite)
+        if isinstance(made, MemoryPlan):
+            memories.append(made)
+            variables.append(variable)
+        elif variable.name in _changed(subject):
+            return made
+    return Storage(tuple(arguments), tuple(memories), tuple(variables))
+
+
+def element_of(of_type: Type) -> Type:
+    """What the elements of an array are, or of what a pointer points at."""
+    if isinstance(of_type, Pointer):
+        of_type = of_type.to
+    while isinstance(of_type, Array):
+        of_type = of_type.element
+    return of_type
+
+
+def _counted(subject: Subject) -> frozenset[str]:
+    """The parameters that the models know, and those in declarations of arrays."""
+    models = [nest.scop for nest in subject.nests]
+    known = {text for one in models for name, text in one.parameters.items() if name not in one.derived}
+    return declared_sizes(subject) | known
+
+
+def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> MemoryPlan | NoPlan:
+    element, name = element_of(variable.type), variable.source_name
+    is_global = variable.storage == "global"
+    if not isinstance(element, (Integer, Floating)):
+        return NoPlan(f"`{name}` {_reason(element)}: data for that cannot be made up. {_ADVICE}")
+    if is_global and isinstance(variable.type, Array) and constant_extents(variable.type) is None:
+        return NoPlan(f"How many elements `{name}` has is not known in this file.")
+    whole = isinstance(element, Integer)
+    is_array = isinstance(variable.type, (Array, Pointer))
+    fill = (
+        "positive-definite"
+        if name in definite
+        else "random"
+        if is_array and not (is_global and whole)
+        else "kept"
+    )
+    return MemoryPlan(
+        name,
+        "f" if isinstance(element, Floating) else "i" if element.signed else "u",
+        16 if element.bits == 80 else max(1, element.bits // 8),
+        is_global,
+        is_global or _is_written(subject, variable),
+        fill,
+    )
+
+
+_ADVICE = "Measure a function whose arrays hold numbers."
+
+
+def _reason(element: Type) -> str:
+    match element:
+        case Struct():
+            return "holds structures"
+        case Pointer():
+            return "holds pointers"
+        case _:
+            return "holds neither whole nor real numbers"
+
+
+def _is_written(subject: Subject, parameter: Variable) -> bool:
+    """Whether the function may write what a parameter points at: directly, or in a way that is not
+    followed here."""
+    own = subject.effects
+    if own.calls or any(place.variable == parameter for place in own.places):
+        return True
+    return any(
+        isinstance(s, Unsupported) or (isinstance(s, Declare) and isinstance(s.variable.type, Pointer))
+        for s in walk(subject.function.body)
+    )
+
+
+def _changed(subject: Subject) -> frozenset[str]:
+    own = subject.effects
+    return own.scalars | {place.variable.name for place in own.places}
+
+
+def _globals(subject: Subject) -> Iterator[Variable]:
+    """The variables of the file that the function may change or read, itself or in what it calls."""
+    by_name = {each.function.name: each.function for each in subject.companions}
+    found: dict[Variable, None] = {}
+    waiting: list[Function] = [subject.function]
+    seen = {subject.function.name}
+    while waiting:
+        own = effects(waiting.pop().body)
+        found.update((v, None) for v in sorted(own.variables, key=lambda v: v.name) if v.storage == "global")
+        called = {call.function for call in own.calls} & set(by_name) - seen
+        seen |= called
+        waiting += [by_name[name] for name in sorted(called)]
+    yield from (v for v in found if not v.const and not isinstance(v.type, Pointer))

@@ -1,0 +1,41 @@
+"""What comments say of a measurement: `// polylsp: n=2000 A=positive-definite`."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+_COMMENT = re.compile(r"(?:/[/*])\s*polylsp:((?:\s+[A-Za-z_]\w*=[\w-]+)+)")
+_ABOVE = re.compile(r"(?:^[ \t]*(?://[^\n]*|/\*.*?\*/[ \t]*)\n)+[ \t]*\Z", re.MULTILINE)
+_DEFINITE = "positive-definite"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """Sizes by name, and the names of matrices that have to be symmetric and positive definite; `wrong` is
+    the first word that is neither."""
+
+    sizes: dict[str, int] = field(default_factory=dict[str, int])
+    definite: frozenset[str] = frozenset()
+    wrong: str = ""
+
+
+def wishes(text: str, start: int, end: int) -> Wishes:
+    """The wishes in the comments of a function, and in those directly above it."""
+    above = _ABOVE.search(text, 0, start)
+    words = [
+        word
+        for comment in _COMMENT.finditer(text, above.start() if above else start, end)
+        for word in comment[1].split()
+    ]
+    sizes: dict[str, int] = {}
+    definite: set[str] = set()
+    for word in words:
+        name, _, value = word.partition("=")
+        if value.isdecimal():
+            sizes[name] = int(value)
+        elif value == _DEFINITE:
+            definite.add(name)
+        else:
+            return Wishes(wrong=word)
+    return Wishes(sizes, frozenset(definite))

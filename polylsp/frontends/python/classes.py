@@ -1,0 +1,141 @@
+"""What the attributes of a class's objects are."""
+
+from __future__ import annotations
+
+import ast
+import logging
+from collections.abc import Iterator
+from dataclasses import replace
+
+from polylsp.frontends.python.annotations import annotated
+from polylsp.frontends.python.bodies import Known, body_of
+from polylsp.frontends.python.inference import inferred
+from polylsp.frontends.python.kinds import UNKNOWN, WHOLE, Array, Kind, joined
+from polylsp.frontends.python.names import ClassOf, Declaration
+from polylsp.frontends.python.outline import Class
+from polylsp.frontends.python.parameters import parameter_kinds
+from polylsp.frontends.python.usage import kinds_by_use, own_nodes
+from polylsp.query import query
+
+_log = logging.getLogger(__name__)
+
+
+@query(size=256)
+def class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf:
+    """What the attributes of a class's objects are: as its body annotates them, and what its methods
+    assign to them, by how these use them where nothing else tells; and what they are in its `bases`."""
+    try:
+        return _class_of(found, known, bases)
+    except Exception:
+        _log.exception("reading the class `%s`", found.name)
+        return ClassOf(found.name, ())
+
+
+def _class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf:
+    declarations = dict(known.names)
+    fields = {n: kind for base in reversed(bases) for n, kind in base.fields if kind != UNKNOWN}
+    told = dict(_told(found, declarations))
+    fields |= told
+    used = _used(_definitions(found), declarations)
+    by_use = {name: kind for name, kind in used.items() if isinstance(kind, Array) or kind == WHOLE}
+    definitions = _definitions(found)
+    assigned: dict[str, Kind] = {}
+    for final in (False, False, False, True):
+        # What one method assigns may be what another one did.
+        declarations[found.name] = ClassOf(found.name, tuple((by_use | assigned | fields).items()))
+        assigned = _kinds_assigned(definitions, found.name, declarations, final)
+    every = fields | assigned | told
+    return ClassOf(found.name, tuple(_settled(every, by_use)))
+
+
+def _definitions(found: Class) -> list[ast.FunctionDef]:
+    """The methods of a class, read anew."""
+    bodies = [body_of(item) for item in found.methods]
+    return [node for body in bodies for node in body if isinstance(node, ast.FunctionDef)]
+
+
+def _told(found: Class, declarations: dict[str, Declaration]) -> Iterator[tuple[str, Kind]]:
+    """The attributes that the body of a class annotates."""
+    for node in body_of(found.body):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id, annotated(node.annotation, declarations) or UNKNOWN
+
+
+def _kinds_assigned(
+    definitions: list[ast.FunctionDef], owner: str, declarations: dict[str, Declaration], final: bool
+) -> dict[str, Kind]:
+    """What methods assign to attributes; what is not known yet counts in the end alone."""
+    found: dict[str, Kind] = {}
+    for node in definitions:
+        for name, kind in _assigned(node, owner, declarations):
+            if final or kind != UNKNOWN:
+                found[name] = joined(found.get(name), kind) or UNKNOWN
+    return found
+
+
+def _assigned(
+    node: ast.FunctionDef, owner: str, declarations: dict[str, Declaration]
+) -> Iterator[tuple[str, Kind]]:
+    """What a method assigns to attributes of its object."""
+    kinds = inferred(node.body, parameter_kinds(node, declarations, owner), declarations)
+    own = node.args.args[0].arg if node.args.args else ""
+    for each in own_nodes(node.body):
+        match each:
+            case ast.Assign(targets=targets, value=value):
+                for target in targets:
+                    for name, given in _attributes(target, value, own):
+                        yield name, (kinds.of(given) if given is not None else None) or UNKNOWN
+            case ast.AnnAssign(ast.Attribute(ast.Name(name), attribute), told) if name == own:
+                yield attribute, annotated(told, declarations) or UNKNOWN
+            case _:
+                pass
+
+
+def _attributes(target: ast.expr, value: ast.expr | None, own: str) -> Iterator[tuple[str, ast.expr | None]]:
+    """The attributes of the object that a target binds, and what to."""
+    match target:
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name == own:
+            yield attribute, value
+        case ast.Tuple(elts=targets):
+            alike = isinstance(value, ast.Tuple) and len(value.elts) == len(targets)
+            values = value.elts if isinstance(value, ast.Tuple) and alike else [None] * len(targets)
+            for one, given in zip(targets, values, strict=True):
+                yield from _attributes(one, given, own)
+        case _:
+            pass
+
+
+def _used(definitions: list[ast.FunctionDef], declarations: dict[str, Declaration]) -> dict[str, Kind]:
+    """What attributes are by how the methods of a class use them."""
+    body: list[ast.stmt] = []
+    for node in definitions:
+        flat = _Flat(node.args.args[0].arg if node.args.args else "")
+        body += [flat.visit(statement) for statement in node.body]
+    spelled = {n.id for n in own_nodes(body) if isinstance(n, ast.Name) and n.id.startswith("self.")}
+    return {
+        name.removeprefix("self."): kind for name, kind in kinds_by_use(body, spelled, declarations).items()
+    }
+
+
+class _Flat(ast.NodeTransformer):
+    """Makes attributes of a method's own object names (`self.u`)."""
+
+    def __init__(self, own: str):
+        self.own = own
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        """One attribute."""
+        if isinstance(node.value, ast.Name) and node.value.id == self.own:
+            return ast.copy_location(ast.Name(f"self.{node.attr}", node.ctx), node)
+        return self.generic_visit(node)
+
+
+def _settled(every: dict[str, Kind], used: dict[str, Kind]) -> Iterator[tuple[str, Kind]]:
+    """What attributes are; by their use where that tells more."""
+    for name in every | used:
+        kind, by_use = every.get(name, UNKNOWN), used.get(name, UNKNOWN)
+        if isinstance(kind, Array) and kind.rank < 0:
+            rank = by_use.rank if isinstance(by_use, Array) else 0
+            yield name, replace(kind, rank=max(1, rank), guessed=rank == 0)
+        else:
+            yield name, kind if kind != UNKNOWN else by_use

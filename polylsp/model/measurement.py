@@ -1,0 +1,198 @@
+"""What is measured, and what came of it: plain values that cross processes.
+
+A `Plan` says how a function is called on data that are made up for it, and holds the program texts that are
+compared. It is made where isl is; whoever runs it needs no isl. A `Measurement` is what came of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Union
+
+from polylsp.model.action import ActionName
+from polylsp.model.verdict import Assumption
+
+Form = Literal["directives", "restructured"]
+"""How much of a function an edit changes: it gets directives alone, or its loops get another order too."""
+
+# --- What is asked, and planned --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class AskToMeasure:
+    """Loop `ordinal` of a function (0: all of its loops) to be measured. `starts` tells apart functions of
+    one name, as in `Ask`. `sizes` are those that are given, by the names of parameters; `targets` those to
+    compare with, all if there are none."""
+
+    function: str
+    starts: int
+    ordinal: int
+    sizes: tuple[tuple[str, int], ...] = ()
+    targets: tuple[ActionName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A parameter that says how much there is to do: the value of one of the plan's sizes."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """Any other parameter that is passed by value, and which value it gets."""
+
+    name: str
+    value: Union[int, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Pointee:
+    """A parameter that points at a memory of the plan (its number)."""
+
+    memory: int
+
+
+Argument = Union[Size, Number, Pointee]
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryPlan:
+    """A memory that the function uses: what a parameter points at, or (`is_global`) a variable of the
+    file. An element is a real (`f`), a signed (`i`) or an unsigned (`u`) whole number of `size` bytes; whole
+    numbers are drawn from `low` to `high`. `written`: the function may change it."""
+
+    name: str
+    kind: Literal["f", "i", "u"]
+    size: int
+    is_global: bool
+    written: bool
+    fill: Literal["random", "kept", "positive-definite"]
+    low: int = 1
+    high: int = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The elements of a memory that are there at some sizes. Subscripts of others are below `limit`."""
+
+    first: int
+    count: int
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """Sizes, how many statement instances the function runs at them (about: boxes around the iterations),
+    and the extents of its memories."""
+
+    sizes: tuple[int, ...]
+    instances: int
+    extents: tuple[Extent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Another version of the file that does the same. `openmp`: it is compiled with OpenMP."""
+
+    target: ActionName
+    form: Form
+    text: str
+    assumptions: tuple[Assumption, ...] = ()
+    parts: tuple[ActionName, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """A version that there is none of, and why. `is_error`: there ought to be one, or it does something
+    else than the original, which is an error of ours."""
+
+    target: ActionName
+    form: Form
+    reason: str
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How to measure a function. `call` is the C text that is put after each version of the file; `rungs` are
+    the sizes to choose from, smallest first (one, if they are given), `small` those at which every access is
+    held against the ends of the memories."""
+
+    path: str
+    function: str
+    ordinal: int
+    text: str
+    call: str
+    names: tuple[str, ...]
+    arguments: tuple[Argument, ...]
+    memories: tuple[MemoryPlan, ...]
+    rungs: tuple[Rung, ...]
+    small: Rung
+    variants: tuple[Variant, ...]
+    missing: tuple[Missing, ...]
+    given: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NoPlan:
+    """Why a function cannot be measured, in one sentence."""
+
+    reason: str
+
+
+# --- What came of it -------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """Seconds of runs: their median, and the middle half of them."""
+
+    median: float
+    low: float
+    high: float
+    runs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A version against the original. `speedup` is the median over pairs of runs, which lies between
+    `least` and `most` with a probability of 90 % or more; `outcome` says what that allows to say."""
+
+    target: ActionName
+    form: Form
+    times: Times
+    speedup: float
+    least: float
+    most: float
+    outcome: Literal["faster", "slower", "no difference"]
+    max_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """What a function takes, and its versions. `device` names the processor, `when` is in seconds since
+    1970; `remarks` are sentences for a person."""
+
+    function: str
+    ordinal: int
+    sizes: tuple[tuple[str, int], ...]
+    original: Times
+    figures: tuple[Figure, ...]
+    missing: tuple[Missing, ...]
+    compiler: str
+    device: str
+    threads: int
+    when: float
+    remarks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NotMeasured:
+    """Why there is no measurement, in one sentence. `is_error`: because of something wrong with us."""
+
+    reason: str
+    is_error: bool = False
+
+
+Outcome = Union[Measurement, NotMeasured]

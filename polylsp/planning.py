@@ -1,0 +1,95 @@
+"""What is measured of a function: how it is called, and the versions of it that actions make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from polylsp.codegen.harness.plan import harness
+from polylsp.codegen.subject import Subject
+from polylsp.model.action import ActionName, Answer, Ask, Declined, Edited, applied
+from polylsp.model.measurement import AskToMeasure, Form, Missing, NoPlan, Plan, Variant
+
+MEASURED: tuple[ActionName, ...] = ("openmp",)
+"""The targets that are compared where none is named."""
+
+Making = Callable[[str, Ask], Answer]
+"""What an action makes of a text of the file."""
+
+
+def planned(
+    subject: Subject, path: str, wanted: AskToMeasure, preset: Mapping[str, int], make: Making
+) -> Plan | NoPlan:
+    """How to measure a function, or why that cannot be done."""
+    loops = subject.facts.loops
+    if not loops:
+        return NoPlan(f"`{wanted.function}` has no loops.")
+    made = harness(subject, dict(wanted.sizes), preset)
+    if isinstance(made, NoPlan):
+        return made
+    versions = list(_versions(_Maker(subject, wanted, make), wanted.targets or MEASURED))
+    variants = tuple(each for each in versions if isinstance(each, Variant))
+    missing = tuple(each for each in versions if isinstance(each, Missing))
+    if not variants:
+        return NoPlan(missing[0].reason)
+    return Plan(
+        path,
+        wanted.function,
+        wanted.ordinal or loops[0].ordinal,
+        subject.text,
+        made.call,
+        made.data.sizes,
+        made.data.arguments,
+        made.data.memories,
+        made.rungs,
+        made.small,
+        variants,
+        missing,
+        made.given,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Maker:
+    subject: Subject
+    wanted: AskToMeasure
+    make: Making
+
+    def ask(self, text: str, action: ActionName, ordinal: int) -> Answer:
+        return self.make(text, Ask(action, self.wanted.function, self.wanted.starts, ordinal))
+
+
+def _versions(maker: _Maker, targets: tuple[ActionName, ...]) -> Iterator[Variant | Missing]:
+    for target in targets:
+        if target not in MEASURED:
+            yield Missing(target, "directives", f"Measuring with `{target}` is not possible yet.")
+            continue
+        yield _directed(maker, target)
+        yield _version(
+            target, "restructured", maker.subject.text, maker.ask(maker.subject.text, "restructure", 1)
+        )
+
+
+def _version(target: ActionName, form: Form, text: str, answer: Answer) -> Variant | Missing:
+    if isinstance(answer, Declined):
+        return Missing(target, form, answer.reason)
+    return Variant(target, form, applied(text, answer.replacements), answer.assumptions, answer.parts)
+
+
+def _directed(maker: _Maker, target: ActionName) -> Variant | Missing:
+    """The function with directives on the loop that is asked for, or on all of its outermost loops: from
+    the last to the first, so that those before keep their numbers."""
+    text, wanted = maker.subject.text, maker.wanted
+    outermost = [loop.ordinal for loop in maker.subject.facts.loops if loop.depth == 1]
+    chosen = [wanted.ordinal] if wanted.ordinal else list(reversed(outermost))
+    made: Variant | None = None
+    refused: list[Declined] = []
+    for ordinal in chosen:
+        answer = maker.ask(text, target, ordinal)
+        if isinstance(answer, Edited):
+            text = applied(text, answer.replacements)
+            assumed = made.assumptions if made is not None else ()
+            made = Variant(target, "directives", text, tuple(dict.fromkeys((*assumed, *answer.assumptions))))
+        else:
+            refused.append(answer)
+    return made if made is not None else Missing(target, "directives", refused[0].reason)

@@ -1,0 +1,56 @@
+"""The process that measures: `python -m polylsp.runtime`. It is told one plan on standard input, and says on
+standard output how far it is and what came of it. It starts the programs; whoever started it has none.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+from types import FrameType
+
+from polylsp import frames
+from polylsp.model.measurement import NotMeasured, Outcome
+from polylsp.process import end_with_parent
+from polylsp.runtime.confine import NOBODY
+from polylsp.runtime.measure import measured
+from polylsp.runtime.process import Errand, Step
+
+
+def main() -> None:
+    """Carry out one plan."""
+    end_with_parent(signal.SIGTERM)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, _leave)
+    errand: Errand | None = frames.read(sys.stdin.buffer.read)
+    if errand is None:
+        return
+    try:
+        if os.geteuid() == 0:  # The programs run as nobody, and write there.
+            os.chown(errand.folder, NOBODY, NOBODY)
+        _say(_outcome(errand))
+    finally:
+        shutil.rmtree(errand.folder, ignore_errors=True)
+
+
+def _outcome(errand: Errand) -> Outcome:
+    try:
+        return measured(
+            errand.plan, errand.settings, errand.folder, lambda percent, what: _say(Step(percent, what))
+        )
+    except OSError as error:
+        return NotMeasured(f"The system does not let programs be built or run: {error}.")
+
+
+def _say(message: Step | Outcome) -> None:
+    sys.stdout.buffer.write(frames.frame(message))
+    sys.stdout.buffer.flush()
+
+
+def _leave(_number: int, _frame: FrameType | None) -> None:
+    raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

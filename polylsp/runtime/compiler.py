@@ -1,0 +1,89 @@
+"""Which compiler builds what is measured, and with which flags."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from polylsp.frontends.c.options import Command, command_for
+from polylsp.runtime.flags import RefusedFlag, taken
+from polylsp.settings import Settings
+
+_KNOWN = re.compile(r"(?:[\w.+]+-)*(?:gcc|clang|cc|icx)(?:-[\d.]+)?")
+_LOOKED_FOR = ("gcc", "cc", "clang")
+OPTIMISED = ("-O3", "-march=native")
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    """A compiler's path, and the flags of the project that it is given."""
+
+    path: str
+    flags: tuple[str, ...]
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What the compiler needs to find its parts, and no more."""
+        folders = (str(Path(self.path).parent), "/usr/local/bin", "/usr/bin", "/bin")
+        return {"PATH": os.pathsep.join(dict.fromkeys(folders)), "LC_ALL": "C"}
+
+
+@dataclass(frozen=True, slots=True)
+class NoCompiler:
+    """Why nothing can be compiled, in one sentence."""
+
+    reason: str
+
+
+def compiler_for(path: str, settings: Settings) -> Compiler | NoCompiler:
+    """The compiler of a file: the one that the settings name, that of its compilation database, or the
+    system's."""
+    command = command_for(path, settings)
+    found = _program(command, settings)
+    if isinstance(found, NoCompiler):
+        return found
+    flags = taken(_after_compiler(command), command.directory, path) if command is not None else ()
+    if isinstance(flags, RefusedFlag):
+        return NoCompiler(flags.reason)
+    own = (
+        *(f"-I{Path(each).absolute()}" for each in settings.include_paths),
+        *(f"-D{d}" for d in settings.defines),
+    )
+    return Compiler(found, (*own, *flags))
+
+
+def _after_compiler(command: Command) -> tuple[str, ...]:
+    """The arguments after the compiler's name; before that may stand a wrapper's."""
+    names = [Path(each).name for each in command.arguments]
+    first = next((k for k, name in enumerate(names) if _KNOWN.fullmatch(name)), 0)
+    return command.arguments[first + 1 :]
+
+
+def _program(command: Command | None, settings: Settings) -> str | NoCompiler:
+    if settings.c_compiler:
+        return _accepted(settings.c_compiler, "the setting `c_compiler`", "")
+    if command is not None and command.arguments:
+        return _accepted(command.arguments[0], "compile_commands.json", str(Path(command.database).parent))
+    for name in _LOOKED_FOR:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    return NoCompiler("There is no C compiler here: install the package `gcc`.")
+
+
+def _accepted(name: str, where: str, project: str) -> str | NoCompiler:
+    """The path of a compiler that is named. A file of the project itself is none: it may be anything."""
+    if not _KNOWN.fullmatch(Path(name).name):
+        return NoCompiler(
+            f"`{name}` in {where} is refused: it is no C compiler that is known here, but perhaps a wrapper "
+            "that starts one. Name the compiler itself in the setting `c_compiler`."
+        )
+    path = shutil.which(name)
+    if path is None:
+        return NoCompiler(f"The compiler `{name}` of {where} was not found.")
+    if project and Path(path).absolute().is_relative_to(project):
+        return NoCompiler(f"`{name}` in {where} is refused: it is a file of the project itself.")
+    return path

@@ -1,0 +1,161 @@
+"""A process of the user's code: limited, cut off, and never outliving us.
+
+Between ours and the user's process stands a keeper, which ends everything that the user's process leaves
+behind. Where the kernel gives processes of their own numbers, that happens by itself: they end with the
+first of them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import resource
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from polylsp.runtime import kernel
+
+NOBODY = 65534
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a process may use: seconds of CPU over all its threads, bytes of address space, bytes of one
+    file, processes and threads. `trusted`: it is a compiler, and stays who we are."""
+
+    cpu_seconds: int
+    memory: int
+    file_size: int
+    processes: int
+    trusted: bool = False
+
+
+def confining(limits: Limits, folder: str, processor: int | None = None) -> Callable[[], None]:
+    """What the forked process does before it becomes the program; `processor` is the only one it runs on."""
+
+    def confine() -> None:
+        is_separate = kernel.separate()
+        _leave_a_keeper(is_alone=not is_separate)
+        if is_separate:
+            # The first process of a new numbering ignores its own signals: the program is the second.
+            _leave_a_keeper(is_alone=False)
+        if processor is not None:
+            with contextlib.suppress(OSError, AttributeError):
+                os.sched_setaffinity(0, {processor})
+        _limit(limits, is_separate=is_separate)
+        kernel.write_only_beneath(folder)
+        _become(_user(limits))
+        kernel.end_with_parent()
+
+    return confine
+
+
+def isolation(folder: str) -> tuple[bool, bool]:
+    """Whether this system cuts processes off from the network and from other processes, and from files
+    outside of their folder."""
+    network = _in_a_fork(kernel.separate)
+    return network, _in_a_fork(lambda: kernel.write_only_beneath(folder))
+
+
+def _in_a_fork(attempt: Callable[[], bool]) -> bool:
+    child = os.fork()
+    if child == 0:
+        worked = False
+        with contextlib.suppress(BaseException):
+            worked = attempt()
+        os._exit(0 if worked else 1)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def _limit(limits: Limits, *, is_separate: bool) -> None:
+    processes = limits.processes if is_separate else limits.processes + _running(_user(limits))
+    wanted = (
+        (resource.RLIMIT_CPU, limits.cpu_seconds),
+        (resource.RLIMIT_AS, limits.memory),
+        (resource.RLIMIT_FSIZE, limits.file_size),
+        (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_NPROC, processes),
+        (resource.RLIMIT_NOFILE, 64),
+    )
+    for kind, value in wanted:
+        hard = resource.getrlimit(kind)[1]
+        most = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (most, most))
+
+
+def _user(limits: Limits) -> int:
+    """Who the program will be: who may do everything becomes nobody, unless it is a compiler."""
+    return NOBODY if os.geteuid() == 0 and not limits.trusted else os.getuid()
+
+
+def _running(user: int) -> int:
+    """The threads of a user that run already, which count against the limit too."""
+    found = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if folder.stat().st_uid == user:
+                found += sum(1 for _ in (folder / "task").iterdir())
+    return found
+
+
+def _become(user: int) -> None:
+    if user != os.getuid():
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+
+
+# --- The keeper --------------------------------------------------------------------------------
+
+
+def _leave_a_keeper(*, is_alone: bool) -> None:
+    """Fork: the child goes on, and this process waits for its end and tells its status as a shell does.
+    `is_alone`: the kernel does not end what the child leaves behind, so this process does."""
+    kernel.adopt_orphans()
+    child = os.fork()
+    if child == 0:
+        kernel.end_with_parent()
+        return
+    status = 1
+    try:
+        kernel.end_with_parent()
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        with Path(os.devnull).open("r+b") as nothing:
+            for stream in (0, 1, 2):
+                os.dup2(nothing.fileno(), stream)
+        os.closerange(3, 4096)
+        status = _waited(child)
+        if is_alone:
+            _end_descendants()
+    finally:
+        os._exit(status)
+
+
+def _waited(child: int) -> int:
+    """The status of a child; others that end meanwhile are let go."""
+    while True:
+        ended, status = os.wait()
+        if ended == child:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def _end_descendants() -> None:
+    """Kill what is left, until nothing is. Children of those that end become ours."""
+    while True:
+        for each in _children():
+            with contextlib.suppress(OSError):
+                os.kill(each, signal.SIGKILL)
+        try:
+            os.wait()
+        except ChildProcessError:
+            return
+
+
+def _children() -> Iterator[int]:
+    with contextlib.suppress(OSError):
+        for each in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split():
+            yield int(each)

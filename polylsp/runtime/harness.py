@@ -1,0 +1,141 @@
+"""A version of a function that runs, and waits for what it is told; see `driver.c`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from polylsp.model.measurement import MemoryPlan, Number, Plan, Rung, Size
+from polylsp.runtime.confine import Limits
+from polylsp.runtime.program import Ended, Program
+
+_MEBIBYTE = 2**20
+_OWN_MEMORY = 1024 * _MEBIBYTE
+"""For what the function itself asks for, and for the program and its libraries."""
+_STACK = 16 * _MEBIBYTE
+_PER_THREAD = 128 * _MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """What came out is what came out of the original; floating-point numbers are off by so much at most,
+    relative to their size."""
+
+    error: float
+
+
+@dataclass(frozen=True, slots=True)
+class Differs:
+    """What came out is something else, and where."""
+
+    sentence: str
+
+
+class Harness:
+    """A version of the function in a program of its own."""
+
+    def __init__(self, plan: Plan, program: Path, folder: str, limits: Limits, threads: int) -> None:
+        self._plan = plan
+        self._program = Program(
+            [str(program)],
+            folder,
+            limits,
+            {
+                "OMP_NUM_THREADS": str(threads),
+                "OMP_PROC_BIND": "true",
+                "OMP_STACKSIZE": f"{_STACK // _MEBIBYTE}M",
+                "OMP_DYNAMIC": "false",
+            },
+        )
+
+    def prepare(self, rung: Rung, seconds: float, *, guarded: bool = False) -> None:
+        """Make the data at some sizes; raises `Ended`."""
+        for line in _lines(self._plan, rung):
+            self._program.tell(line)
+        self._answer(f"allocate {int(guarded)}", seconds, "allocated")
+
+    def time(self, seconds: float) -> float:
+        """The seconds that one call takes; raises `Ended`."""
+        return int(self._answer("time", seconds, "ran")) / 1e9
+
+    def reference(self, path: str, seconds: float) -> float:
+        """Write what comes out of three calls, each of which rounds another way; gives the seconds of the
+        first one. Raises `Ended`."""
+        return int(self._answer(f"reference {path}", seconds, "ran")) / 1e9
+
+    def check(self, path: str, seconds: float) -> Same | Differs:
+        """Hold what comes out against a file; raises `Ended`."""
+        answer = self._program.ask(f"check {path}", seconds)
+        word, _, rest = answer.partition(" ")
+        if word == "same":
+            return Same(float(rest))
+        number, element, ours, theirs = rest.split() if word == "differs" else _unexpected(answer)
+        place = (
+            "The value that it returns" if number == "-1" else f"Element {element} of `{self._name(number)}`"
+        )
+        return Differs(f"{place} is {ours} where the original makes it {theirs}.")
+
+    def close(self) -> None:
+        """End it."""
+        self._program.close()
+
+    def _answer(self, line: str, seconds: float, expected: str) -> str:
+        answer = self._program.ask(line, seconds)
+        word, _, rest = answer.partition(" ")
+        if word != expected:
+            _unexpected(answer)
+        return rest
+
+    def _name(self, number: str) -> str:
+        return self._plan.memories[int(number)].name
+
+
+def limits(plan: Plan, rung: Rung, seconds: float, threads: int) -> Limits:
+    """What a version may use at some sizes."""
+    data = footprint(plan, rung)
+    return Limits(
+        cpu_seconds=int(seconds * threads) + 10,
+        memory=3 * data + _OWN_MEMORY + threads * _PER_THREAD,
+        file_size=2 * data + _MEBIBYTE,
+        processes=threads + 16,
+    )
+
+
+def footprint(plan: Plan, rung: Rung) -> int:
+    """The bytes of the data of one version: what it may change is there twice."""
+    pairs = zip(plan.memories, rung.extents, strict=True)
+    return sum(memory.size * extent.count * (2 if memory.written else 1) for memory, extent in pairs)
+
+
+def _unexpected(answer: str) -> list[str]:
+    reasons = {
+        "failed memory": "cannot have as much memory as these sizes need",
+        "failed object": "has variables that are smaller than they were thought to be",
+        "failed file": "could not write what came out",
+    }
+    raise Ended(reasons.get(answer, f"answers {answer!r}"))
+
+
+def _lines(plan: Plan, rung: Rung) -> Iterator[str]:
+    sizes = dict(zip(plan.names, rung.sizes, strict=True))
+    for number, argument in enumerate(plan.arguments):
+        match argument:
+            case Size(name):
+                yield f"integer {number} {sizes[name]}"
+            case Number(_, float() as value):
+                yield f"real {number} {value!r}"
+            case Number(_, value):
+                yield f"integer {number} {value}"
+            case _:
+                pass
+    for number, (memory, extent) in enumerate(zip(plan.memories, rung.extents, strict=True)):
+        low, high = (0, extent.limit - 1) if extent.limit is not None else (memory.low, memory.high)
+        yield (
+            f"memory {number} {memory.kind} {memory.size} {extent.first} {extent.count} "
+            f"{int(memory.written)} {memory.fill} {low} {min(high, _largest(memory))}"
+        )
+
+
+def _largest(memory: MemoryPlan) -> int:
+    return 2 ** (8 * memory.size - (memory.kind == "i")) - 1

@@ -1,0 +1,70 @@
+"""The process that measures, as others see it: started for one plan, and ended at will."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from polylsp import frames
+from polylsp.model.measurement import NotMeasured, Outcome, Plan
+from polylsp.settings import Settings
+
+COMMAND: tuple[str, ...] = (sys.executable, "-m", "polylsp.runtime")
+_SECONDS_TO_LEAVE = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """A plan to be carried out in a folder that is removed afterwards."""
+
+    plan: Plan
+    settings: Settings
+    folder: str
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How far it is, in percent, and what is being done."""
+
+    percent: int
+    what: str
+
+
+def carried_out(plan: Plan, settings: Settings, observe: Callable[[Step], None]) -> Outcome:
+    """What came of a plan. Whatever ends this function ends the programs too, and removes their folder."""
+    folder = new_folder()
+    process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert process.stdin is not None and process.stdout is not None
+    try:
+        with contextlib.suppress(BrokenPipeError):
+            process.stdin.write(frames.frame(Errand(plan, settings, folder)))
+            process.stdin.close()
+        while (message := frames.read(process.stdout.read)) is not None:
+            if not isinstance(message, Step):
+                return message
+            observe(message)
+        return NotMeasured("The process that measures died.", is_error=True)
+    finally:
+        process.terminate()
+        try:
+            process.wait(_SECONDS_TO_LEAVE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        process.stdout.close()
+        remove(folder)
+
+
+def new_folder() -> str:
+    """A folder for one measurement, that others cannot look into."""
+    return tempfile.mkdtemp(prefix="polylsp-")
+
+
+def remove(folder: str) -> None:
+    """Remove the folder of a measurement."""
+    shutil.rmtree(folder, ignore_errors=True)

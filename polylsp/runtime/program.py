@@ -1,0 +1,168 @@
+"""A program that runs confined: what it is asked, what it answers, and how it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+
+from polylsp.runtime.confine import Limits, confining
+
+_KEPT_WORDS = 8000
+_MOST_WORDS = 2**20
+_MOST_ANSWER = 2**16
+_CHUNK = 2**16
+_SECONDS_TO_END = 5.0
+_MEBIBYTE = 2**20
+_CRASHES = {
+    signal.SIGSEGV: "touched memory that is not its own (segmentation fault)",
+    signal.SIGBUS: "touched memory that is not there (bus error)",
+}
+_SIGNALS = {
+    signal.SIGFPE: "divided a whole number by zero",
+    signal.SIGILL: "ran an instruction that this processor does not have",
+    signal.SIGABRT: "gave up (abort)",
+    signal.SIGXCPU: "used more processor time than it may",
+    signal.SIGXFSZ: "wrote a larger file than it may",
+    signal.SIGKILL: "was killed: it used more processor time or memory than it may",
+}
+
+
+class Ended(Exception):
+    """The program is no more; the message says how it ended, without a subject: "divided by zero"."""
+
+
+class Crashed(Ended):
+    """It touched memory that it may not touch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How a program ended that was let run: its status, and what it said."""
+
+    status: int
+    words: str
+
+
+class Program:
+    """A program that was started in a folder, the only one that it may write to."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        folder: str,
+        limits: Limits,
+        environment: Mapping[str, str],
+        processor: int | None = None,
+    ) -> None:
+        self.words = ""
+        self._printed = 0
+        self._answer = b""
+        self._process = subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=folder,
+            env=dict(environment),
+            start_new_session=True,
+            preexec_fn=confining(limits, folder, processor),
+        )
+        self._selector = selectors.DefaultSelector()
+        for stream in (self._process.stdout, self._process.stderr):
+            assert stream is not None
+            os.set_blocking(stream.fileno(), False)
+            self._selector.register(stream, selectors.EVENT_READ)
+
+    def tell(self, line: str) -> None:
+        """Say something that is not answered."""
+        assert self._process.stdin is not None
+        with contextlib.suppress(BrokenPipeError):
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+
+    def ask(self, line: str, seconds: float) -> str:
+        """Say something, and wait for the line that answers it; raises `Ended`."""
+        self.tell(line)
+        until = monotonic() + seconds
+        while b"\n" not in self._answer:
+            if not self._listen(until):
+                self._give_up(f"did not come to its end within {seconds:.0f} s")
+        answer, _, self._answer = self._answer.partition(b"\n")
+        return answer.decode(errors="replace")
+
+    def finish(self, seconds: float) -> Done:
+        """Let it run to its end; raises `Ended` if that does not come."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        until = monotonic() + seconds
+        while self._selector.get_map():
+            if not self._listen(until, is_end=True):
+                self._give_up(f"did not come to its end within {seconds:.0f} s")
+        return Done(self._process.wait(), self.words)
+
+    def close(self) -> None:
+        """End it, and everything that it started."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        self._selector.close()
+
+    def _listen(self, until: float, *, is_end: bool = False) -> bool:
+        """Take what it says; no, if it is silent until that time."""
+        ready = self._selector.select(max(0.0, until - monotonic()))
+        for key, _ in ready:
+            data = os.read(key.fd, _CHUNK)
+            if not data:
+                self._selector.unregister(key.fileobj)
+                if not is_end and key.fileobj is self._process.stdout:
+                    raise self._end()
+            elif key.fileobj is self._process.stdout and not is_end:
+                self._answer += data
+                if len(self._answer) > _MOST_ANSWER:
+                    self._give_up("does not answer as the harness does")
+            else:
+                self._hear(data)
+        return bool(ready) or not self._selector.get_map()
+
+    def _hear(self, data: bytes) -> None:
+        self._printed += len(data)
+        self.words += data.decode(errors="replace")[: max(0, _KEPT_WORDS - len(self.words))]
+        if self._printed > _MOST_WORDS:
+            self._give_up(f"printed more than {_MOST_WORDS // _MEBIBYTE} MiB")
+
+    def _give_up(self, how: str) -> None:
+        self.close()
+        raise Ended(how)
+
+    def _end(self) -> Ended:
+        try:
+            status = self._process.wait(_SECONDS_TO_END)
+        except subprocess.TimeoutExpired:
+            self.close()
+            return Ended("closed its standard output")
+        if status - 128 in _CRASHES:
+            return Crashed(_CRASHES[signal.Signals(status - 128)])
+        if status - 128 in _SIGNALS:
+            return Ended(_SIGNALS[signal.Signals(status - 128)])
+        return Ended(f"ended by itself with status {status}")
+
+
+def run(
+    command: Sequence[str], folder: str, limits: Limits, environment: Mapping[str, str], seconds: float
+) -> Done:
+    """Run a program to its end; raises `Ended`."""
+    program = Program(command, folder, limits, environment)
+    try:
+        return program.finish(seconds)
+    finally:
+        program.close()

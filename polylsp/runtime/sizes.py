@@ -1,0 +1,65 @@
+"""Sizes at which the original takes long enough to be timed, and no longer than a person waits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from polylsp.model.measurement import Plan, Rung
+from polylsp.runtime.harness import footprint
+
+WANTED_SECONDS = 0.25
+_LEAST_SECONDS, _MOST_SECONDS = 0.2, 1.0
+_STEP, _NEAR = 300, 10
+"""How many times more there may be to do at the next sizes that are tried; and what is near."""
+_LEAST_INSTANCES = 20_000
+_MOST_BYTES = 2**30
+
+
+def chosen(plan: Plan, versions: int, timed: Callable[[Rung], float]) -> Rung:
+    """The sizes to measure at. `timed` gives the seconds of the original at some sizes; so many versions
+    have their data in memory at once."""
+    rungs = [each for each in plan.rungs if fits(plan, each, versions)] or list(plan.rungs[:1])
+    if len(rungs) == 1:
+        return rungs[0]
+    at = next((k for k, each in enumerate(rungs) if each.instances >= _LEAST_INSTANCES), len(rungs) - 1)
+    seconds = timed(rungs[at])
+    tried = {at}
+    while not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:
+        following = _next(rungs, at, seconds)
+        if following in tried:
+            break
+        at = following
+        tried.add(at)
+        seconds = timed(rungs[at])
+    return rungs[at]
+
+
+def fits(plan: Plan, rung: Rung, versions: int) -> bool:
+    """Whether the data of all versions take a quarter of the memory at most, and what came out of the
+    original as much again."""
+    data = footprint(plan, rung)
+    return data <= _MOST_BYTES and data * (versions + 1) <= physical_memory() // 4
+
+
+def physical_memory() -> int:
+    """The bytes of memory that this machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+
+
+def _next(rungs: list[Rung], at: int, seconds: float) -> int:
+    """The sizes at which the wanted time is expected, if time grows as the instances do; never many times
+    more than was tried."""
+    per_instance = max(seconds, 1e-7) / max(1, rungs[at].instances)
+    expected = WANTED_SECONDS / per_instance
+    # Data that no longer fit into a cache take more time than is expected: far ahead, less is tried first.
+    most = (
+        expected
+        if expected < _NEAR * rungs[at].instances
+        else min(expected / _NEAR, rungs[at].instances * _STEP)
+    )
+    below = [k for k, each in enumerate(rungs) if each.instances <= most]
+    best = below[-1] if below else 0
+    if best == at:  # Between two rungs: better too long than too short.
+        best = at + (1 if seconds < _LEAST_SECONDS else -1)
+    return min(max(best, 0), len(rungs) - 1)

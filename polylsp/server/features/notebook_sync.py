@@ -1,0 +1,82 @@
+"""notebookDocument/didOpen, didChange, didSave, didClose."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from lsprotocol import types
+
+from polylsp.language import PYTHON
+from polylsp.notebook import SUFFIX
+from polylsp.server.cell_findings import CellFindings
+from polylsp.server.convert import edit_of
+from polylsp.server.notebook_document import HeldCell, NotebookDocument
+from polylsp.server.session import PolylspServer, path_of
+from polylsp.text import Source
+
+_Texts = Mapping[str, types.TextDocumentItem]
+
+
+def did_open(ls: PolylspServer, params: types.DidOpenNotebookDocumentParams) -> None:
+    """A notebook is open: from now on its cells are what the client says."""
+    opened = params.notebook_document
+    path = path_of(opened.uri)
+    # The name of one that is not saved yet may tell nothing.
+    named = path if path.lower().endswith(SUFFIX) else f"{path}{SUFFIX}"
+    document = NotebookDocument(opened.uri, named, PYTHON.name, opened.version, Source(""))
+    document.begin(_held(opened.cells, _by_uri(params.cell_text_documents)))
+    ls.open(document, CellFindings(ls.client))
+
+
+def did_change(ls: PolylspServer, params: types.DidChangeNotebookDocumentParams) -> None:
+    """Cells came, went, became something else, or have another text."""
+    document = ls.documents.get(params.notebook_document.uri)
+    version, changed = params.notebook_document.version, params.change.cells
+    if not isinstance(document, NotebookDocument) or not document.accepts(version):
+        return
+    if changed is not None:
+        _structure(document, changed.structure)
+        for cell in changed.data or ():
+            document.set_kind(cell.document, is_code=cell.kind == types.NotebookCellKind.Code)
+        for text in changed.text_content or ():
+            edits = [edit_of(change) for change in text.changes]
+            document.edit_cell(text.document.uri, edits, text.document.version, ls.client.encoding)
+    before = document.version
+    document.commit(version)
+    if changed is not None and before != version:
+        ls.changed(document)
+
+
+def did_save(ls: PolylspServer, params: types.DidSaveNotebookDocumentParams) -> None:
+    """The notebook was saved: work out schedules and transforms as well."""
+    document = ls.documents.get(params.notebook_document.uri)
+    if document is not None:
+        ls.jobs.want_schedules(document)
+
+
+def did_close(ls: PolylspServer, params: types.DidCloseNotebookDocumentParams) -> None:
+    """The notebook is closed."""
+    ls.close(params.notebook_document.uri)
+
+
+def _structure(
+    document: NotebookDocument, structure: types.NotebookDocumentCellChangeStructure | None
+) -> None:
+    if structure is not None:
+        array, texts = structure.array, _by_uri(structure.did_open or ())
+        document.splice(array.start, array.delete_count, _held(array.cells or (), texts))
+
+
+def _held(cells: Sequence[types.NotebookCell], texts: _Texts) -> list[HeldCell]:
+    return [_cell(cell, texts.get(cell.document)) for cell in cells]
+
+
+def _cell(cell: types.NotebookCell, text: types.TextDocumentItem | None) -> HeldCell:
+    is_code = cell.kind == types.NotebookCellKind.Code
+    if text is None:
+        return HeldCell(cell.document, 0, is_code, is_python=True, text="")
+    return HeldCell(cell.document, text.version, is_code, text.language_id == PYTHON.name, text.text)
+
+
+def _by_uri(texts: Sequence[types.TextDocumentItem]) -> _Texts:
+    return {text.uri: text for text in texts}

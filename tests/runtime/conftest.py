@@ -1,0 +1,42 @@
+"""Programs that are built and run for a test, in a folder that is gone afterwards."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
+from polylsp.pipeline import analyse, measurable
+from polylsp.runtime.confine import NOBODY
+from polylsp.runtime.process import new_folder, remove
+from polylsp.settings import Settings
+
+Planning = Callable[..., Plan | NoPlan]
+
+
+@pytest.fixture
+def folder() -> Iterator[str]:
+    """A folder as measurements have it."""
+    made = new_folder()
+    if os.geteuid() == 0:
+        os.chown(made, NOBODY, NOBODY)
+    yield made
+    remove(made)
+
+
+@pytest.fixture
+def planning(tmp_path: Path) -> Planning:
+    """Plans the last function of a text in C that has loops."""
+
+    def plan(text: str, **sizes: int) -> Plan | NoPlan:
+        path = tmp_path / "given.c"
+        path.write_text(text)
+        report = analyse(str(path), text, Settings(), schedules=False)
+        last = [each for each in report.functions if each.answer.facts.loops][-1]
+        wanted = AskToMeasure(last.answer.facts.name, last.start, 0, tuple(sizes.items()))
+        return measurable(str(path), text, Settings(), wanted)
+
+    return plan

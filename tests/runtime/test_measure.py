@@ -1,0 +1,130 @@
+"""Measurements from the plan to the figures, on sizes that take next to no time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import Planning
+
+from polylsp.model.measurement import Measurement, NotMeasured, Plan
+from polylsp.runtime.measure import measured
+from polylsp.runtime.sizes import chosen
+from polylsp.settings import Settings
+
+SUM = """
+double f(int n, const double *restrict x, const double *restrict y) {
+    double s = 0.0;
+    for (int i = 0; i < n; i++)
+        s += x[i] * y[i];
+    return s;
+}
+"""
+SCALE = """
+void f(int n, int *restrict a, double *restrict b) {
+    for (int i = 0; i < n; i++) {
+        a[i] = 3 * a[i] + i;
+        b[i] = 0.0 / (b[i] - b[i]);
+    }
+}
+"""
+
+
+def outcome(plan: object, folder: str, settings: Settings | None = None) -> Measurement | NotMeasured:
+    assert isinstance(plan, Plan), plan
+    return measured(plan, settings or Settings(), folder, lambda *_: None)
+
+
+def with_variant(plan: object, old: str, new: str) -> Plan:
+    """The plan, its variants with an error in them."""
+    assert isinstance(plan, Plan) and old in plan.variants[0].text
+    variants = tuple(replace(each, text=each.text.replace(old, new)) for each in plan.variants)
+    return replace(plan, variants=variants)
+
+
+def test_a_sum_in_another_order_agrees(planning: Planning, folder: str) -> None:
+    found = outcome(planning(SUM, n=20000), folder)
+    assert isinstance(found, Measurement)
+    (figure,) = found.figures
+    assert (figure.target, figure.form) == ("openmp", "directives")
+    assert (
+        0 <= figure.max_error < 1e-12
+        and figure.times.runs >= 5
+        and figure.least <= figure.speedup <= figure.most
+    )
+    assert found.sizes == (("n", 20000),) and found.original.median > 0 and "gcc" in found.compiler
+    assert not list(Path(folder).glob("core*"))
+
+
+def test_integers_agree_exactly_and_what_is_no_number_agrees_with_itself(
+    planning: Planning, folder: str
+) -> None:
+    found = outcome(planning(SCALE, n=20000), folder)
+    assert isinstance(found, Measurement) and found.figures and not any(m.is_error for m in found.missing)
+
+
+@pytest.mark.parametrize(
+    ("text", "old", "new", "words"),
+    [
+        (SCALE, "3 * a[i] + i", "3 * a[i] + i + (i == 36)", "Element 36 of `a`"),
+        (SCALE, "b[i] = 0.0 / (b[i] - b[i])", "b[i] = 1.0", "is 1 where the original makes it"),
+        (SUM, "x[i] * y[i]", "x[i] * y[i] * 1.0000001", "The value that it returns is"),
+        (SUM, "return s;", "*(volatile int *)8 = 1; return s;", "touched memory that is not its own"),
+        (SUM, "i < n", "i <= n", "touched memory that is not its own"),
+    ],
+)
+def test_a_version_that_does_something_else_is_an_error_without_a_figure(
+    planning: Planning, folder: str, text: str, old: str, new: str, words: str
+) -> None:
+    found = outcome(with_variant(planning(text, n=20000), old, new), folder)
+    assert isinstance(found, Measurement) and found.figures == ()
+    assert [m.is_error for m in found.missing if words in m.reason] == [True]
+
+
+def test_sizes_are_chosen_so_that_the_original_takes_a_while(planning: Planning) -> None:
+    plan = planning(SUM.replace("s += x[i] * y[i]", "for (int j = 0; j < n; j++) s += x[i] * y[j]"))
+    assert isinstance(plan, Plan)
+    tried: list[float] = []
+
+    def timed(rung) -> float:
+        """A nanosecond each, and twice as much where data do not fit into a cache."""
+        tried.append(rung.instances * (1e-9 if rung.sizes[0] < 5000 else 2e-9))
+        return tried[-1]
+
+    rung = chosen(plan, 2, timed)
+    assert 0.2 <= tried[-1] <= 1.0 and rung.instances * 1e-9 <= 1.0
+    assert len(tried) <= 6 and max(tried) <= 1.0
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("while (1) ;", "did not come to its end within"),
+        ('for (long k = 0; k < 300000; k++) fputs("word word", stdout);', "printed more than 1 MiB"),
+        ("exit(3);", "ended by itself with status 3"),
+        ("x[n + (int)(x[0] * 1e-9)] = 1;", "touched memory that is not its own"),
+    ],
+)
+def test_a_function_that_misbehaves_is_told_of(
+    planning: Planning, folder: str, body: str, words: str
+) -> None:
+    head = "#include <stdio.h>\n#include <stdlib.h>\n"
+    text = f"{head}static void bad(int n, double *x) {{ {body} }}\nvoid f(int n, double *x)"
+    text += "{ for (int i = 0; i < n; i++) x[i] = 0.0; if (n > 1) bad(n, x); }"
+    found = outcome(
+        planning(text, n=100), folder, Settings(max_measure_seconds=2.0 if "while" in body else 30.0)
+    )
+    assert isinstance(found, NotMeasured) and words in found.reason and found.reason.startswith("`f` ")
+
+
+def test_a_file_or_a_compiler_that_is_refused(planning: Planning, folder: str) -> None:
+    broken = outcome(planning(SUM + "\nint g(void) { return undeclared; }\n", n=10), folder)
+    assert isinstance(broken, NotMeasured) and "given.c" in broken.reason and "undeclared" in broken.reason
+    refused = outcome(planning(SUM, n=10), folder, Settings(c_compiler="ccache"))
+    assert isinstance(refused, NotMeasured) and "perhaps a wrapper" in refused.reason
+
+
+def test_what_other_files_define_need_not_be_there(planning: Planning, folder: str) -> None:
+    text = "extern void elsewhere(void);\nvoid unrelated(void) { elsewhere(); }\n" + SUM
+    assert isinstance(outcome(planning(text, n=10), folder), Measurement)

@@ -1,0 +1,150 @@
+"""How functions are called on data that are made up for them, and which cannot be."""
+
+from __future__ import annotations
+
+import pytest
+from conftest import Planning
+
+from polylsp.model.measurement import Extent, MemoryPlan, NoPlan, Number, Plan, Pointee, Size
+
+
+def planned(plan: Plan | NoPlan) -> Plan:
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+def memory(plan: Plan, name: str) -> tuple[MemoryPlan, Extent]:
+    number = next(k for k, each in enumerate(plan.memories) if each.name == name)
+    return plan.memories[number], plan.rungs[0].extents[number]
+
+
+def test_declared_extents_and_what_is_written(planning: Planning) -> None:
+    text = """
+    void f(int n, int m, float factor, double a[restrict n][m], const float b[restrict m]) {
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < m; j++)
+                a[i][j] = factor * b[j];
+    }"""
+    plan = planned(planning(text, n=5, m=7))
+    assert plan.arguments == (Size("n"), Size("m"), Number("factor", 1.125), Pointee(0), Pointee(1))
+    a, b = memory(plan, "a"), memory(plan, "b")
+    assert (a[0].kind, a[0].size, a[0].written, a[1]) == ("f", 8, True, Extent(0, 35))
+    assert (b[0].kind, b[0].size, b[0].written, b[1]) == ("f", 4, False, Extent(0, 7))
+    assert plan.rungs[0].instances == 35 and plan.given
+
+
+def test_extents_that_only_the_model_knows(planning: Planning) -> None:
+    text = """
+    void f(long n, int w, short *a, double *p) {
+        for (long i = 0; i < n; i++)
+            for (int k = 0; k < w; k++)
+                a[i * w + k] = p[2 * i + 5] + p[-3];
+    }"""
+    plan = planned(planning(text, n=10, w=4))
+    assert memory(plan, "a")[1] == Extent(0, 40)
+    assert memory(plan, "p")[1] == Extent(-3, 27)
+
+
+def test_subscripts_that_are_data_stay_inside(planning: Planning) -> None:
+    text = """
+    void f(int n, const int *restrict where, const unsigned char *restrict bin, double *restrict a, int h[64])
+    {
+        for (int i = 0; i < n; i++) {
+            int at = where[i];
+            a[at] += 1.0;
+            h[bin[i]]++;
+        }
+        for (int i = 0; i < n; i++)
+            a[i] *= 2.0;
+    }"""
+    plan = planned(planning(text, n=100))
+    assert memory(plan, "where")[1].limit == 100
+    assert memory(plan, "bin")[1].limit == 64
+
+
+def test_sizes_grow_together_around_those_that_are_given(planning: Planning) -> None:
+    text = """
+    void f(int n, int m, double a[n][m]) {
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < m; j++)
+                a[i][j] += 1.0;
+    }"""
+    plan = planned(planning(text, m=3))
+    assert len(plan.rungs) > 20 and not plan.given
+    assert all(rung.sizes[1] == 3 and rung.extents[0].count == 3 * rung.sizes[0] for rung in plan.rungs)
+    assert plan.small.sizes == (37, 3)
+
+
+def test_comments_say_sizes_and_what_matrices_are(planning: Planning) -> None:
+    text = """
+    // Something of it.
+    // polylsp: n=20 a=positive-definite
+    void f(int n, double a[n][n], double b[n]) {
+        for (int i = 0; i < n; i++)
+            b[i] = a[i][i];
+    }"""
+    plan = planned(planning(text))
+    assert plan.rungs[0].sizes == (20,) and memory(plan, "a")[0].fill == "positive-definite"
+    assert planned(planning(text, n=30)).rungs[0].sizes == (30,)
+
+
+def test_variables_of_the_file(planning: Planning) -> None:
+    text = """
+    #define N 10
+    static double a[N][N];
+    static int calls;
+    static const int table[4] = {1, 2, 3, 4};
+    void f(void) {
+        calls++;
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++)
+                a[i][j] = table[0] * a[i][j];
+    }"""
+    plan = planned(planning(text))
+    assert [(m.name, m.is_global, m.written, m.fill) for m in plan.memories] == [
+        ("a", True, True, "random"),
+        ("calls", True, True, "kept"),
+    ]
+    assert plan.names == () and plan.rungs[0].extents[0] == Extent(0, 100)
+
+
+LOOP = "for (int i = 0; i < n; i++)"
+ROWS = "for (int k = s[i]; k < s[i + 1]; k++)"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            f"struct s {{ double x; }}; void f(int n, struct s *p) {{ {LOOP} p[i].x = 0; }}",
+            "`p` holds structures",
+        ),
+        (f"void f(int n, double **p) {{ {LOOP} p[0][i] = 0; }}", "`p` holds pointers"),
+        (
+            f"void f(int n, const int *s, double *x) {{ {LOOP} {ROWS} x[k] = 0; }}",
+            "How often the loop on line 1 runs is told by the contents of `s`",
+        ),
+        (
+            f"void f(int n, const int *s, double *x) {{ {LOOP} x[2 * s[i]] = 0; }}",
+            "computed from the contents of `s`",
+        ),
+        (f"void f(int n, double *x) {{ static int k; k++; {LOOP} x[i] = k; }}", "`k` keeps its value"),
+        (
+            f"int main(void) {{ int n = 9; double x[9]; {LOOP} x[i] = 0; return 0; }}",
+            "`main` is the program itself",
+        ),
+        (f"void f(int n, double *x) {{ {LOOP} x[i + 1] = x[i]; }}", "No loop here is known to be parallel"),
+        (
+            f"// polylsp: m=3\nvoid f(int n, double *x) {{ {LOOP} x[i] = 0; }}",
+            "no size `m`: its sizes are `n`",
+        ),
+        (f"// polylsp: n=big\nvoid f(int n, double *x) {{ {LOOP} x[i] = 0; }}", "`n=big` in a comment"),
+        (
+            f"// polylsp: y=positive-definite\nvoid f(int n, double *x) {{ {LOOP} x[i] = 0; }}",
+            "`y` is no array",
+        ),
+    ],
+)
+def test_what_cannot_be_measured(planning: Planning, text: str, reason: str) -> None:
+    plan = planning(text)
+    assert isinstance(plan, NoPlan) and reason in plan.reason
