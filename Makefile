@@ -19,8 +19,8 @@ EDITORS ?= $(CURDIR)/vscode-client/build/editors
 WITH_NODE = export PATH="$(CURDIR)/$(NODE):$$PATH" && cd vscode-client &&
 SKIP = if [ "$$CI" = true ]; then exit 1; fi; echo "SKIPPED:
 
-.PHONY: setup demo test lint unit extension vsix test-editors manifest bench-latency bench-transform bench-speed \
-    soak constraints clean help
+.PHONY: setup demo test lint unit extension vsix test-editors manifest bench-latency bench-transform bench-gpu \
+    bench-speed bench-measure soak constraints clean help
 
 setup: $(READY)  ## the environment, in .venv
 
@@ -79,8 +79,14 @@ bench-latency: setup  ## how long an editor waits
 bench-transform: setup  ## how long code actions take
 	$(BIN)/python tests/bench/transform.py
 
+bench-gpu: setup  ## kernels on paper: what they move and compute, registers, occupancy
+	$(BIN)/python -m tests.bench.gpu
+
 bench-speed: setup  ## what the edits are worth, against other compilers and OpenBLAS
 	$(BIN)/python -m tests.bench.speed
+
+bench-measure: setup  ## how long measuring takes, and what the harness adds
+	$(BIN)/python -m tests.bench.measure
 
 soak: setup  ## N random loop nests against the oracle, and M random messages to the server: make soak N=20000
 	$(BIN)/python -m tests.oracle.soak --examples $(N)

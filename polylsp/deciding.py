@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from polylsp.analysis.facts import Wanted, facts, given_up
+from polylsp.analysis.facts import Wanted, facts, failed, given_up
 from polylsp.analysis.summaries import Calls, NoSummary, Summary
 from polylsp.analysis.summary import summarise
+from polylsp.mishap import contained
 from polylsp.model.facts import FunctionFacts
 from polylsp.model.report import FunctionAnswer
 from polylsp.prepared import Prepared, digest
@@ -40,15 +41,34 @@ def task_of(prepared: Prepared, summaries: tuple[Summary | NoSummary, ...], want
 @query()
 def summarised(prepared: Prepared, summaries: tuple[str, ...], known: Known) -> Summary | NoSummary:
     """What a call of a function reads and writes, or why that can't be told."""
-    return summarise(prepared.function, calls_of(known.summaries))
+    function = prepared.function
+    return contained(
+        f"summarising the function `{function.name}`",
+        lambda: summarise(function, calls_of(known.summaries)),
+        lambda: NoSummary(function.name, "an internal error of polylsp stopped its analysis"),
+    )
 
 
 @query()
 def decided(task: Task) -> FunctionFacts:
-    """The facts of a function."""
+    """The facts of a function; where finding them fails, those without schedules, or none."""
+    function = task.prepared.function
+
+    def simpler() -> FunctionFacts:
+        return decided(_quick(task)) if task.wanted.schedules else failed(function)
+
+    return contained(f"analysing the function `{function.name}`", lambda: _facts(task), simpler)
+
+
+def _facts(task: Task) -> FunctionFacts:
     found, nests = facts(task.prepared.function, calls_of(task.summaries), task.wanted)
     keep_models(task.key, nests)
     return replace(found, seconds=(*task.prepared.seconds, *found.seconds))
+
+
+def _quick(task: Task) -> Task:
+    """The task without schedules."""
+    return task_of(task.prepared, task.summaries, replace(task.wanted, schedules=False))
 
 
 def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
@@ -91,7 +111,7 @@ def lighter(task: Task, stopped: frozenset[str]) -> Task:
     """The task without schedules, where it was stopped with them, or without them even."""
     if not stopped:
         return task
-    quick = task_of(task.prepared, task.summaries, replace(task.wanted, schedules=False))
+    quick = _quick(task)
     return quick if task.key in stopped or quick.key in stopped else task
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from polylsp.analysis.facts import Wanted, nests_of
 from polylsp.deciding import Task, calls_of, decided, richest, summaries, task_of, used
 from polylsp.languages.reading import read
+from polylsp.mishap import contained
 from polylsp.model.facts import FunctionFacts
 from polylsp.model.feasibility import Feasibility
 from polylsp.model.report import FunctionAnswer
@@ -74,5 +75,9 @@ def tried(
     found = Feasibility()
     if task.wanted.schedules and answer.facts.nests:
         pause()
-        found = feasibility(Trials(subject(answer.facts), settings, until, pause, again))
+        found = contained(
+            f"trying the edits of the function `{answer.facts.name}`",
+            lambda: feasibility(Trials(subject(answer.facts), settings, until, pause, again)),
+            Feasibility,
+        )
     return replace(answer, key=f"{answer.key}-tried", feasibility=found)

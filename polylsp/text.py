@@ -29,6 +29,10 @@ class Span:
         """The smallest span that holds both."""
         return Span(min(self.start, other.start), max(self.end, other.end))
 
+    def holds(self, other: Span) -> bool:
+        """Whether the other one is inside."""
+        return self.start <= other.start and other.end <= self.end
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Position:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Generator
+from contextlib import contextmanager
 
 
 class Loud(logging.Handler):
@@ -14,10 +16,22 @@ class Loud(logging.Handler):
             raise record.exc_info[1]
 
 
-FRONTENDS = logging.getLogger("polylsp.frontends")
+CATCHING = [logging.getLogger(name) for name in ("polylsp.frontends", "polylsp.mishap")]
 LOUD = Loud()
 
 
 def be_loud() -> None:
-    """Let internal errors of the front ends through."""
-    FRONTENDS.addHandler(LOUD)
+    """Let internal errors through."""
+    for logger in CATCHING:
+        logger.addHandler(LOUD)
+
+
+@contextmanager
+def quiet() -> Generator[None]:
+    """Inside, what a user sees: the message."""
+    for logger in CATCHING:
+        logger.removeHandler(LOUD)
+    try:
+        yield
+    finally:
+        be_loud()

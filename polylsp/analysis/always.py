@@ -19,6 +19,7 @@ from polylsp.model.program import (
     If,
     Jump,
     Loop,
+    Pointer,
     Read,
     Select,
     Statement,
@@ -48,10 +49,17 @@ def always_run(block: Block, inner_loops: bool = False) -> Iterator[Statement]:
 
 def always_assigned(block: Block, variable: Variable) -> Assign | None:
     """The first assignment of a whole variable that runs whenever the block does."""
+    return next(all_always_assigned(block, variable), None)
+
+
+def all_always_assigned(block: Block, variable: Variable) -> Iterator[Assign]:
+    """The assignments of a whole variable that run whenever the block does, up to one of a part of it."""
     for statement in always_run(block):
         if isinstance(statement, Assign) and statement.target.variable == variable:
-            return None if statement.target.steps else statement
-    return None
+            if not statement.target.steps:
+                yield statement
+            elif not isinstance(variable.type, Pointer):
+                return
 
 
 def always_read(block: Block, variable: Variable) -> Read | None:

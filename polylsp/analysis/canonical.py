@@ -55,6 +55,8 @@ def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
         return f"it does not change `{counter.source_name}` alone by a fixed step"
     if steps[0].target.variable != counter:
         return f"it does not change `{counter.source_name}` by a fixed step"
+    if _compares_unsigned(loop, counter) and not _not_negative(assigned[0].value):
+        return f"its condition compares `{counter.source_name}` as an unsigned number, which it may not be"
     inside = effects(loop.body).scalars
     if counter.name in inside:
         return f"`{counter.source_name}` is changed in its body"
@@ -73,6 +75,25 @@ def counter_of(loop: Loop) -> Variable | None:
             of_type = bare.place.variable.type
             return bare.place.variable if isinstance(of_type, Integer) else None
     return None
+
+
+def _compares_unsigned(loop: Loop, counter: Variable) -> bool:
+    """Whether a signed counter is converted before it is compared: directives compare it as it is."""
+    condition = loop.condition
+    assert isinstance(condition, Binary)
+    sides = [side.type for side in (condition.left, condition.right) if _is(side, counter)]
+    signed = isinstance(counter.type, Integer) and counter.type.signed
+    return signed and any(isinstance(each, Integer) and not each.signed for each in sides)
+
+
+def _not_negative(value: Expr) -> bool:
+    """Whether a counter that starts from a value starts no lower than 0, as far as its parts tell."""
+    bare = stripped(value)
+    if isinstance(bare, Constant):
+        return bare.value >= 0
+    if isinstance(bare, Binary) and bare.operator in ("+", "*", "/", "%"):
+        return _not_negative(bare.left) and _not_negative(bare.right)
+    return isinstance(bare, Read) and isinstance(bare.type, Integer) and not bare.type.signed
 
 
 def _moving_bound(loop: Loop, counter: Variable, inside: frozenset[str]) -> str:

@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.analysis.always import always_assigned
+from polylsp.analysis.always import all_always_assigned
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import walk
-from polylsp.analysis.linear import counting
+from polylsp.analysis.linear import counting, places_copies
 from polylsp.analysis.mending import can_be_lastprivate, lasting, summing
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.witness import first_iterations
@@ -28,12 +28,15 @@ def counter_findings(
     if found is None:
         return
     for variable in _set_in(loop):
-        bodies = (always_assigned(one.body, variable) for one in sharing.construct.loops)
-        assign = next((each for each in bodies if each is not None), None)
-        if assign is None or sharing.construct.exclusion(assign.site) is not None:
+        every = (a for one in sharing.construct.loops for a in all_always_assigned(one.body, variable))
+        assign = next((each for each in every if sharing.construct.exclusion(each.site) is None), None)
+        if assign is None:
             continue
         private = variable.source_name in listed(sharing.construct.directive, "private")
         if not private and sharing.has_copies(variable, assign.site):
+            mend = places_copies(sharing, variable)
+            if mend is not None:
+                yield variable.name, Lacking("count", variable.source_name, _point(assign, "write"), mend)
             continue
         one = _finding(conflicts, sharing, scalars, variable, assign, "private" if private else "")
         counts = variable.source_name in {i.variable for i in scalars.inductions}

@@ -18,7 +18,11 @@ def flow(scop: Scop) -> isl.UnionMap:
         return _last_writes(reads, sure, maybe, order)
     information = isl.UnionAccessInfo.from_sink(reads)
     information = information.set_must_source(sure).set_may_source(maybe)
-    return information.set_schedule_map(order).compute_flow().get_may_dependence().coalesce()
+    try:
+        return information.set_schedule_map(order).compute_flow().get_may_dependence().coalesce()
+    except isl.Error:
+        # isl gives up on some sets ("unbounded optimum"); without operations left, this ends at once too.
+        return _last_writes(reads, sure, maybe, order)
 
 
 def _has_divisions(relation: isl.UnionMap) -> bool:

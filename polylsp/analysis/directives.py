@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.conditional import conditional_updates
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.constructs import (
     Directed,
@@ -163,6 +164,7 @@ def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) 
         *counter_findings(conflicts, sharing, scalars),
         *copy_findings(conflicts, sharing),
         *linear_findings(sharing, scalars),
+        *conditional_updates(conflicts, sharing, scalars),
     ):
         by_variable.setdefault(name, found)
     return _one_race(by_variable.values())

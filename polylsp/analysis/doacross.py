@@ -118,10 +118,8 @@ def _ordered(directive: Directive, loop: Loop) -> list[Loop]:
 
 def _starts(statement: Statement, loop: Loop) -> bool:
     """Whether a statement is a loop, or what stands first in its header."""
-    if statement is loop:
-        return True
-    if not isinstance(statement, Assign | Declare):
-        return False
+    if not isinstance(statement, (Assign, Declare)):
+        return statement is loop
     return loop.header.first <= statement.site.first <= statement.site.last <= loop.header.last
 
 

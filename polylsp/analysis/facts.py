@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 
@@ -100,8 +101,17 @@ def _cut(function: Function, calls: Calls, live: Live, operations: int) -> Cut:
 
 def given_up(function: Function) -> FunctionFacts:
     """What is said of a function on which the analysis was stopped before."""
-    loops = loops_in(function.body)
-    known: dict[int, Verdict] = {loop.ordinal: Unknown(_gave_up(loop)) for loop in loops}
+    return _undecided(function, _gave_up)
+
+
+def failed(function: Function) -> FunctionFacts:
+    """What is said of a function in whose analysis an error of ours was met."""
+    text = "an internal error of polylsp stopped the analysis of this function"
+    return _undecided(function, lambda loop: Rejection("budget", loop.header, text, "please report it"))
+
+
+def _undecided(function: Function, why: Callable[[Loop], Rejection]) -> FunctionFacts:
+    known: dict[int, Verdict] = {loop.ordinal: Unknown(why(loop)) for loop in loops_in(function.body)}
     found = _all_facts(function, known)
     return FunctionFacts(function.name, function.name_site, found, (), function.problems)
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.analysis.always import always_assigned, always_read
+from polylsp.analysis.always import always_assigned, always_read, always_run
 from polylsp.analysis.canonical import counter_of
-from polylsp.analysis.data_sharing import DataSharing
+from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.induction import steps, stripped
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.model.directive import Finding, Mend, Ordered, OtherStep, Sharing
-from polylsp.model.program import Assign, Constant, Declare, Integer, Loop, Variable
+from polylsp.model.expressions import subscripts
+from polylsp.model.program import Assign, Constant, Declare, Integer, Loop, Read, Variable
 from polylsp.model.verdict import AccessPoint
 
 
@@ -40,6 +41,23 @@ def counting(sharing: DataSharing, variable: Variable, out_of: str) -> Mend | No
         return None
     step = _step(sharing, variable)
     return None if step is None else Mend(f"linear({name}:{step})", name if out_of else "", out_of)
+
+
+def places_copies(sharing: DataSharing, variable: Variable) -> Mend | None:
+    """The clause for a variable of which each thread counts a copy from the same value on, and which says
+    what element of a shared array each iteration writes: all threads write the same ones."""
+    construct, name = sharing.construct, variable.source_name
+    if construct.mode != "threads" or name not in listed(construct.directive, "firstprivate"):
+        return None
+    own = {s.variable for s in walk(construct.loop.body) if isinstance(s, Declare)}
+    for each in always_run(construct.loop.body):
+        written = each.target if isinstance(each, Assign) and each.target.steps else None
+        if written is None or written.variable in own or sharing.has_copies(written.variable, written.site):
+            continue
+        subscript = [stripped(value) for value in subscripts(written)]
+        if any(isinstance(one, Read) and one.place.variable == variable for one in subscript):
+            return counting(sharing, variable, "firstprivate")
+    return None
 
 
 def _other_step(

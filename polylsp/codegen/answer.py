@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from polylsp.codegen import numba, openacc, openmp, openmp_target
+from polylsp.codegen import openacc, openmp, openmp_target
 from polylsp.codegen.cuda import edit as cuda
+from polylsp.codegen.numba import restructure
 from polylsp.codegen.rewriting import Edit, rewritten_first
 from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
@@ -17,7 +18,6 @@ DIRECTIVES: dict[str, Edit] = {
     "openmp": openmp.edit,
     "openacc": openacc.edit,
     "openmp-target": openmp_target.edit,
-    "numba": numba.edit,
 }
 
 
@@ -32,12 +32,12 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return cuda.edit(subject, 0, settings)
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
-    if ask.action in DIRECTIVES:
+    if ask.action in TARGETS:
         if any(is_governed(subject.facts, r.ordinal) for r in parallel_roots(subject.facts, ask.ordinal)):
             what = "`prange`" if ask.action == "numba" else "A directive"
             return Declined(f"{what} runs this loop in parallel already.")
         if ask.action == "numba":
-            return numba.edit(subject, ask.ordinal, settings)
+            return restructure.edit(subject, ask.ordinal, again)
         return rewritten_first(subject, ask.ordinal, settings, DIRECTIVES[ask.action], again)
     if ask.action == "cuda":
         return cuda.edit(subject, ask.ordinal, settings)

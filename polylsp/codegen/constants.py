@@ -7,15 +7,18 @@ the program is compiled with `-DN=…`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from polylsp.analysis.effects import walk
+from polylsp.analysis.effects import nodes, walk
 from polylsp.codegen.subject import Subject
 from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Array, Assign, Constant, Declare, Expr, Loop, Pointer, Type
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
+_WORD = re.compile(r"\w+")
+_SECTION = re.compile(r"\[[^\]]*:[^\]]*\]")
+_LARGE = re.compile(r"[1-9]\d+")
 _SMALL = 2
 
 
@@ -37,6 +40,31 @@ def literals(subject: Subject) -> frozenset[int]:
     words = [subject.token(k) for k in range(len(subject.starts))]
     between = zip(words, words[1:], words[2:], strict=False)
     return frozenset(int(n) for a, n, b in between if (a, b) == ("[", "]") and _NUMBER.fullmatch(n))
+
+
+def settled_by_macros(subject: Subject, texts: Iterable[str]) -> tuple[str, ...]:
+    """The numbers in the array sections of some directives that nobody wrote, in a function that computes
+    with macros: they may be others when the program is compiled with other values of these."""
+    if not any(_is_named(subject, constant) for constant in _all_constants(subject)):
+        return ()
+    own = set(_WORD.findall(subject.text[subject.start : subject.start + subject.ends[-1]]))
+    found = (
+        number for text in texts for section in _SECTION.findall(text) for number in _WORD.findall(section)
+    )
+    return tuple(dict.fromkeys(n for n in found if _LARGE.fullmatch(n) and n not in own))
+
+
+def _all_constants(subject: Subject) -> Iterator[Constant]:
+    for statement in walk(subject.function.body):
+        for node in nodes(statement):
+            if isinstance(node, Constant):
+                yield node
+
+
+def _is_named(subject: Subject, constant: Constant) -> bool:
+    """Whether a number comes out of a macro, or is the value of a name."""
+    large = isinstance(constant.value, int) and constant.value > _SMALL
+    return large and not subject.source(constant.site)[:1].isdigit()
 
 
 def _constants(subject: Subject) -> Iterator[Constant]:

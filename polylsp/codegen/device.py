@@ -45,7 +45,8 @@ class Kernel:
 @dataclass(frozen=True)
 class Shared:
     """Arrays that stay on the device for all of `place`; `together`: that is more than one statement. `work`
-    is what the kernels do there, `largest` what one run of the largest of them does."""
+    is what the kernels do there, `largest` what one run of the largest of them does; `named` is the variable
+    that says whether it all pays, if there is one."""
 
     place: Stretch
     together: bool
@@ -53,10 +54,14 @@ class Shared:
     updates: tuple[Update, ...]
     work: Work | None
     largest: Work | None
+    named: str = ""
 
     def condition(self, settings: Settings) -> str:
-        """The condition under which it all pays, in C: its work is worth the transfers, and a kernel the
-        start of threads; empty if that is not open."""
+        """The condition under which it all pays, in C; empty if that is not open."""
+        return self.named or self.formula(settings)
+
+    def formula(self, settings: Settings) -> str:
+        """The same in full: its work is worth the transfers, and a kernel the start of threads."""
         pays = self.work.condition(settings.offload_threshold) if self.work is not None else ""
         if not pays or self.largest is None or self.largest == self.work:
             return pays

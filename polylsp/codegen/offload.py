@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polylsp.codegen.atomic import remark
+from polylsp.codegen.constants import settled_by_macros
 from polylsp.codegen.device import Abilities, Kernel, Region, Shared, region
 from polylsp.codegen.directive import Directive
 from polylsp.codegen.moving import Transfer, Update
-from polylsp.codegen.placing import before, before_updates, behind, is_whole, start_of, stop_of, together
+from polylsp.codegen.placing import (
+    before,
+    before_updates,
+    behind,
+    is_whole,
+    line_before,
+    start_of,
+    stop_of,
+    takes_a_declaration,
+    together,
+)
 from polylsp.codegen.routines import is_compiled
 from polylsp.codegen.siblings import regions
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.fresh import fresh_name
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.settings import Settings
+
+_SHORT = 20
+"""A condition of so many characters is written more than once."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +64,7 @@ def _edited(
     subject: Subject, found: list[Region], remarks: tuple[str, ...], settings: Settings, dialect: Dialect
 ) -> Answer:
     placed = list(_routines(subject, found, dialect))
+    found = list(_named(subject, found, settings))
     for each in found:
         own = list(_placed(subject, each, settings, dialect))
         refused = next((one for one in own if isinstance(one, Declined)), None)
@@ -56,7 +72,16 @@ def _edited(
             return refused
         placed += [one for one in own if isinstance(one, Replacement)]
     assumed = dict.fromkeys(a for each in found for a in each.assumptions)
-    return Edited(together(placed), tuple(assumed), (*remarks, *_untold(found)))
+    told = (*remarks, *_untold(found), *_of_macros(subject, placed))
+    return Edited(together(placed), tuple(assumed), told)
+
+
+def _of_macros(subject: Subject, placed: list[Replacement]) -> Iterator[str]:
+    """That sections may be others when the program is compiled with other values of macros."""
+    numbers = settled_by_macros(subject, [each.text for each in placed])
+    if numbers:
+        named = ", ".join(f"`{each}`" for each in numbers)
+        yield f"Macros make {named} of the sections as they are now: write their names if these may change."
 
 
 def _untold(found: list[Region]) -> Iterator[str]:
@@ -68,10 +93,34 @@ def _untold(found: list[Region]) -> Iterator[str]:
         yield told
 
 
+def _named(subject: Subject, found: list[Region], settings: Settings) -> Iterator[Region]:
+    """The regions; where several directives depend on one condition, with a variable for it."""
+    taken: list[str] = []
+    for each in found:
+        shared = each.shared
+        if shared is None or not _repeats_its_condition(each, shared, settings):
+            yield each
+        elif takes_a_declaration(subject, shared.place):
+            taken.append(fresh_name(subject, "on_device", taken=taken))
+            yield replace(each, shared=replace(shared, named=taken[-1]))
+        else:
+            yield each
+
+
+def _repeats_its_condition(region: Region, shared: Shared, settings: Settings) -> bool:
+    updates = len({(each.place, each.to) for each in shared.updates})
+    count = bool(shared.transfers) + len(region.kernels) + updates
+    return count > 1 and len(shared.formula(settings)) > _SHORT
+
+
 def _placed(
     subject: Subject, found: Region, settings: Settings, dialect: Dialect
 ) -> Iterator[Replacement | Declined]:
     shared = found.shared
+    if shared is not None and shared.named:
+        start = subject.span(shared.place.site).start
+        declared = f"const int {shared.named} = {shared.formula(settings)};"
+        yield line_before(subject, start, subject.indentation(start) + declared)
     if shared is not None:
         yield from _moves(subject, shared, shared.condition(settings), dialect)
     for kernel in found.kernels:

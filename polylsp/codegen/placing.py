@@ -35,8 +35,15 @@ def before(subject: Subject, start: int, directive: Directive, more: str = "") -
     """The directive on lines of its own before a statement that starts at an offset, indented like it;
     `more` is a line that follows."""
     indentation = subject.indentation(start)
-    end = newline(subject.text)
-    text = directive.text(indentation).replace("\n", end) + (f"{end}{indentation}{more}" if more else "")
+    return line_before(
+        subject, start, directive.text(indentation) + (f"\n{indentation}{more}" if more else "")
+    )
+
+
+def line_before(subject: Subject, start: int, text: str) -> Replacement:
+    """Lines of their own, which are indented already, before a statement that starts at an offset."""
+    end, indentation = newline(subject.text), subject.indentation(start)
+    text = text.replace("\n", end)
     if subject.opens_its_line(start):
         line = start - len(subject.line_before(start))
         # A line above that goes on (`\\`) is ended by an empty one, or the directive would be a part of it.
@@ -67,6 +74,14 @@ def together(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
         above = found.get(each.span, "")
         found[each.span] = (above.rstrip() if each.text[:1] in ("\r", "\n") else above) + each.text
     return tuple(Replacement(span, found[span]) for span in sorted(found))
+
+
+def takes_a_declaration(subject: Subject, place: Stretch) -> bool:
+    """Whether a declaration can stand before some code: it begins a statement of a block, with no directive
+    or label before it."""
+    first = place.site.first
+    plain = first > 0 and subject.token(first - 1) in (";", "{", "}")
+    return plain and start_of(subject, place) == subject.start + subject.starts[first]
 
 
 def start_of(subject: Subject, place: Stretch) -> int | None:

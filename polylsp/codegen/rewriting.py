@@ -38,7 +38,7 @@ def rewritten_first(subject: Subject, ordinal: int, settings: Settings, edit: Ed
     answer = edit(now, ordinal, settings)
     if now is subject or isinstance(answer, Declined):
         return answer
-    whole = tuple(_differences(subject.text, applied(now.text, answer.replacements)))
+    whole = tuple(differences(subject.text, applied(now.text, answer.replacements)))
     return Edited(whole, tuple(assumed | dict.fromkeys(answer.assumptions)), answer.remarks)
 
 
@@ -52,7 +52,7 @@ def _needed(root: LoopFacts) -> Iterator[TransformName]:
         yield "rewrite-reduction"
 
 
-def _differences(before: str, after: str) -> Iterator[Replacement]:
+def differences(before: str, after: str) -> Iterator[Replacement]:
     """The lines that differ, as replacements."""
     old, new = before.splitlines(keepends=True), after.splitlines(keepends=True)
     same = next((k for k, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), len(old))

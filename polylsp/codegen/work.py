@@ -15,7 +15,9 @@ from polylsp.codegen.subject import Subject
 from polylsp.model.facts import LoopFacts
 from polylsp.model.scop import Scop, ScopStatement
 
+_PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
+_FEW = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,7 @@ def _work(statement: ScopStatement, depth: int, scop: Scop, names: Names) -> Wor
         extent = high.sub(low).add_constant_val(isl.Val(1))
         step = abs(scop.loops[statement.loops[depth + k]].step)
         fixed = constant(extent)
-        text = spelled(extent, names)
+        text = spelled(_rounded(extent), names)
         if text is None:
             return None
         text = "" if text.isdigit() else text
@@ -80,3 +82,10 @@ def _work(statement: ScopStatement, depth: int, scop: Scop, names: Names) -> Wor
         if text:
             factors.append(text if step == 1 else f"({text}) / {step}" if " " in text else f"{text} / {step}")
     return Work(known, tuple(factors))
+
+
+def _rounded(extent: isl.Aff) -> isl.Aff:
+    """An extent without the few that it has more or less than a sum of parameters: `n - 2` is about `n`."""
+    few = abs(int(str(extent.get_constant_val()))) <= _FEW
+    positive = any(extent.get_coefficient_val(_PARAM, k).is_pos() for k in range(extent.dim(_PARAM)))
+    return extent.set_constant_val(isl.Val(0)) if few and positive else extent

@@ -51,6 +51,9 @@ LoopCode = Literal[
 
 PragmaCode = Literal["wrong-pragma", "incomplete-pragma"]
 
+MEASUREMENT_CODES = ("stale-measurement",)
+"""Findings about measurements, which `ide/measuring.py` makes."""
+
 LOOP_CODES: tuple[LoopCode, ...] = get_args(LoopCode)
 PRAGMA_CODES: tuple[PragmaCode, ...] = get_args(PragmaCode)
 
@@ -68,6 +71,7 @@ SEVERITIES: dict[str, Severity] = {
     "not-analyzable": "hint",
     "wrong-pragma": "error",
     "incomplete-pragma": "warning",
+    "stale-measurement": "information",
     "syntax-error": "warning",
     "missing-header": "warning",
     "budget": "information",

@@ -50,9 +50,10 @@ def element(text: str, values: Mapping[str, int]) -> str | None:
 
     def concrete(subscript: re.Match[str]) -> str:
         nonlocal known
-        value = evaluate(subscript.group(1), values)
-        known = known and value is not None
-        return f"[{value}]"
+        # Python has all subscripts in one pair of brackets.
+        found = [evaluate(each, values) for each in subscript.group(1).split(",")]
+        known = known and None not in found
+        return f"[{', '.join(map(str, found))}]"
 
     result = _BRACKETS.sub(concrete, text)
     return result if known else None

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.ide.excerpt import excerpt
-from polylsp.ide.hover import markdown, parts_of
+from polylsp.ide.hover import Part, markdown, parts_of
 from polylsp.ide.labels import verdict_label
 from polylsp.ide.lookup import function_span, loop_by_number
 from polylsp.model.facts import LoopFacts
@@ -39,13 +39,16 @@ def hints(source: Source, report: FileReport, span: Span, settings: Settings) ->
     )
 
 
-def hint_tooltip(source: Source, report: FileReport, function: str, ordinal: int) -> str:
-    """What a hint shows when it is pointed at, as Markdown; empty for a loop that is gone."""
+def hint_tooltip(
+    source: Source, report: FileReport, function: str, ordinal: int, more: tuple[Part, ...] = ()
+) -> str:
+    """What a hint shows when it is pointed at, then `more`, as Markdown; empty for a loop that is gone."""
     found = loop_by_number(report, function, ordinal)
     if found is None:
         return ""
     placed, loop = found
-    return markdown(tuple(parts_of(source.near(placed.span(loop.header).start), placed, loop)))
+    near = source.near(placed.span(loop.header).start)
+    return markdown((*parts_of(near, placed, loop), *more))
 
 
 def _function_hints(source: Source, placed: PlacedFunction, settings: Settings) -> Iterator[Hint]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Union
 
@@ -12,6 +12,7 @@ from polylsp.ide.advice import advice_words
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.lookup import loop_at_header
 from polylsp.ide.nests import exposing_transform, nest_of
+from polylsp.ide.pragmas import directive_sentence
 from polylsp.model.facts import LoopFacts, NestFacts
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.space import Drawing
@@ -62,13 +63,21 @@ class Hover:
 Part = Union[str, Table, Bullets, Code]
 
 
-def hover(source: Source, report: FileReport, offset: int) -> Hover | None:
-    """The hover for a cursor anywhere on a loop's header; the innermost loop's."""
+def hover(
+    source: Source,
+    report: FileReport,
+    offset: int,
+    more: Callable[[str, int], tuple[Part, ...]] | None = None,
+) -> Hover | None:
+    """The hover for a cursor anywhere on a loop's header; the innermost loop's. `more` is what else there is
+    to say of a loop, by its function and its number."""
     found = loop_at_header(report, offset)
     if found is None:
         return None
     placed, loop = found
     parts = tuple(parts_of(source.near(offset), placed, loop))
+    if more is not None:
+        parts = (*parts, *more(placed.answer.facts.name, loop.ordinal))
     drawing = Drawing(placed.answer.facts.name, placed.start, loop.ordinal)
     return Hover(placed.span(loop.header), markdown(parts), plain(parts), drawing, placed.answer.key)
 
@@ -86,11 +95,23 @@ def illustrated(found: Hover, svg: str, words: str) -> Hover:
 
 def parts_of(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Part]:
     """The parts of the hover: sentence, dependences, assumptions, band, transform and schedule."""
+    yield from _directives(source, placed, loop)
     yield wording.verdict_sentence(source, placed, loop)
     yield from _evidence(source, placed, loop)
     nest = nest_of(placed, loop)
     if nest is not None:
         yield from _nest(placed, loop, nest)
+
+
+def _directives(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[str]:
+    """What is wrong with running the loop as its directive says; of `prange`, which says nothing itself, what
+    comes of it otherwise."""
+    for directive in placed.answer.facts.directives:
+        if directive.parallel and loop.ordinal in directive.loops:
+            for finding in directive.findings:
+                yield directive_sentence(source, placed, directive, finding)
+            if directive.family == "numba" and not directive.findings:
+                yield wording.handed_out(loop)
 
 
 def markdown(parts: Sequence[Part]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from polylsp.ide import wording
 from polylsp.ide.actions import Offer, loop_at
+from polylsp.ide.lookup import function_on_line
 from polylsp.language import C
 from polylsp.model.action import Ask
 from polylsp.model.facts import LoopFacts
@@ -18,10 +19,13 @@ _NO_FILE = "The editor does not let a language server make files: use `polylsp o
 
 
 def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
-    """Kernels for the nest around a cursor or a selection, if some of it is parallel; `makes_files`: the
-    editor can make the file that they stand in."""
+    """Kernels for the nest around a cursor or a selection, if some of it is parallel, and on the header of a
+    function for all of its nests; `makes_files`: the editor can make the file that they stand in."""
+    if report.language != C.name:
+        return
     found = loop_at(source, report, span)
-    if found is None or report.language != C.name:
+    if found is None:
+        yield from _whole(source, report, span, makes_files)
         return
     placed, loop = found
     facts = placed.answer.facts
@@ -32,6 +36,23 @@ def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: b
     title = f"Offload {wording.subject(_outermost(placed, loop))} to a GPU (CUDA)"
     reason = _why_not(source, placed, loop) if makes_files else _NO_FILE
     yield Offer(ask, title, "refactor.rewrite", disabled=reason)
+
+
+def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
+    """All nests of a function at once, where there are several."""
+    placed = function_on_line(source, report, source.line_of(span.start))
+    if placed is None:
+        return
+    facts = placed.answer.facts
+    outermost = [loop for loop in facts.loops if loop.depth == 1 and parallel_roots(facts, loop.ordinal)]
+    if len(outermost) < 2 or any(is_governed(facts, loop.ordinal) for loop in outermost):
+        return
+    reasons = [_why_not(source, placed, loop) for loop in outermost]
+    reason = reasons[0] if all(reasons) else ""
+    what = f"Offload the {len(outermost)} nests of `{facts.name}` to a GPU (CUDA)"
+    ask = Ask("cuda", facts.name, placed.start, 0)
+    title, disabled = f"{what}, sharing what is on the device", reason if makes_files else _NO_FILE
+    yield Offer(ask, title, "refactor.rewrite", disabled=disabled)
 
 
 def _outermost(placed: PlacedFunction, loop: LoopFacts) -> LoopFacts:

@@ -8,6 +8,7 @@ from polylsp.model.action import ActionName, Ask
 from polylsp.model.facts import LoopFacts
 from polylsp.model.measurement import AskToMeasure
 from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.verdict import Unknown
 from polylsp.text import Source, Span
 
 
@@ -100,3 +101,9 @@ def measured_on_line(
     return (
         AskToMeasure(whole.answer.facts.name, whole.start, 0, sizes, targets) if whole is not None else None
     )
+
+
+def loops_given_up(report: FileReport) -> int:
+    """How many loops took too long."""
+    verdicts = (loop.verdict for _, loop in loops(report))
+    return sum(isinstance(each, Unknown) and each.rejection.code == "budget" for each in verdicts)

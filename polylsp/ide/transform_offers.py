@@ -91,6 +91,10 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             inner = wording.subject(loops[-1])
             title = f"Run several iterations of the loops around {inner} together"
             return Told(f"{title}, so that what they share is loaded once")
+        case "numba":
+            title = f"Rewrite the loops of {name} and run them in parallel with Numba"
+            codes = ("needs-skewing", "needs-interchange", "needs-distribution", "sequential-loop")
+            return Told(title, codes=codes)
         case "restructure":
             return Told(_restructuring(placed, possible))
         case _:

@@ -99,6 +99,19 @@ def site_line(source: Source, placed: PlacedFunction, site: Site) -> str:
     return line_name(source, placed.span(site))
 
 
+def handed_out(loop: LoopFacts) -> str:
+    """What comes of a loop over `prange` with which nothing is known to be wrong."""
+    verdict = loop.verdict
+    if not isinstance(verdict, Parallel):
+        return f"Numba runs iterations of {subject(loop)} at once, and does not look whether they may."
+    private = listing([f"`{name}`" for name in verdict.private])
+    own = [f"each has its own {private}"] if private else []
+    names = [f"`{each.variable}`" for each in verdict.reductions if not each.is_array]
+    combined = [f"Numba combines what threads find for {listing(names)}"] if names else []
+    rest = f": {' and '.join([*own, *combined])}" if own or combined else ""
+    return f"Numba runs iterations of {subject(loop)} at once, as it may{rest}."
+
+
 def distance_words(distance: int | None) -> str:
     """How long ago the other iteration was."""
     if distance is None:

@@ -29,6 +29,7 @@ class AskToMeasure:
     ordinal: int
     sizes: tuple[tuple[str, int], ...] = ()
     targets: tuple[ActionName, ...] = ()
+    action: Literal["measure"] = "measure"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ RejectionCode = Literal[
     "syntax-error",
     "missing-header",
     "budget",
+    "wrong-pragma",
 ]
 
 

@@ -44,9 +44,10 @@ def confining(limits: Limits, folder: str, processor: int | None = None) -> Call
         if processor is not None:
             with contextlib.suppress(OSError, AttributeError):
                 os.sched_setaffinity(0, {processor})
-        _limit(limits, is_separate=is_separate)
+        user = _user(limits, folder)
+        _limit(limits, user, is_separate=is_separate)
         kernel.write_only_beneath(folder)
-        _become(_user(limits))
+        _become(user)
         kernel.end_with_parent()
 
     return confine
@@ -69,8 +70,8 @@ def _in_a_fork(attempt: Callable[[], bool]) -> bool:
     return os.waitpid(child, 0)[1] == 0
 
 
-def _limit(limits: Limits, *, is_separate: bool) -> None:
-    processes = limits.processes if is_separate else limits.processes + _running(_user(limits))
+def _limit(limits: Limits, user: int, *, is_separate: bool) -> None:
+    processes = limits.processes if is_separate else limits.processes + _running(user)
     wanted = (
         (resource.RLIMIT_CPU, limits.cpu_seconds),
         (resource.RLIMIT_AS, limits.memory),
@@ -86,9 +87,13 @@ def _limit(limits: Limits, *, is_separate: bool) -> None:
             resource.setrlimit(kind, (most, most))
 
 
-def _user(limits: Limits) -> int:
-    """Who the program will be: who may do everything becomes nobody, unless it is a compiler."""
-    return NOBODY if os.geteuid() == 0 and not limits.trusted else os.getuid()
+def _user(limits: Limits, folder: str) -> int:
+    """Who the program will be: who may do everything becomes nobody, unless it is a compiler, or its folder
+    stands where nobody may go."""
+    if os.geteuid() != 0 or limits.trusted:
+        return os.getuid()
+    is_reached = all(parent.stat().st_mode & 0o001 for parent in Path(folder).absolute().parents)
+    return NOBODY if is_reached else os.getuid()
 
 
 def _running(user: int) -> int:

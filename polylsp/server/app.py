@@ -43,9 +43,11 @@ _FEATURES: dict[str, Callable[..., Any]] = {
     types.TEXT_DOCUMENT_INLAY_HINT: answer("inlay_hint", "inlay_hint"),
     types.INLAY_HINT_RESOLVE: note("inlay_hint", "resolve"),
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answer("document_symbol", "document_symbol"),
+    types.TEXT_DOCUMENT_CODE_LENS: answer("code_lens", "code_lens"),
     types.CODE_ACTION_RESOLVE: answer("code_action", "resolve"),
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.did_change_watched_files,
+    lifecycle.DID_CHANGE_TRUST: lifecycle.did_change_trust,
     types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS: workspace_folders.did_change_workspace_folders,
 }
 
@@ -59,6 +61,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     commands.STATUS: commands.status,
     commands.APPLY_ACTION: commands.apply_action,
     commands.TELL_REMARKS: commands.tell_remarks,
+    commands.MEASURE: commands.measure,
 }
 
 

@@ -14,7 +14,6 @@ from lsprotocol import types
 from polylsp.ide.diagnostics import Diagnostic, Severity
 from polylsp.ide.hints import Hint
 from polylsp.ide.hover import Hover
-from polylsp.ide.lenses import Lens
 from polylsp.ide.symbols import Symbol
 from polylsp.server.client import Client
 from polylsp.server.documents import Edit
@@ -88,13 +87,13 @@ def inlay_hint(source: Source, hint: Hint, uri: str, encoding: Encoding) -> Json
     }
 
 
-def code_lens(source: Source, lens: Lens, command: str, uri: str, encoding: Encoding) -> Json:
-    """A lens that runs a command of the client at the header of its loop."""
-    where = extent(source, lens.span, encoding)
-    arguments = [uri, where["start"]]
+def code_lens(
+    source: Source, span: Span, title: str, command: str, arguments: list[Any], encoding: Encoding
+) -> Json:
+    """A link above a span that runs a command."""
     return {
-        "range": where,
-        "command": {"title": lens.title, "command": command, "arguments": arguments},
+        "range": extent(source, span, encoding),
+        "command": {"title": title, "command": command, "arguments": arguments},
     }
 
 

@@ -7,13 +7,14 @@ is kept with the text it was written for, and moved by whole lines by filling in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from polylsp.ide.diagnostics import diagnostics, function_diagnostics
-from polylsp.ide.lookup import function_span, loops
+from polylsp.ide.lookup import function_span, loops_given_up
+from polylsp.ide.measuring import Kept, Loop, stale
 from polylsp.ide.suppression import Suppressed, is_suppressed, suppressed
 from polylsp.model.report import FileReport, FunctionAnswer, PlacedFunction
-from polylsp.model.verdict import Unknown
 from polylsp.server.client import Client
 from polylsp.server.convert import DiagnosticWriter, Template, relative
 from polylsp.server.documents import Document
@@ -47,19 +48,23 @@ class Findings:
     _settings: Settings = field(default_factory=Settings)
     _written: dict[str, _Written] = field(default_factory=dict[str, _Written])
 
-    def by_document(self, document: Document, settings: Settings) -> dict[str, str]:
+    def by_document(
+        self, document: Document, settings: Settings, kept: Mapping[Loop, Kept]
+    ) -> dict[str, str]:
         """The same for the client's documents, by their URIs: here there is one."""
         assert document.report is not None
-        return {self.uri: self.json(document.source, document.report, settings)}
+        return {self.uri: self.json(document.source, document.report, settings, kept)}
 
-    def json(self, source: Source, report: FileReport, settings: Settings) -> str:
-        """The JSON array of all diagnostics of a report; `rewritten` counts the functions whose
-        findings had to be written for it."""
+    def json(
+        self, source: Source, report: FileReport, settings: Settings, kept: Mapping[Loop, Kept] | None = None
+    ) -> str:
+        """The JSON array of all diagnostics of a report, and of the measurements that were `kept`;
+        `rewritten` counts the functions whose findings had to be written for it."""
         if settings != self._settings:
             self._written.clear()
             self._settings = settings
         self.rewritten = 0
-        self.given_up = count_given_up(report)
+        self.given_up = loops_given_up(report)
         old, self._written = self._written, {}
         parts = [self._problems(source, report)]
         hidden = suppressed(source, report.language)
@@ -67,6 +72,8 @@ class Findings:
             key = placed.answer.key
             written = self._written[key] = self._function(source, placed, hidden, old.get(key))
             parts.append(written.json)
+        outdated = stale(source, report, kept or {}, settings)
+        parts.append(DiagnosticWriter(source, 0, self._uri_of, self.client).template(outdated).at(0))
         return f"[{','.join(part for part in parts if part)}]"
 
     def _function(
@@ -102,12 +109,6 @@ class Findings:
             return ""
         found = diagnostics(source, replace(report, functions=()), self._settings)
         return DiagnosticWriter(source, 0, self._uri_of, self.client).template(found).at(0)
-
-
-def count_given_up(report: FileReport) -> int:
-    """How many loops took too long to analyse."""
-    verdicts = (loop.verdict for _, loop in loops(report))
-    return sum(isinstance(each, Unknown) and each.rejection.code == "budget" for each in verdicts)
 
 
 def _length(placed: PlacedFunction) -> int:

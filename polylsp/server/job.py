@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
+    from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
     from polylsp.model.space import Drawing, Drawn
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
@@ -41,16 +42,17 @@ class Job:
 
 @dataclass(slots=True, eq=False)
 class Question:
-    """An edit or a drawing to be worked out for the text of `source`. `key` stays the same as long as its
-    function does. `answered` holds the answer, or `None` where the text has changed meanwhile."""
+    """An edit, a drawing or a way to measure, to be worked out for the text of `source`. `key` stays the same
+    as long as its function does. `answered` holds the answer, or `None` where the text has changed
+    meanwhile."""
 
     number: int
     document: Document
     source: Source
     settings: Settings
-    ask: Ask | Drawing
+    ask: Ask | AskToMeasure | Drawing
     key: str
-    answered: asyncio.Future[Answer | Drawn | None]
+    answered: asyncio.Future[Any]
 
     @property
     def is_stale(self) -> bool:
@@ -59,10 +61,10 @@ class Question:
 
     @property
     def is_drawing(self) -> bool:
-        """Whether a drawing is asked for, not an edit."""
+        """Whether a drawing is asked for, not what a person waits for."""
         return self.ask.action == "drawing"
 
-    def answer(self, answer: Answer | Drawn | None) -> None:
+    def answer(self, answer: Answer | Plan | NoPlan | Drawn | None) -> None:
         """Tell whoever waits, if anybody does."""
         if not self.answered.done():
             self.answered.set_result(answer)

@@ -11,7 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, overload
 
 from typing_extensions import assert_never
 
@@ -37,7 +37,8 @@ from polylsp.server.queue import Queue
 from polylsp.server.supervisor import Loss, Supervisor
 
 if TYPE_CHECKING:
-    from polylsp.model.action import Answer, Ask
+    from polylsp.model.action import Answer, Ask, Declined
+    from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
     from polylsp.model.space import Drawing, Drawn
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
@@ -105,9 +106,17 @@ class Jobs:
         document.needs_full = True
         self._reconsider()
 
-    def ask(self, document: Document, ask: Ask | Drawing) -> asyncio.Future[Answer | Drawn | None]:
-        """Ask for an edit of the present text, or a drawing; the answer is `None` if that changes
-        meanwhile."""
+    @overload
+    def ask(self, document: Document, ask: Ask) -> asyncio.Future[Answer | None]: ...
+    @overload
+    def ask(self, document: Document, ask: Drawing) -> asyncio.Future[Drawn | Declined | None]: ...
+    @overload
+    def ask(
+        self, document: Document, ask: AskToMeasure
+    ) -> asyncio.Future[Plan | NoPlan | Declined | None]: ...
+    def ask(self, document: Document, ask: Ask | AskToMeasure | Drawing) -> asyncio.Future[Any]:
+        """Ask for an edit of the present text, a drawing, or how to measure it; the answer is `None` if
+        that changes meanwhile."""
         asked = self._queue.question(document, ask)
         if asked.key in self._worker.blame.given_up:
             asked.answer(declined("took too long or died when it was last asked for this edit"))

@@ -9,6 +9,7 @@ from polylsp.settings import Settings
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
+    from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
     from polylsp.model.report import FileProblem, FunctionAnswer
     from polylsp.model.space import Drawing, Drawn
 
@@ -33,13 +34,13 @@ class Analyse:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Work out the edit that an action makes of a text."""
+    """Work out the edit that an action makes of a text, or how a function of it is measured."""
 
     job: int
     path: str
     text: str
     settings: Settings
-    ask: Ask
+    ask: Ask | AskToMeasure
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +102,10 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The edit or the drawing, or why there is none."""
+    """The edit, the drawing or the plan, or why there is none."""
 
     job: int
-    answer: Answer | Drawn
+    answer: Answer | Plan | NoPlan | Drawn
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,14 @@ import asyncio
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from polylsp.server.job import Question
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
-    from polylsp.model.space import Drawing, Drawn
+    from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
+    from polylsp.model.space import Drawing
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
 
@@ -46,7 +47,7 @@ class Questions:
         """Answer those whose text has changed, and forget those that nobody waits for any more."""
         self._waiting = deque(self._fresh())
 
-    def answer_all(self, answer: Answer | None) -> None:
+    def answer_all(self, answer: Answer | Plan | NoPlan | None) -> None:
         """The same answer to all."""
         while self._waiting:
             self.take().answer(answer)
@@ -59,10 +60,12 @@ class Questions:
                 yield each
 
 
-def question(number: int, document: Document, settings: Settings, ask: Ask | Drawing) -> Question:
+def question(
+    number: int, document: Document, settings: Settings, ask: Ask | AskToMeasure | Drawing
+) -> Question:
     """A question about the present text of a document."""
     report = document.known()
     keys = [each.answer.key for each in report.functions if each.start == ask.starts] if report else []
     key = f"{ask.action} {ask.ordinal} {keys[0] if keys else hash(document.source.text)}"
-    answered: asyncio.Future[Answer | Drawn | None] = asyncio.get_running_loop().create_future()
+    answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
     return Question(number, document, document.source, settings, ask, key, answered)

@@ -14,6 +14,7 @@ from polylsp.server.questions import Questions, question
 
 if TYPE_CHECKING:
     from polylsp.model.action import Ask
+    from polylsp.model.measurement import AskToMeasure
     from polylsp.model.space import Drawing
     from polylsp.server.documents import Document
     from polylsp.settings import Settings
@@ -58,7 +59,7 @@ class Queue:
             document.revision += 1
             document.needs_quick = document.needs_full = document.is_ours
 
-    def question(self, document: Document, ask: Ask | Drawing) -> Question:
+    def question(self, document: Document, ask: Ask | AskToMeasure | Drawing) -> Question:
         """A question about the present text of a document; it does not wait yet."""
         return question(next(self._numbers), document, self.settings_of(document), ask)
 

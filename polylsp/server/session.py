@@ -22,6 +22,7 @@ from polylsp.server import configuration
 from polylsp.server.client import Client
 from polylsp.server.job import Job
 from polylsp.server.jobs import Jobs
+from polylsp.server.measurements import Measurements
 from polylsp.server.progress import Progress
 from polylsp.server.protocol import Protocol, ServerCancelled
 from polylsp.server.worker import WORKER_COMMAND
@@ -68,6 +69,7 @@ class PolylspServer(LanguageServer):
         self.folder_settings: dict[str, Settings] = {}
         self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
+        self.measurements = Measurements(self.protocol)
         self.trace = types.TraceValue.Off
         self._findings: dict[str, Findings | CellFindings] = {}
         self._json: dict[str, dict[str, str]] = {}
@@ -111,6 +113,7 @@ class PolylspServer(LanguageServer):
             return
         self._cancel_delay(uri)
         document.close()
+        self.measurements.forget(uri)
         self.jobs.drop(document)
         del self._findings[uri]
         told = {*document.uris, *self._json.pop(uri, {})}
@@ -176,6 +179,15 @@ class PolylspServer(LanguageServer):
         """The error for diagnostics that will not be ready."""
         return ServerCancelled(data={"retriggerRequest": retry})
 
+    def measured(self, document: Document) -> None:
+        """There is a new measurement of a document."""
+        if document.is_reported and document.report is not None:
+            self._tell_findings(document, self.settings_of(document), is_asked=True)
+        if self.client.refreshes_hints:
+            self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if self.client.refreshes_lenses:
+            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
+
     # --- the jobs' observer ----------------------------------------------------------------------
 
     def job_progressed(self, job: Job) -> None:
@@ -190,15 +202,9 @@ class PolylspServer(LanguageServer):
         """Tell the client what was found."""
         document = job.document
         assert document.report is not None
-        before = self._json.get(document.uri, {})
-        texts = self._findings[document.uri].by_document(document, job.settings)
-        news = before != texts
-        self._json[document.uri] = texts
-        if self._publishes(document):
-            self._publish_all(document, before, texts)
-        elif news and (job.full or document.uri in self._owed_diagnostics):
-            # After an edit the client asks by itself.
-            self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+        # After an edit the client asks by itself.
+        is_asked = job.full or document.uri in self._owed_diagnostics
+        self._tell_findings(document, job.settings, is_asked=is_asked)
         if document.uri in self._owed_hints and self.client.refreshes_hints:
             self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
         if document.uri in self._owed_lenses and self.client.refreshes_lenses:
@@ -259,6 +265,15 @@ class PolylspServer(LanguageServer):
         if source is not FeatureRequestError:
             logger.warning("A message was refused: %s", error)
             self.protocol.reject(error)
+
+    def _tell_findings(self, document: Document, settings: Settings, *, is_asked: bool) -> None:
+        kept = self.measurements.of(document)
+        before = self._json.get(document.uri, {})
+        texts = self._json[document.uri] = self._findings[document.uri].by_document(document, settings, kept)
+        if self._publishes(document):
+            self._publish_all(document, before, texts)
+        elif before != texts and is_asked:
+            self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
 
     def _changed_now(self, document: Document) -> None:
         self._delays.pop(document.uri, None)

@@ -15,11 +15,13 @@ import threading
 import traceback
 from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from time import monotonic
 from typing import BinaryIO, Protocol
 
 from polylsp import frames
 from polylsp.model.action import Answer, Ask
+from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.model.report import FileReport, FunctionAnswer
 from polylsp.model.space import Drawing, Drawn
 from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
@@ -73,25 +75,37 @@ Editing = Callable[[str, str, Settings, Ask], Answer]
 Enumerating = Callable[[str, str, Settings, Drawing], Drawn]
 """The signature of `polylsp.pipeline.drawn`."""
 
+Planning = Callable[[str, str, Settings, AskToMeasure], Plan | NoPlan]
+"""The signature of `polylsp.pipeline.measurable`."""
 
-def main(
-    analyse: Analysis | None = None, edit: Editing | None = None, draw: Enumerating | None = None
-) -> None:
+
+@dataclass(frozen=True, slots=True)
+class Answering:
+    """What answers the questions of people."""
+
+    edit: Editing
+    measurable: Planning
+    draw: Enumerating
+
+
+def main(analyse: Analysis | None = None, answering: Answering | None = None) -> None:
     """Serve requests from standard input until it ends."""
     end_with_parent()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     replies = take_standard_output()
-    if analyse is None or edit is None or draw is None:
+    if analyse is None or answering is None:
         # Imported here, not above: a test's worker brings another analysis and needs no isl.
+        from polylsp import pipeline
         from polylsp.language import C
         from polylsp.languages.reading import load
-        from polylsp.pipeline import analyse, edit
-        from polylsp.pipeline import drawn as draw
+
+        analyse = pipeline.analyse
+        answering = Answering(pipeline.edit, pipeline.measurable, pipeline.drawn)
 
         load(C)
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
-    _serve(analyse, edit, draw, _Inbox(sys.stdin.buffer), replies)
+    _serve(analyse, answering, _Inbox(sys.stdin.buffer), replies)
 
 
 class _Stop(BaseException):
@@ -129,7 +143,7 @@ class _Inbox:
         os._exit(0)
 
 
-def _serve(analyse: Analysis, edit: Editing, draw: Enumerating, inbox: _Inbox, replies: BinaryIO) -> None:
+def _serve(analyse: Analysis, answering: Answering, inbox: _Inbox, replies: BinaryIO) -> None:
     def send(reply: Reply) -> None:
         replies.write(frames.frame(reply))
         replies.flush()
@@ -143,7 +157,7 @@ def _serve(analyse: Analysis, edit: Editing, draw: Enumerating, inbox: _Inbox, r
             if isinstance(request, Analyse):
                 _send_report(request, _run(analyse, request, inbox, send), sent, send)
             else:
-                send(Answered(request.job, _answer(request, edit, draw)))
+                send(Answered(request.job, _answer(request, answering)))
         except _Stop:
             send(Cancelled(request.job))
         except MemoryError:
@@ -152,10 +166,13 @@ def _serve(analyse: Analysis, edit: Editing, draw: Enumerating, inbox: _Inbox, r
             send(Failed(request.job, traceback.format_exc()))
 
 
-def _answer(request: Edit | Draw, edit: Editing, draw: Enumerating) -> Answer | Drawn:
-    if isinstance(request, Edit):
-        return edit(request.path, request.text, request.settings, request.ask)
-    return draw(request.path, request.text, request.settings, request.drawing)
+def _answer(request: Edit | Draw, answering: Answering) -> Answer | Plan | NoPlan | Drawn:
+    path, text, settings = request.path, request.text, request.settings
+    if isinstance(request, Draw):
+        return answering.draw(path, text, settings, request.drawing)
+    if isinstance(request.ask, AskToMeasure):
+        return answering.measurable(path, text, settings, request.ask)
+    return answering.edit(path, text, settings, request.ask)
 
 
 def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Reply], None]) -> FileReport:

@@ -144,6 +144,14 @@ def test_every_language_has_its_own_targets(polylsp, file: Path) -> None:
     assert targets == {"python": ["numba"], "c": ["openmp", "openacc", "openmp-target", "cuda"]}
 
 
+def test_a_function_on_a_gpu_is_one_file(polylsp, file: Path) -> None:
+    file.write_text(TWO)
+    ran = polylsp("offload", "a.c:2", "--target", "cuda", "--write")
+    assert ran.status == 0, ran.err
+    (made,) = file.parent.glob("*.cu")
+    assert made.read_text().count("cudaDeviceSynchronize") == 1
+
+
 def test_only_a_device_is_asked_for_whole_functions(polylsp, file: Path) -> None:
     file.write_text(TWO)
     ran = polylsp("offload", "a.c:2", "--target", "openmp")

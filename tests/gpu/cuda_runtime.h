@@ -95,7 +95,7 @@ inline char *allocate(size_t bytes)
     }
     size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     size_t whole = (bytes + GUARD + page - 1) / page * page;
-    if (taken + whole + page > SPACE)
+    if (bytes > SPACE || taken + whole + page > SPACE)
         return nullptr;
     char *start = space + taken;
     taken += whole + page;

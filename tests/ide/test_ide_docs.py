@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from polylsp.ide.diagnostics import LOOP_CODES, PRAGMA_CODES
+from polylsp.ide.diagnostics import LOOP_CODES, MEASUREMENT_CODES, PRAGMA_CODES
 from polylsp.ide.pages import FOLDER, page_path, page_summary, page_text, page_uri
 from polylsp.model.rejection import RejectionCode
 
@@ -33,7 +33,7 @@ def test_a_page_has_an_example_that_gives_the_code_and_one_that_does_not(code: s
         assert f"no-code: {code}" in example if code not in REJECTIONS else "// verdict:" in example
 
 
-@pytest.mark.parametrize("code", CODES)
+@pytest.mark.parametrize("code", [*CODES, *MEASUREMENT_CODES])
 def test_a_page_begins_with_its_code_and_a_sentence(code: str) -> None:
     assert page_text(code).startswith(f"# {code}\n\n")
     summary = page_summary(code)
@@ -42,7 +42,7 @@ def test_a_page_begins_with_its_code_and_a_sentence(code: str) -> None:
 
 
 def test_no_page_is_orphaned_and_none_links_into_the_void() -> None:
-    assert {path.stem for path in FOLDER.glob("*")} == set(CODES)
+    assert {path.stem for path in FOLDER.glob("*")} == {*CODES, *MEASUREMENT_CODES, "running-code"}
     for path in FOLDER.glob("*.md"):
         for target in re.findall(r"\]\(([^)]*)\)", path.read_text(encoding="utf-8")):
             assert (Path(FOLDER) / target).is_file(), f"{path.name} links to {target}"

@@ -89,7 +89,7 @@ def test_the_readme_knows_every_verdict_and_command() -> None:
     for word in VerdictWord.__args__:  # type: ignore[attr-defined]
         assert f"| `{word}` |" in text
     usage = parser().format_help()
-    for command in ("check", "explain", "model", "offload", "serve", "doctor"):
+    for command in ("check", "explain", "model", "offload", "measure", "serve", "doctor"):
         assert command in usage and f"polylsp {command}" in text
 
 

@@ -25,7 +25,8 @@ async def start(tmp_path: Path) -> AsyncIterator[Start]:
         if prepare is not None:
             prepare(editor.initialize)
         editors.append(editor)
-        await editor.start(*command, env={"FAKE_GATES": str(tmp_path)})
+        kept = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+        await editor.start(*command, env={"FAKE_GATES": str(tmp_path), **kept})
         return editor
 
     yield start_one

@@ -176,6 +176,7 @@ class Editor:
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
             types.WORKSPACE_DIAGNOSTIC_REFRESH,
             types.WORKSPACE_INLAY_HINT_REFRESH,
+            types.WORKSPACE_CODE_LENS_REFRESH,
             types.CLIENT_REGISTER_CAPABILITY,
             types.WINDOW_WORK_DONE_PROGRESS_CREATE,
             types.PROGRESS,

@@ -29,6 +29,7 @@ from pathlib import Path
 
 from polylsp.model.action import Answer, Ask, Declined, Edited, Replacement
 from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts, NestModel, Transform
+from polylsp.model.measurement import AskToMeasure, NoPlan, Plan, Rung, Variant
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
@@ -85,6 +86,17 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     line = text.rfind("\n", 0, ask.starts + loops[ask.ordinal - 1]) + 1
     remarks = ("It is a small loop.",) if "REMARK" in wishes else ()
     return Edited((Replacement(Span(line, line), f"#pragma {ask.action}\n"),), (), remarks)
+
+
+def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -> Plan | NoPlan:
+    body = next((each.group() for each in _FUNCTION.finditer(text) if each.start() == wanted.starts), "")
+    if not body or "MEASURE_DECLINE" in body:
+        return NoPlan(f"`{wanted.function}` cannot be measured.")
+    variant = Variant("openmp", "directives", text.replace("for", "/**/ for"))
+    rung = Rung(tuple(size for _, size in wanted.sizes), 1, ())
+    call = f"void polylsp_register(void) {{ }}\nvoid polylsp_call(void) {{ {wanted.function}(100); }}\n"
+    names = tuple(name for name, _ in wanted.sizes)
+    return Plan(path, wanted.function, 1, text, call, names, (), (), (rung,), rung, (variant,), (), True)
 
 
 def draw(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
@@ -152,4 +164,4 @@ def _sequential(header: Site) -> Sequential:
 if __name__ == "__main__":
     from polylsp.server import worker_main
 
-    worker_main.main(analyse, edit, draw)
+    worker_main.main(analyse, worker_main.Answering(edit, measurable, draw))

@@ -326,6 +326,21 @@ async def test_kernels_for_a_gpu_are_a_file_of_their_own(start, tmp_path: Path, 
     assert any("f_cuda(n, a) != 0" in each.new_text for each in edited.edits)
 
 
+TWICE = SCALE.replace("}\n", "    for (int i = 1; i < n; i++)\n        a[i] += 1;\n}\n")
+
+
+async def test_all_nests_of_a_function_are_one_file(start, tmp_path: Path):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri = editor.open(TWICE, uri=(tmp_path / "f.c").as_uri())
+    offers = [each for each in await editor.actions(uri, 0) if "to a GPU (CUDA)" in each.title]
+    (offer,) = offers
+    assert offer.title == "Offload the 2 nests of `f` to a GPU (CUDA), sharing what is on the device"
+    made = await editor.request(types.CODE_ACTION_RESOLVE, offer)
+    _, written, _ = made.edit.document_changes
+    assert all(each in written.edits[0].new_text for each in ("a[i] *= 2;", "a[i] += 1;"))
+    assert written.edits[0].new_text.count("cudaMemcpyHostToDevice") == 1
+
+
 async def test_a_file_that_is_there_is_left_alone(start, tmp_path: Path):
     editor = await start("vscode1139-ext11", *REAL)
     (tmp_path / "f_cuda.cu").write_text("mine")

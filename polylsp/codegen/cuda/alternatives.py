@@ -43,7 +43,8 @@ def accumulators(region: Region, found: Leaves, made: Sequence[Kernel]) -> froze
     known = {v.name: v for v in region.subject.variables}
     return frozenset(
         name
-        for name in names - counters
+        # What is needed elsewhere has a place already.
+        for name in names - counters - found.kept
         if name in known
         and isinstance(known[name].type, Floating)
         and sources.count(known[name].source_name) == 1

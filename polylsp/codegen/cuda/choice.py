@@ -15,7 +15,7 @@ from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.schedule import Strategy, dependences, domain_of, scheduled
 from polylsp.codegen.cuda.segments import varies
-from polylsp.codegen.cuda.sums import sum_of
+from polylsp.codegen.cuda.sums import sum_of, updates
 from polylsp.model.action import Declined
 from polylsp.model.program import Loop, Statement
 from polylsp.settings import Settings
@@ -62,10 +62,11 @@ _LONG = 2
 def _best(region: Region, found: Leaves, settings: Settings) -> Choice | None:
     """The kernels by the strategy that is set or, if that is left open, by the one with fewest steps."""
     pairs = dependences(region, found)
+    sums = frozenset(leaf.name for leaf in found.leaves if updates(leaf, found))
     best: Choice | None = None
     for strategy in _strategies(settings):
         schedule = scheduled(region, found, pairs, strategy)
-        made = Choice(found, kernels(schedule) if schedule is not None else ())
+        made = Choice(found, kernels(schedule, sums) if schedule is not None else ())
         if made.kernels and respects(made.kernels, pairs) and (best is None or made.steps < best.steps):
             best = made
         if best is not None and (settings.cuda_fusion in FUSIONS or best.steps[0] < _LONG):

@@ -43,8 +43,8 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if ordinal == 0:
         return _whole(subject, settings)
     region = region_of(subject, ordinal)
-    made = _made(region, settings, frozenset()) if isinstance(region, Region) else region
-    return _edited(subject, [made]) if isinstance(made, Made) else made
+    one = made(region, settings) if isinstance(region, Region) else region
+    return _edited(subject, [one]) if isinstance(one, Made) else one
 
 
 def _whole(subject: Subject, settings: Settings) -> Answer:
@@ -54,14 +54,14 @@ def _whole(subject: Subject, settings: Settings) -> Answer:
     while left:
         region, *left = left
         taken = frozenset(each.host.name for each in found)
-        made = _made(region, settings, taken) if isinstance(region, Region) else region
-        if isinstance(made, Made):
-            found.append(made)
+        one = made(region, settings, taken) if isinstance(region, Region) else region
+        if isinstance(one, Made):
+            found.append(one)
         elif isinstance(region, Region) and len(loops_at(region.statements)) > 1:
             # What they cannot do together, they may one by one.
             left = [*(region_of(subject, each.ordinal) for each in loops_at(region.statements)), *left]
         else:
-            reasons.append(made.reason)
+            reasons.append(one.reason)
     if found:
         return _edited(subject, found, reasons)
     return Declined(
@@ -69,7 +69,8 @@ def _whole(subject: Subject, settings: Settings) -> Answer:
     )
 
 
-def _made(region: Region, settings: Settings, taken: frozenset[str]) -> Made | Declined:
+def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()) -> Made | Declined:
+    """A region on the device; its host function has none of the names that are `taken`."""
     reason = _already(region)
     if reason:
         return Declined(reason)
@@ -86,11 +87,11 @@ def _made(region: Region, settings: Settings, taken: frozenset[str]) -> Made | D
     fresh.used.update(taken)
     name = fresh.name(f"{region.subject.function.name}_cuda")
     try:
-        made = tuple(
+        launched = tuple(
             (one, written(setting, one, fresh.name(f"{name}_kernel{number}"), sum_of(one, choice.leaves)))
             for number, one in enumerate(choice.kernels)
         )
-        host = with_scalars(Host(name, setting, (), memories, made, ()))
+        host = with_scalars(Host(name, setting, (), memories, launched, ()))
     except Unwritable as reason:
         return Declined(str(reason))
     replacements = call(region, host, settings)

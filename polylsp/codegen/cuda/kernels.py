@@ -43,11 +43,16 @@ class Written:
     passed: tuple[str, ...]
     scalars: tuple[Variable, ...]
     buffers: tuple[Buffer, ...]
-    axes: tuple[Axis, ...]
+    frame: Frame
     lines: tuple[str, ...]
     plain: bool
     total: Total | None = None
     target: str = ""
+
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        """Its dimensions of threads, `x` first."""
+        return self.frame.blocking.axes
 
 
 def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> Written:
@@ -76,7 +81,7 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
         tuple(each for each in counters if each in found),
         _named(setting, leaves, found),
         tuple(b for b in setting.buffers if words.names[b.variable.name] in found),
-        tuple(frame.axes),
+        frame,
         (),
         not frame.is_cut and {*words.names.values()}.issuperset((*counters, *moving)),
         total,

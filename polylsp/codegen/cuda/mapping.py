@@ -34,60 +34,65 @@ class Kernel:
 Kind = Literal["threads", "host", "wavefront", "one thread"]
 
 
-def kernels(schedule: isl.Schedule) -> tuple[Kernel, ...]:
-    """The kernels of a schedule, in the order in which the host launches them."""
-    found = enumerate(_visited(schedule.get_root(), ()))
+def kernels(schedule: isl.Schedule, sums: frozenset[str]) -> tuple[Kernel, ...]:
+    """The kernels of a schedule, in the order in which the host launches them; leaves that are `sums` (names)
+    are worth a kernel of their own."""
+    found = enumerate(_visited(schedule.get_root(), (), sums))
     return tuple(
         Kernel(f"K{number}", node.get_domain(), outer, order, parallel, date)
         for number, (node, outer, order, parallel, date) in found
     )
 
 
-Found = tuple[isl.ScheduleNode, isl.UnionMap, isl.UnionMap, int, tuple["int | None", ...]]
+Date = tuple["int | None", ...]
+Found = tuple[isl.ScheduleNode, isl.UnionMap, isl.UnionMap, int, Date]
 
 
-def _visited(node: isl.ScheduleNode, date: tuple[int | None, ...]) -> Iterator[Found]:
+def _visited(node: isl.ScheduleNode, date: Date, sums: frozenset[str]) -> Iterator[Found]:
     kind = node.get_type()
     if kind == _TYPE.sequence or kind == _TYPE.set:
         for number in range(node.n_children()):
-            yield from _visited(node.get_child(number), (*date, number))
+            yield from _visited(node.get_child(number), (*date, number), sums)
     elif kind == _TYPE.band:
-        yield from _band(node, date)
+        yield from _band(node, date, sums)
     elif kind == _TYPE.leaf:
         yield _found(node, node.get_subtree_schedule_union_map(), 0, date)
     else:
-        yield from _visited(node.first_child(), date)
+        yield from _visited(node.first_child(), date, sums)
 
 
-def _band(node: isl.ScheduleNode, date: tuple[int | None, ...]) -> Iterator[Found]:
-    match _kind(node):
+def _band(node: isl.ScheduleNode, date: Date, sums: frozenset[str]) -> Iterator[Found]:
+    match _kind(node, sums):
         case "threads":
             order = _coincident_first(node)
             count = sum(node.band_member_get_coincident(k) for k in order)
             yield _found(node, _reordered(node, order), count, date)
         case "host":
             inner = (*date, *(None for _ in range(node.band_n_member())))
-            yield from _visited(node.first_child(), inner)
+            yield from _visited(node.first_child(), inner, sums)
         case "wavefront":
             yield _wavefront(node, date)
         case "one thread":
             yield _found(node, node.get_subtree_schedule_union_map(), 0, date)
 
 
-def _kind(node: isl.ScheduleNode) -> Kind:
+def _kind(node: isl.ScheduleNode, sums: frozenset[str]) -> Kind:
     members = range(node.band_n_member())
     flags = [bool(node.band_member_get_coincident(k)) for k in members]
     if flags[0] or (any(flags) and node.band_get_permutable()):
         return "threads"
-    if _has_parallelism(node.first_child()):
+    if _has_parallelism(node.first_child(), sums):
         return "host"
     return "wavefront" if len(members) > 1 and node.band_get_permutable() else "one thread"
 
 
-def _has_parallelism(node: isl.ScheduleNode) -> bool:
-    if node.get_type() == _TYPE.band and _kind(node) in ("threads", "host", "wavefront"):
-        return True
-    return any(_has_parallelism(node.get_child(k)) for k in range(node.n_children()))
+def _has_parallelism(node: isl.ScheduleNode, sums: frozenset[str]) -> bool:
+    if node.get_type() == _TYPE.band:
+        leaves: list[str | None] = []
+        node.get_domain().foreach_set(lambda each: leaves.append(each.get_tuple_name()))
+        if _kind(node, sums) != "one thread" or (len(leaves) == 1 and leaves[0] in sums):
+            return True
+    return any(_has_parallelism(node.get_child(k), sums) for k in range(node.n_children()))
 
 
 def _coincident_first(node: isl.ScheduleNode) -> list[int]:
@@ -107,7 +112,7 @@ def _reordered(node: isl.ScheduleNode, order: Sequence[int]) -> isl.UnionMap:
     return whole.apply_range(isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(moved)}] }}").to_union_map())
 
 
-def _wavefront(node: isl.ScheduleNode, date: tuple[int | None, ...]) -> Found:
+def _wavefront(node: isl.ScheduleNode, date: Date) -> Found:
     """All members of a permutable band count up along a dependence: where their sum is the same, nothing
     depends on anything (Lamport's hyperplanes)."""
     whole, members = node.get_subtree_schedule_union_map(), node.band_n_member()
@@ -118,7 +123,7 @@ def _wavefront(node: isl.ScheduleNode, date: tuple[int | None, ...]) -> Found:
     return node, outer, whole.apply_range(rest.to_union_map()), members - 1, (*date, None)
 
 
-def _found(node: isl.ScheduleNode, order: isl.UnionMap, parallel: int, date: tuple[int | None, ...]) -> Found:
+def _found(node: isl.ScheduleNode, order: isl.UnionMap, parallel: int, date: Date) -> Found:
     return node, node.get_prefix_schedule_union_map(), order, parallel, date
 
 

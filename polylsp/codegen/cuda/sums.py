@@ -43,18 +43,25 @@ def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
     (order,) = orders
     leaf = next(each for each in found.leaves if each.name == order.get_tuple_name(isl.dim_type.in_))
     loops = tuple(k for k in range(order.dim(isl.dim_type.out)) if varies(order, k))
+    own = updates(leaf, found)
+    if not loops or not own:
+        return None
+    element = _element(kernel, leaf, own)
+    operator: Operator = "+" if own[0].update == "+" else "*"
+    return Sum(own[0].memory, operator, own, element, loops) if element.is_single_valued() else None
+
+
+def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
+    """The accesses of a leaf to what it adds to, if it changes nothing else, in updates alone."""
     own = [access for one, access in found.shared if one is leaf]
     written = [access for access in own if access.kind == "write"]
-    if not loops or not written:
-        return None
-    memory, operator = written[0].memory, written[0].update
-    updates = [access for access in own if access.memory is memory]
-    if any(each.memory is not memory for each in written) or (operator != "+" and operator != "*"):
-        return None
-    if any(each.update != operator for each in updates) or not (is_plain(memory) or not memory.shape):
-        return None
-    element = _element(kernel, leaf, updates)
-    return Sum(memory, operator, tuple(updates), element, loops) if element.is_single_valued() else None
+    if not written or written[0].update not in ("+", "*"):
+        return ()
+    memory = written[0].memory
+    to_it = tuple(access for access in own if access.memory is memory)
+    alike = all(each.memory is memory for each in written)
+    alike = alike and all(each.update == written[0].update for each in to_it)
+    return to_it if alike and (is_plain(memory) or not memory.shape) else ()
 
 
 def _element(kernel: Kernel, leaf: Leaf, updates: Sequence[Access]) -> isl.Map:

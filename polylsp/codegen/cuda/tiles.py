@@ -154,7 +154,7 @@ def _sides(values: isl.Set) -> Iterator[tuple[isl.Aff, int]]:
     """Lower bounds of the values of one dimension from which the upper one is a fixed distance away."""
     space = isl.LocalSpace.from_space(values.get_space())
     own = isl.Aff.var_on_domain(space, _SET, 0)
-    for each in values.simple_hull().get_constraints():
+    for each in values.remove_divs().simple_hull().get_constraints():
         factor = each.get_coefficient_val(_SET, 0).to_python()
         if factor != 1 and not (factor == -1 and each.is_equality()):
             continue

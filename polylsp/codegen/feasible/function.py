@@ -38,6 +38,8 @@ def feasibility(trials: Trials) -> Feasibility:
     transformed = trials.subject.language == C.name
     for loop in trials.subject.facts.loops:
         refused += _refused(trials, loop)
+        if not transformed:
+            possible += _rewritten(trials, loop)
         if transformed:
             possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
     if transformed:
@@ -83,6 +85,16 @@ def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:
         found = trials.answer(target, loop.ordinal, (ordinals, around))
         if isinstance(found, Declined):
             yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
+
+
+def _rewritten(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
+    """That an outermost loop of Python without any parallel one can be rewritten so that there are some."""
+    if loop.depth > 1 or _roots(trials, loop) or is_governed(trials.subject.facts, loop.ordinal):
+        return
+    for target in TARGETS_OF[trials.subject.language]:
+        found = trials.answer(target, loop.ordinal, loop.ordinal)
+        if isinstance(found, Edited):
+            yield Possible(target, loop.ordinal, (loop.ordinal,), assumptions=found.assumptions)
 
 
 def _not_together(trials: Trials) -> Iterator[Refused]:

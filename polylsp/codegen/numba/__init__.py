@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from polylsp.codegen.numba.array_statements import overlapping_statement
 from polylsp.codegen.numba.compilable import element_of, why_not_compiled
 from polylsp.codegen.numba.decorator import Decorated, decorated
@@ -14,15 +16,18 @@ from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Floating
 from polylsp.model.roots import parallel_roots
 from polylsp.model.verdict import Parallel
-from polylsp.settings import Settings
 
 
-def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+def edit(subject: Subject, ordinal: int) -> Answer:
     """`prange` in each loop that runs in parallel when loop `ordinal` is asked to."""
+    return edit_loops(subject, parallel_roots(subject.facts, ordinal))
+
+
+def edit_loops(subject: Subject, roots: Sequence[LoopFacts]) -> Answer:
+    """`prange` in those of some parallel loops that Numba can run so."""
     source = source_of(subject)
     if isinstance(source, Declined):
         return source
-    roots = parallel_roots(subject.facts, ordinal)
     refused = [(root, why_not_over_prange(source, root)) for root in roots]
     chosen = [root for root, why in refused if not why]
     if not chosen:

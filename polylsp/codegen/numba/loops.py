@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from polylsp.codegen.numba.ranges import range_arguments, successor
 from polylsp.codegen.numba.source import Source
 from polylsp.frontends.python.lower.pranges import updates
 from polylsp.frontends.python.usage import own_nodes
@@ -39,7 +40,13 @@ def over_prange(source: Source, root: LoopFacts, prange: str) -> Iterator[Replac
     """The header that says so."""
     node = source.loop(root)
     assert node is not None and isinstance(node.iter, ast.Call)
-    if not source.is_prange(root):
+    found = range_arguments(node.iter)
+    if found is not None and found[2] == -1:
+        # In which order the iterations come does not matter, but Numba knows one alone.
+        first, last = successor(found[1]), successor(found[0])
+        arguments = last if first == "0" else f"{first}, {last}"
+        yield Replacement(source.span(node.iter), f"{prange}({arguments})")
+    elif not source.is_prange(root):
         yield Replacement(source.span(node.iter.func), prange)
 
 
@@ -49,9 +56,9 @@ def _header(source: Source, node: ast.For, name: str) -> str:
         return f"The loop {name} runs over `{ast.unparse(call)}`: write it over a `range` first."
     if not isinstance(node.target, ast.Name):
         return f"The loop {name} has more than one variable: write it over a `range` first."
-    step = call.args[2] if len(call.args) == 3 else None
-    if step is not None and not (isinstance(step, ast.Constant) and step.value == 1):
-        return f"`prange` takes steps of 1 alone, and {name} has steps of `{ast.unparse(step)}`."
+    if len(call.args) == 3 and range_arguments(call) is None:
+        step = ast.unparse(call.args[2])
+        return f"`prange` takes steps of 1 alone, and {name} has steps of `{step}`."
     return f"The loop {name} has an `else`: put that after the loop." if node.orelse else ""
 
 

@@ -28,13 +28,15 @@ arrays have in one then fits the second cache of a core."""
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Permutable loops and their new order. `points` and `tiles` are numbers of loops, outermost first;
-    loops without tiles are not among `tiles`. `free` are those that carry no dependence."""
+    loops without tiles are not among `tiles`. `free` are those that carry no dependence. `sizes` are the
+    extents of the tiles, where they are not chosen here."""
 
     chain: Chain
     found: Leaves
     points: tuple[int, ...]
     tiles: tuple[int, ...]
     free: frozenset[int]
+    sizes: tuple[int, ...] = ()
 
     @property
     def reorders(self) -> bool:
@@ -66,7 +68,7 @@ def _plan(subject: Subject, part: Chain, found: Leaves) -> Plan | None:
     free = frozenset(k for k in depths if varies(found, k) is None)
     if not free:
         return None
-    costs = loop_costs(found.scop, part)
+    costs = loop_costs(found.scop, part.ordinals)
     ranked = sorted(permutations(depths), key=lambda order: (cost(costs, order), order))
     points = next((order for order in ranked if order[-1] in free), ranked[0])
     if costs[points[-1]] > costs[ranked[0][-1]] + 6:
@@ -126,6 +128,8 @@ def blocked(subject: Subject, plan: Plan, settings: Settings, tiled: bool = True
 def _size(plan: Plan, loop: int, settings: Settings) -> int:
     if settings.tile_sizes:
         return settings.tile_sizes[min(loop, len(settings.tile_sizes) - 1)]
+    if plan.sizes:
+        return plan.sizes[plan.tiles.index(loop)]
     if loop != plan.points[-1]:
         return _NARROW
     return _WIDE // 2 if loop == plan.tiles[0] else _WIDE

@@ -41,10 +41,14 @@ class Body:
     uses: Mapping[Span, str]
     mentions: tuple[Mention, ...]
 
-    def copy(self, span: Span, offsets: Offsets, names: Mapping[str, str]) -> str:
-        """The text of a stretch with larger counters, with `names` for elements whose text is a key there."""
+    def copy(
+        self, span: Span, offsets: Offsets, names: Mapping[str, str], values: Mapping[Span, str] | None = None
+    ) -> str:
+        """The text of a stretch with larger counters, with `names` for elements whose text is a key there,
+        and other text for stretches that are keys of `values`."""
         found = {m.span: m for m in self.mentions if span.start <= m.span.start < span.end and m.span != span}
-        changes: list[tuple[Span, str]] = []
+        changes = [(own, text) for own, text in (values or {}).items() if span.holds(own)]
+        found = {own: m for own, m in found.items() if not any(done.holds(own) for done, _ in changes)}
         for own in found:
             name = names.get(self.copy(own, offsets, {}))
             if name is not None:

@@ -53,10 +53,17 @@ def leaves_of(subject: Subject, leaves: Sequence[Leaf]) -> Leaves | Declined:
 
 def _obstacle(subject: Subject, scop: Scop, roots: Sequence[int]) -> Declined | None:
     for ordinal, loop in scop.loops.items():
-        inside = {ordinal, *(one.ordinal for one in subject.around(ordinal))}
+        inside = _around(subject, scop, ordinal)
         if loop.obstacles and not inside.isdisjoint(roots):
             return Declined(f"These loops cannot be moved: {loop.obstacles[0].message}.")
     return None
+
+
+def _around(subject: Subject, scop: Scop, ordinal: int) -> set[int]:
+    """A loop and those around it; also one that an array statement is, which is none of the source."""
+    if any(each.ordinal == ordinal for each in subject.facts.loops):
+        return {ordinal, *(one.ordinal for one in subject.around(ordinal))}
+    return {o for s in scop.statements if ordinal in s.loops for o in s.loops[: s.loops.index(ordinal) + 1]}
 
 
 def _jumps(subject: Subject, opened: Sequence[int]) -> Declined | None:

@@ -24,10 +24,11 @@ _PRIMARY = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Iterations:
-    """`domain` is a set over the counters, outermost first (`i0`, `i1`, …); its parameters (`p0`, `p1`,
+    """`domain` is a set over the counters, outermost first (`i0`, `i1`, …); its parameters (`__p0`, `__p1`,
     …) stand for texts of the headers (`atoms`). `counters` are the counters' names, `declared` the words
     that declare each in its header, empty where it is declared before; `firsts` are their first
-    values, `lasts` the bounds that they stay below."""
+    values, `lasts` the bounds that they stay below; of an extremum of several that depend on counters, one
+    that does."""
 
     domain: isl.Set
     atoms: dict[str, str]
@@ -131,7 +132,8 @@ class Reader:
         text = self.text(node)
         shown = text if _PRIMARY.fullmatch(text) and self.tokens_at(node) == 1 else f"({text})"
         known = next((name for name, spelled in self.atoms.items() if spelled == shown), None)
-        name = known or f"p{len(self.atoms)}"
+        # C keeps such names for its compilers: no counter has one.
+        name = known or f"__p{len(self.atoms)}"
         self.atoms[name] = shown
         return name
 
@@ -172,10 +174,19 @@ def _header(reader: Reader, depth: int, node: Node) -> tuple[Linear, Linear, str
     lasts = [added(reader.linear(each, depth), beyond, 1) for each in operands(reader, right, "<")]
     limits = [f"{formula(each)} <= i{depth}" for each in firsts]
     limits += [f"i{depth} < {formula(each)}" for each in lasts]
-    first, last = reader.linear(value, depth), added(reader.linear(right, depth), beyond, 1)
+    first = _one(reader, firsts, value, depth, {})
+    last = _one(reader, lasts, right, depth, beyond)
     if reader.mentions_counter():
         return None
     return first, last, declaring(reader.subject, start), limits
+
+
+def _one(reader: Reader, found: list[Linear], node: Node, depth: int, beyond: Linear) -> Linear:
+    """A bound as one sum: of several that depend on counters one that does, as no atom stands for these."""
+    counted = (each for each in found if any(each.get(f"i{k}") for k in range(depth)))
+    if len(found) > 1 and (slanted := next(counted, None)) is not None:
+        return slanted
+    return added(reader.linear(node, depth), beyond, 1)
 
 
 def operands(reader: Reader, node: Node, order: str) -> list[Node]:

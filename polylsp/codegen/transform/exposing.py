@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform import parting, skew, strips, time_tile
+from polylsp.codegen.transform import elimination, panel, parting, skew, strips, time_tile
+from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.codegen.transform.composing import State, depth_inside, limited, stands_in_tiles
 from polylsp.model.action import Answer, Declined, Edited, applied
 from polylsp.model.facts import LoopFacts
@@ -24,6 +25,38 @@ def time_tiles(state: State) -> bool:
             continue
         made |= state.make(time_tile.made(state.subject, plan))
     return made
+
+
+def eliminations(state: State) -> bool:
+    """Blocks of terms where elements need each other one after the other, if most of the work is a product
+    then; whether there were any."""
+    made = False
+    for loop in reversed(state.subject.facts.loops):
+        if (
+            loop.depth > 1
+            or depth_inside(state.subject, loop) != 2
+            or not isinstance(loop.verdict, Sequential)
+        ):
+            continue
+        answer = limited(
+            state.settings, lambda o=loop.ordinal: elimination.blocked(state.subject, o, state.settings)
+        )
+        tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
+        if tried.make(answer) and _ends_in_product(tried, loop.ordinal):
+            made = True
+            state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
+    return made
+
+
+def _ends_in_product(state: State, root: int) -> bool:
+    """Whether the last loops in a nest are a product; its tiles are made then."""
+    inside = [each.ordinal for each in state.subject.facts.loops if root in _ancestry(state.subject, each)]
+    chain = chain_inside(state.subject, inside[-1])
+    return isinstance(chain, Chain) and panel.made(state, chain)
+
+
+def _ancestry(subject: Subject, loop: LoopFacts) -> set[int]:
+    return {loop.ordinal, *(each.ordinal for each in subject.around(loop.ordinal))}
 
 
 def cut_in_strips(state: State) -> bool:

@@ -56,7 +56,7 @@ def _best(found: Leaves, chain: Chain) -> Order | Declined:
             dates = [_dates(names, order)]
             if carried_at(found, dates, 0) is None and violated(found, dates) is None:
                 return order
-    costs = loop_costs(found.scop, chain)
+    costs = loop_costs(found.scop, chain.ordinals)
     ranked = sorted(permutations(source), key=lambda o: (cost(costs, o), o))
     for order in ranked:
         if cost(costs, order) >= cost(costs, source):

@@ -67,7 +67,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
 def held(subject: Subject, chain: Chain) -> Answer:
     """A loop as it stands, with the sums that it adds to array elements held in variables, if the vector unit
     can add them up."""
-    jam = _understood(subject, chain, ())
+    jam = understood(subject, chain, ())
     if isinstance(jam, Declined):
         return jam
     answer = _edited(jam)
@@ -79,7 +79,7 @@ def held(subject: Subject, chain: Chain) -> Answer:
 def _jam(subject: Subject, chain: Chain) -> Jam | Declined:
     if any(loop.parent == chain.ordinals[-1] for loop in subject.facts.loops):
         return Declined("There are loops beside each other in the innermost loop: split it first.")
-    jam = _understood(subject, chain, (1,) * (len(chain.ordinals) - 1))
+    jam = understood(subject, chain, (1,) * (len(chain.ordinals) - 1))
     if isinstance(jam, Declined):
         return jam
     chosen = _factors(jam.found, jam.bounds, jam.body)
@@ -88,7 +88,7 @@ def _jam(subject: Subject, chain: Chain) -> Jam | Declined:
     return chosen if isinstance(chosen, Declined) else replace(jam, factors=chosen)
 
 
-def _understood(subject: Subject, chain: Chain, factors: tuple[int, ...]) -> Jam | Declined:
+def understood(subject: Subject, chain: Chain, factors: tuple[int, ...]) -> Jam | Declined:
     """What is known of a chain, as far as copies of its body need it."""
     body = body_of(subject, chain)
     if isinstance(body, Declined):
@@ -135,7 +135,7 @@ def _factors(
         possible.append(
             shared[k] and against is None and not middle and (not triangular or (free and k == 0))
         )
-        if triangular and not _one_sided(bounds[inner], bounds[k].name):
+        if triangular and not one_sided(bounds[inner], bounds[k].name):
             possible[-1] = False
     if not any(possible):
         return broken or Declined(
@@ -157,7 +157,7 @@ def _against(found: Leaves, first: int, inner: int) -> LeafDependence | None:
     return None
 
 
-def _one_sided(bounds: Bounds, counter: str) -> bool:
+def one_sided(bounds: Bounds, counter: str) -> bool:
     """Whether a counter moves only the beginning of a loop, or only its end, and up."""
     first, last = ([each.get(counter, 0) for each in side] for side in (bounds.firsts, bounds.lasts))
     return not (any(first) and any(last)) and all(each >= 0 for each in (*first, *last))
@@ -194,7 +194,7 @@ def _level(jam: Jam, depth: int, copies: Sequence[Offsets]) -> Iterator[Piece]:
         yield Made(header(own), tuple(_level(jam, depth + 1, copies)), braces)
         return
     several = [{**copy, own.name: n} for copy in copies for n in range(factor)]
-    lines, end = _named(jam, own.lasts, "<", f"{own.name}_end")
+    lines, end = named(jam, own.lasts, "<", f"{own.name}_end")
     yield from lines
     yield Written(f"{start(own)};")
     main = f"for (; {own.name} < {sum_text(added(end, {'': factor - 1}, -1))}; {own.name} += {factor})"
@@ -203,7 +203,7 @@ def _level(jam: Jam, depth: int, copies: Sequence[Offsets]) -> Iterator[Piece]:
     yield Made(rest, tuple(_rest(jam, depth + 1, copies)), braces)
 
 
-def _named(jam: Jam, operands: Sequence[Linear], order: str, name: str) -> tuple[list[Piece], Linear]:
+def named(jam: Jam, operands: Sequence[Linear], order: str, name: str) -> tuple[list[Piece], Linear]:
     """The extremum of some sums, in a variable of its own where there are several."""
     if len(operands) == 1:
         return [], operands[0]
@@ -234,14 +234,14 @@ def _innermost(jam: Jam, copies: Sequence[Offsets]) -> Iterator[Piece]:
     each = {row: own.at(outer, row) for row in rows}
     alone = {row: [c for c in copies if c.get(outer, 0) == row] for row in rows}
     if any(first.get(outer) for first in own.firsts):
-        lines, first = _named(jam, each[rows[-1]].firsts, ">", f"{own.name}_first")
+        lines, first = named(jam, each[rows[-1]].firsts, ">", f"{own.name}_first")
         yield from lines
         for row in rows[:-1]:
             before = replace(own, firsts=each[row].firsts, lasts=(*own.lasts, first))
             yield _plain(jam, before, alone[row])
         yield from _main(jam, replace(own, firsts=(first,)), copies, ragged=True)
         return
-    lines, last = _named(jam, own.lasts, "<", f"{own.name}_last")
+    lines, last = named(jam, own.lasts, "<", f"{own.name}_last")
     yield from lines
     yield from _main(jam, replace(own, lasts=(last,)), copies, ragged=True)
     for row in rows[1:]:

@@ -25,16 +25,18 @@ class Kept:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """Lines of text as they are, but for their indentation."""
+    """Lines of text as they are, but for their indentation; `single`: one statement that can be a body
+    without braces."""
 
     text: str
+    single: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
     """A loop, or another statement with a body, that is written anew. `lead` are the comments that stood
     before its header, `remark` the one behind it, `after` those behind its end;
-    `otherwise` is what an `else` runs."""
+    `otherwise` is what an `else` runs, `tail` what stands behind a closing brace."""
 
     header: str
     body: tuple[Piece, ...]
@@ -43,6 +45,7 @@ class Made:
     lead: str = ""
     after: str = ""
     otherwise: tuple[Piece, ...] = ()
+    tail: str = ""
 
 
 Piece = Union[Kept, Written, Made]
@@ -145,7 +148,7 @@ def _piece(subject: Subject, piece: Piece, indentation: str, style: Style) -> It
         yield from _headed("} else" if joined else "else", "", braced.braces, indentation)
         yield from _lines(subject, piece.otherwise, indentation + style.unit, style)
     if closed:
-        yield f"{indentation}}}"
+        yield f"{indentation}}} {piece.tail}".rstrip()
     yield from (indentation + line.strip() for line in piece.after.splitlines())
 
 
@@ -167,7 +170,7 @@ def _braced(piece: Made, style: Style) -> Made:
         return piece
     alone = len(piece.body) == 1
     only = piece.body[0] if alone else None
-    plain = (isinstance(only, Kept) and only.single) or (
+    plain = (isinstance(only, (Kept, Written)) and only.single) or (
         isinstance(only, Made) and bool(only.header) and not only.lead
     )
     return piece if plain else replace(piece, braces=style.braces)

@@ -15,11 +15,11 @@ from polylsp.settings import Settings
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 
 
-def loop_costs(scop: Scop, chain: Chain) -> tuple[int, ...]:
-    """For each loop the cache lines that an iteration touches if the loop is innermost, over all accesses, in
-    eighths of a line: the smaller the better."""
-    inside = [a for a in scop.accesses if chain.ordinals[-1] in scop.statements[a.statement].loops]
-    return tuple(sum(_lines(scop, a, ordinal) for a in inside) for ordinal in chain.ordinals)
+def loop_costs(scop: Scop, ordinals: Sequence[int]) -> tuple[int, ...]:
+    """For each of some nested loops the cache lines that an iteration touches if the loop is innermost,
+    over all accesses, in eighths of a line: the smaller the better."""
+    inside = [a for a in scop.accesses if ordinals[-1] in scop.statements[a.statement].loops]
+    return tuple(sum(_lines(scop, a, ordinal) for a in inside) for ordinal in ordinals)
 
 
 def walks_along(scop: Scop, ordinal: int) -> bool:

@@ -95,7 +95,7 @@ class Registers:
                 if "write" not in (access.kind, other.kind):
                     continue
                 apart = mentions[0].counters if written and any(other is each for each in own) else None
-                if self._meet(access, other, apart):
+                if self.meets(access, other, apart):
                     return False
         return True
 
@@ -103,7 +103,7 @@ class Registers:
         site = mention.place.site
         return [a for a in self.found.scop.accesses if a.site == site]
 
-    def _meet(self, first: Access, second: Access, apart: frozenset[str] | None) -> bool:
+    def meets(self, first: Access, second: Access, apart: frozenset[str] | None) -> bool:
         """Whether two accesses may be to one element in one iteration of the loops around the chain; if
         there are counters, even an empty set, with some of these different."""
         statement = self.conflicts.statement(first)

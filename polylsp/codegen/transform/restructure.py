@@ -9,10 +9,10 @@ from functools import lru_cache
 
 from polylsp.codegen import openmp
 from polylsp.codegen.subject import Again, Subject
-from polylsp.codegen.transform import TRANSFORMS, block, distribute
+from polylsp.codegen.transform import TRANSFORMS, block, distribute, panel, register_tile
 from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.codegen.transform.composing import State, depth_inside, limited, stands_in_tiles, until_done
-from polylsp.codegen.transform.exposing import cut_in_strips, partings, time_tiles, wavefronts
+from polylsp.codegen.transform.exposing import cut_in_strips, eliminations, partings, time_tiles, wavefronts
 from polylsp.codegen.transform.together import joined
 from polylsp.model.action import ActionName, Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
@@ -34,16 +34,18 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     # What is tried and then made is the same text.
     state = State(subject, settings, lru_cache(_FEW_TEXTS)(again))
     timed = time_tiles(state)
+    eliminated = eliminations(state)
     in_strips = cut_in_strips(state)
     parted = until_done(state, partings)
     split = until_done(state, _separations)
     count = len(state.subject.facts.loops)
+    products = _products(state)
     moved = until_done(state, _blocks)
     tiled = len(state.subject.facts.loops) > count
     threaded = until_done(state, _directives)
     slanted = until_done(state, wavefronts)
     last = _last(state)
-    exposed = timed or in_strips or parted
+    exposed = timed or in_strips or parted or products or eliminated
     if not exposed and not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     changed = _difference(subject.text, applied(state.subject.text, last.replacements))
@@ -97,6 +99,15 @@ def _helps(state: State, loop: LoopFacts, answer: Edited) -> bool:
         if start <= after.span(after.known(chain.ordinals[-1]).site).start < end
         and isinstance(plan := block.planned(after, chain), block.Plan)
     )
+
+
+def _products(state: State) -> bool:
+    """Tiles of products of matrices, the last one first, so that those before it keep their numbers."""
+    made = False
+    for chain in reversed(list(_chains(state.subject))):
+        if not _is_tiled(state, chain):
+            made |= panel.made(state, chain)
+    return made
 
 
 def _is_worth_it(subject: Subject, plan: block.Plan) -> bool:
@@ -176,7 +187,9 @@ def _last(state: State) -> Edited:
         if depth_inside(state.subject, loop):
             continue
         name: ActionName = "unroll-and-jam"
-        answer = _jammed(state.subject, loop.ordinal, state.settings)
+        answer = limited(state.settings, lambda o=loop.ordinal: register_tile.edit(state.subject, o))
+        if isinstance(answer, Declined):
+            answer = _jammed(state.subject, loop.ordinal, state.settings)
         if isinstance(answer, Declined):
             name, answer = "simd", TRANSFORMS["simd"](state.subject, loop.ordinal, state.settings)
         if isinstance(answer, Edited):

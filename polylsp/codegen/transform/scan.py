@@ -4,12 +4,12 @@ TOPLAS 2015), as C that a person would write."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import islpy as isl
 
 from polylsp.codegen.transform.expression import condition_text, text_of
-from polylsp.codegen.transform.layout import Kept, Made, Piece
+from polylsp.codegen.transform.layout import Kept, Made, Piece, Written
 from polylsp.codegen.transform.syntax import Braces
 from polylsp.model.action import Declined
 
@@ -29,17 +29,28 @@ class Counter:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaf:
+    """What runs at each point of one part of a schedule's domain: see `Scan`."""
+
+    values: tuple[Counter | None, ...]
+    body: Kept | Written
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """What to visit and how to write it: `loops` are the new loops' counters, outermost first; `values` are
     the counters of the schedule's domain, in its order: the body sets those that no loop counts, apart
-    from those it has no use for (`None`)."""
+    from those it has no use for (`None`). Where the domain has parts with names, `others` has what runs in
+    these; loops whose numbers are `apart` only say what comes first."""
 
-    schedule: isl.Map
+    schedule: isl.Map | isl.UnionMap
     loops: tuple[Counter, ...]
     values: tuple[Counter | None, ...]
-    body: Kept
+    body: Kept | Written
     atoms: Mapping[str, str]
     braces: tuple[Braces, ...]
+    others: Mapping[str, Leaf] = field(default_factory=dict[str, "Leaf"])
+    apart: tuple[int, ...] = ()
 
 
 def scanned(scan: Scan) -> tuple[Piece, ...] | Declined:
@@ -48,9 +59,14 @@ def scanned(scan: Scan) -> tuple[Piece, ...] | Declined:
     for loop in scan.loops:
         ids = ids.add(isl.Id(loop.name))
     build = isl.AstBuild.from_context(isl.Set("{ : }")).set_iterators(ids)
-    schedule = scan.schedule.set_tuple_name(isl.dim_type.in_, "L")
-    node = build.node_from_schedule_map(schedule.to_union_map())
-    return _pieces(scan, node, 0)
+    if scan.apart:
+        inside = ", ".join(f"x{k}" for k in range(len(scan.loops)))
+        chosen = " or ".join(f"d = {k}" for k in scan.apart)
+        build = build.set_options(isl.UnionMap(f"{{ [{inside}] -> unroll[d] : {chosen} }}"))
+    schedule = scan.schedule
+    if isinstance(schedule, isl.Map):
+        schedule = schedule.set_tuple_name(isl.dim_type.in_, "L").to_union_map()
+    return _pieces(scan, build.node_from_schedule_map(schedule), 0)
 
 
 def _pieces(scan: Scan, node: isl.AstNode, depth: int) -> tuple[Piece, ...] | Declined:
@@ -64,12 +80,28 @@ def _pieces(scan: Scan, node: isl.AstNode, depth: int) -> tuple[Piece, ...] | De
         braces = scan.braces[min(depth, len(scan.braces) - 1)]
         loop = _loop(scan, node)
         return (Made(_header(scan, loop, node), inner, braces, loop.remark, loop.lead, loop.after),)
-    if kind == isl.ast_node_type["if_"] and not node.if_has_else_node():
+    if kind == isl.ast_node_type["if_"]:
         inner = _pieces(scan, node.if_get_then_node(), depth)
+        rest = _pieces(scan, node.if_get_else_node(), depth) if node.if_has_else_node() else ()
         if isinstance(inner, Declined):
             return inner
-        return (Made(f"if ({condition_text(node.if_get_cond(), scan.atoms)})", inner),)
+        if isinstance(rest, Declined):
+            return rest
+        return (Made(f"if ({condition_text(node.if_get_cond(), scan.atoms)})", inner, otherwise=rest),)
+    if kind == isl.ast_node_type.block:
+        return _sequence(scan, node, depth)
     return Declined("The new order needs more than simple loops.")
+
+
+def _sequence(scan: Scan, node: isl.AstNode, depth: int) -> tuple[Piece, ...] | Declined:
+    children = node.block_get_children()
+    found: list[Piece] = []
+    for k in range(children.n_ast_node()):
+        inner = _pieces(scan, children.get_ast_node(k), depth)
+        if isinstance(inner, Declined):
+            return inner
+        found += inner
+    return tuple(found)
 
 
 def _loop(scan: Scan, node: isl.AstNode) -> Counter:
@@ -108,10 +140,15 @@ def _plain(text: str) -> str:
 
 def _leaf(scan: Scan, node: isl.AstNode) -> Piece:
     call = node.user_get_expr()
+    own = scan.others.get(call.get_op_arg(0).id_get_id().get_name(), Leaf(scan.values, scan.body))
     first: list[str] = []
-    for k, value in enumerate(scan.values):
+    for k, value in enumerate(own.values):
         text = text_of(call.get_op_arg(k + 1), scan.atoms)
         if value is not None and text != value.name:
             words = f"const {value.declared.removeprefix('const ')} " if value.declared else ""
             first.append(f"{words}{value.name} = {text};")
-    return Kept(scan.body.span, tuple(first), scan.body.single and not first)
+    if isinstance(own.body, Written):
+        return Made("", (*map(Written, first), own.body)) if first else own.body
+    kept = Kept(own.body.span, tuple(first), own.body.single and not first)
+    # Beside others, what it declares has a block of its own.
+    return Made("", (kept,)) if first and scan.others else kept

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from polylsp.frontends.python import library
@@ -52,8 +53,16 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
         return _made(node, kinds)
     if name and name in library.LIKE_MAKERS and arguments:
         return _like(arguments[0], node, kinds)
-    if name in library.REDUCTIONS and arguments:
+    if (name in library.REDUCTIONS or name in library.STATISTICS) and arguments:
         return _reduced(arguments[0], node, name)
+    if name in library.SHAPED and arguments:
+        return _shaped(arguments[0], name)
+    if name == "flip" and len(arguments) == 1:
+        return arguments[0]
+    if name in ("array", "asarray") and len(node.args) == 1:
+        return _of_list(node, kinds)
+    if name in ("eye", "identity") and len(node.args) == 1:
+        return Array(_dtype(node, kinds) or DOUBLE, 2)
     if name in ("dot", "matmul", "inner") and len(arguments) == 2:
         return product(arguments[0], arguments[1])
     if name == "outer" and len(arguments) == 2:
@@ -113,6 +122,31 @@ def _result_type(name: str, of_type: NumberType, whole_rounding: bool) -> Number
     return DOUBLE
 
 
+def _shaped(of: Kind | None, name: str) -> Kind | None:
+    """The result of a function that gives an array of the shape of its argument."""
+    if not isinstance(of, Array):
+        return None if of is None else UNKNOWN
+    element = INT if name in library.COUNTING else COMPLEX if name.startswith("fft.") else of.element
+    element = DOUBLE if name.startswith("linalg.") and not isinstance(element, Floating) else element
+    return Array(INT if element == BOOL else element, of.rank, of.assumed)
+
+
+def _of_list(node: ast.Call, kinds: Kinds) -> Kind | None:
+    """The array that `np.array` makes of a list of numbers, or of another array."""
+    given = node.args[0]
+    if not isinstance(given, (ast.List, ast.Tuple)) or not given.elts:
+        found = kinds.of(given)
+        return (
+            replace(found, element=_dtype(node, kinds) or found.element)
+            if isinstance(found, Array)
+            else found
+        )
+    result = either([kinds.of(one) for one in given.elts])
+    if result is None or not isinstance(result, Number):
+        return None if result is None else UNKNOWN
+    return Array(_dtype(node, kinds) or result.type, 1)
+
+
 def _method(name: str, base: Array | None, node: ast.Call, kinds: Kinds) -> Kind | None:
     """The result of a method of an array."""
     if base is None:
@@ -121,7 +155,7 @@ def _method(name: str, base: Array | None, node: ast.Call, kinds: Kinds) -> Kind
         return Array(base.element, base.rank, base.assumed)
     if name == "astype" and node.args:
         return Array(DTYPES.get(_type_name(node.args[0]), DOUBLE), base.rank)
-    if name in library.REDUCTIONS:
+    if name in library.REDUCTIONS or name in library.STATISTICS:
         return _reduced(base, node, name)
     if name == "dot" and node.args:
         return product(base, kinds.of(node.args[0]))
@@ -134,7 +168,8 @@ def _reduced(of: Kind | None, node: ast.Call, name: str) -> Kind | None:
     if not isinstance(of, Array):
         return of if of is None or isinstance(of, Number) else UNKNOWN
     axis = next((k.value for k in node.keywords if k.arg == "axis"), None)
-    element = DOUBLE if name == "mean" and not isinstance(of.element, Floating) else of.element
+    real = name in ("mean", "std", "var", "median", "nanmean") and not isinstance(of.element, Floating)
+    element = INT if name in library.COUNTING else DOUBLE if real else of.element
     element = INT if name in ("sum", "prod") and element == BOOL else element
     if any(k.arg == "keepdims" for k in node.keywords):
         return Array(element, of.rank)
@@ -151,7 +186,7 @@ def _made(node: ast.Call, kinds: Kinds) -> Kind | None:
     shape = shape_of(node)
     if shape is None:
         return UNKNOWN
-    told = kinds.of(shape)
+    told = kinds.of(ast.Tuple(shape.elts, ast.Load()) if isinstance(shape, ast.List) else shape)
     rank = len(told.items) if isinstance(told, Items) else 1
     if told is None or not isinstance(told, (Items, Number)):
         return None if told is None else UNKNOWN
@@ -176,7 +211,7 @@ def _like(of: Kind | None, node: ast.Call, kinds: Kinds) -> Kind | None:
 
 def _dtype(node: ast.Call, kinds: Kinds) -> NumberType | None:
     """The element type that a call asks for."""
-    position = {"zeros": 1, "ones": 1, "empty": 1, "full": 2}.get(_callee(node), 99)
+    position = {"zeros": 1, "ones": 1, "empty": 1, "ndarray": 1, "full": 2}.get(_callee(node), 99)
     told = next((k.value for k in node.keywords if k.arg == "dtype"), None)
     if told is None and len(node.args) > position:
         told = node.args[position]

@@ -24,6 +24,7 @@ from polylsp.frontends.python.kinds import (
     Other,
 )
 from polylsp.frontends.python.names import ClassOf, path_of
+from polylsp.model.program import Floating
 
 if TYPE_CHECKING:
     from polylsp.frontends.python.inference import Kinds
@@ -130,12 +131,24 @@ def _element(base: Kind | None, subscript: ast.expr, kinds: Kinds) -> Kind | Non
             return items[0]
         case Array(element, rank), _:
             parts = subscript.elts if isinstance(subscript, ast.Tuple) else [subscript]
-            left = _rank_left(parts, rank, kinds)
+            left = _rank_gathered(parts, rank, kinds)
+            left = _rank_left(parts, rank, kinds) if left is None else left
             if left is None:
                 return UNKNOWN
             return Array(element, left) if left else Number(element)
         case _:
             return UNKNOWN
+
+
+def _rank_gathered(parts: list[ast.expr], rank: int, kinds: Kinds) -> int | None:
+    """The rank of the elements that one array of truth values, or of subscripts, takes; `None` where it is
+    not one that takes them."""
+    by = kinds.of(parts[0]) if len(parts) == 1 else None
+    if not isinstance(by, Array) or isinstance(by.element, Floating):
+        return None
+    if by.element == BOOL:
+        return rank - by.rank + 1 if by.rank <= rank else None
+    return rank - 1 + by.rank
 
 
 def _rank_left(parts: list[ast.expr], rank: int, kinds: Kinds) -> int | None:

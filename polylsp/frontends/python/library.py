@@ -37,11 +37,47 @@ CONSTANTS = {
 }  # fmt: skip
 """Numbers of `math` and NumPy."""
 
-MAKERS = frozenset(("zeros", "ones", "empty", "full"))
+MAKERS = frozenset(("zeros", "ones", "empty", "full", "ndarray"))
 """NumPy's functions that make an array of a given shape."""
 LIKE_MAKERS = frozenset(("zeros_like", "ones_like", "empty_like", "full_like", "copy"))
 """NumPy's functions that make an array of the shape of another."""
 REDUCTIONS = frozenset(("sum", "prod", "min", "max", "amin", "amax", "mean", "all", "any"))
+STATISTICS = frozenset(
+    [
+        "std",
+        "var",
+        "median",
+        "ptp",
+        "argmin",
+        "argmax",
+        "nanmax",
+        "nanmin",
+        "nansum",
+        "nanmean",
+        "count_nonzero",
+    ]
+)
+"""Like reductions, but how the result comes of the elements is not modelled."""
+SHAPED = frozenset(
+    [
+        "cumsum",
+        "cumprod",
+        "sort",
+        "argsort",
+        "triu",
+        "tril",
+        "roll",
+        "linalg.inv",
+        "linalg.cholesky",
+        "fft.fft",
+        "fft.ifft",
+        "nan_to_num",
+    ]
+)
+"""NumPy's functions that give a new array of the shape of their first argument, each element of which may
+depend on all of what they are given."""
+COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))
+"""Those of them whose results are whole numbers."""
 
 
 def numpy_name(path: str) -> str:

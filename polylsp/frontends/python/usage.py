@@ -39,7 +39,7 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
     _copied(nodes, ranks, declarations)
     whole = _whole(nodes, declarations)
     bare = _whole_arrays(nodes, names)
-    subscripts = set(_of_subscripts(nodes, whole, declarations))
+    subscripts = {*_of_subscripts(nodes, whole, declarations), *_of_parts(nodes, whole, declarations)}
     found: dict[str, Kind] = {}
     for name in names:
         if name in ranks:
@@ -161,7 +161,7 @@ def _takes_none(node: ast.expr, declarations: Declarations) -> bool:
 
 
 def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:
-    """Names whose attributes are used, or that are iterated over."""
+    """Names whose attributes are used, that are iterated over, or multiplied as matrices."""
     found: set[str] = set()
     for node in nodes:
         match node:
@@ -169,9 +169,11 @@ def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:
                 found.add(name)
             case ast.For(iter=ast.Name(id=name)) if name in names:
                 found.add(name)
+            case ast.BinOp(left=left, op=ast.MatMult(), right=right):
+                found.update(one.id for one in (left, right) if isinstance(one, ast.Name))
             case _:
                 pass
-    return found
+    return found & names
 
 
 def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
@@ -183,6 +185,13 @@ def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
                 found.update(name for argument in arguments[:3] for name in _named(argument))
             case ast.Subscript(slice=subscript):
                 found.update(_named(subscript))
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                called = declarations.get(name)
+                parameters = called.parameters if isinstance(called, Callable) else ()
+                for given, wanted in zip(arguments, parameters, strict=False):
+                    found.update(_named(given) if wanted.kind == WHOLE else ())
+            case ast.Call(func=function, args=[_, _, size]) if _is_spaced(function, declarations):
+                found.update(_named(size))
             case _:
                 pass
     before = -1
@@ -195,6 +204,10 @@ def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
                 case _:
                     pass
     return found
+
+
+def _is_spaced(function: ast.expr, declarations: Declarations) -> bool:
+    return path_of(function, declarations) == "numpy.linspace"
 
 
 def _of_subscripts(nodes: list[ast.AST], whole: set[str], declarations: Declarations) -> Iterator[str]:
@@ -216,6 +229,17 @@ def _of_subscripts(nodes: list[ast.AST], whole: set[str], declarations: Declarat
                 pass
 
 
+def _of_parts(nodes: list[ast.AST], whole: set[str], declarations: Declarations) -> Iterator[str]:
+    """Names of arrays of which a part has a name that is used as a subscript: `x[k]` after `k = a[i:j]`."""
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Subscript() as part) if name in whole:
+                if any(isinstance(one, ast.Slice) for one in subscripted(part)[1]):
+                    yield _part_of(part, declarations)[0]
+            case _:
+                pass
+
+
 def _elements(node: ast.expr) -> Iterator[str]:
     """The arrays whose elements are parts of whole-number arithmetic."""
     for part in _parts(node):
@@ -229,6 +253,9 @@ def _counts(path: str) -> bool:
         "numpy.zeros",
         "numpy.ones",
         "numpy.empty",
+        "numpy.eye",
+        "numpy.identity",
+        "numpy.ndarray",
     )
 
 

@@ -1,11 +1,15 @@
-"""textDocument/codeLens, for clients that have the commands which lenses name."""
+"""textDocument/codeLens: links above loops, to commands of the client's and to measuring."""
 
 from __future__ import annotations
 
 from lsprotocol import types
 
+from polylsp.ide import measuring
 from polylsp.ide.lenses import lenses
+from polylsp.model.report import FileReport
 from polylsp.server import convert
+from polylsp.server.documents import Document
+from polylsp.server.features.commands import MEASURE
 from polylsp.server.features.freshness import fresh
 from polylsp.server.session import PolylspServer
 
@@ -13,20 +17,40 @@ _COMMAND = "polylsp.{}"
 
 
 async def code_lens(ls: PolylspServer, params: types.CodeLensParams) -> list[convert.Json] | None:
-    """The links above loops that the settings ask for."""
-    uri = params.text_document.uri
-    document = ls.document_of(uri)
-    if document is None or not ls.settings_of(document).code_lenses:
-        return None
+    """The links that the settings ask for, and where a measurement can be asked for."""
+    document = ls.documents.get(params.text_document.uri)
     report = await fresh(document)
+    if document is None:
+        return None
     if not document.is_reported:
         ls.owe_lenses(document)
-    source, within = document.seen(uri), document.extent(uri)
-    if source is None or report is None:
-        return None
-    found = [
-        convert.code_lens(source, each, _COMMAND.format(each.kind), uri, ls.client.encoding)
-        for each in lenses(report, ls.settings_of(document))
-        if within.start <= each.span.start < within.end
+    return [*_links(ls, document, report), *_to_measure(ls, document, report)] if report is not None else None
+
+
+def _links(ls: PolylspServer, document: Document, report: FileReport) -> list[convert.Json]:
+    """Those that a client has a command for."""
+    source, encoding = document.source, ls.client.encoding
+    found: list[convert.Json] = []
+    for each in lenses(report, ls.settings_of(document)):
+        command = _COMMAND.format(each.kind)
+        if command in ls.client.commands:
+            at = [document.uri, convert.position(source, each.span.start, encoding)]
+            found.append(convert.code_lens(source, each.span, each.title, command, at, encoding))
+    return found
+
+
+def _to_measure(ls: PolylspServer, document: Document, report: FileReport) -> list[convert.Json]:
+    if not ls.measurements.is_trusted:
+        return []
+    source, kept = document.source, ls.measurements.of(document)
+    return [
+        convert.code_lens(
+            source,
+            each.span,
+            each.title,
+            MEASURE,
+            [{"uri": document.uri, "function": each.function, "ordinal": each.ordinal}],
+            ls.client.encoding,
+        )
+        for each in measuring.lenses(source, report, kept)
     ]
-    return [each for each in found if each["command"]["command"] in ls.client.commands]

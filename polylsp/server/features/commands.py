@@ -15,7 +15,10 @@ STATUS = "polylsp.status"
 APPLY_ACTION = "polylsp.applyAction"
 TELL_REMARKS = "polylsp.tellRemarks"
 
+MEASURE = "polylsp.measure"
+
 _apply = answer("code_action", "apply")
+_measure = answer("measure", "measure")
 
 
 def restart_worker(ls: PolylspServer, *_: Any) -> None:
@@ -38,6 +41,11 @@ def status(ls: PolylspServer, *_: Any) -> dict[str, Any]:
 async def apply_action(ls: PolylspServer, *arguments: Any) -> Any:
     """Apply a code action, for clients that take no edits along with actions."""
     return await _apply(ls, arguments[0] if arguments else None)
+
+
+async def measure(ls: PolylspServer, *arguments: Any) -> Any:
+    """Measure a loop, and answer when that is done."""
+    return await _measure(ls, arguments[0] if arguments else None)
 
 
 def tell_remarks(ls: PolylspServer, *remarks: Any) -> None:

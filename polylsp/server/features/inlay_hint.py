@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from lsprotocol import types
 
 from polylsp.ide.hints import hint_tooltip, hints
+from polylsp.ide.measuring import current, measured_hints, measured_of
 from polylsp.server import convert
 from polylsp.server.features.freshness import fresh
 from polylsp.server.session import PolylspServer
@@ -22,7 +23,9 @@ async def inlay_hint(ls: PolylspServer, params: types.InlayHintParams) -> list[c
     if document is None or source is None or report is None:
         return None
     span = convert.span_of(source, params.range, encoding)
-    found = hints(source, report, span, ls.settings_of(document))
+    settings = ls.settings_of(document)
+    measured = current(source, report, ls.measurements.of(document))
+    found = (*hints(source, report, span, settings), *measured_hints(report, span, measured, settings))
     return [convert.inlay_hint(source, hint, document.uri, encoding) for hint in found]
 
 
@@ -32,7 +35,10 @@ def resolve(ls: PolylspServer, hint: types.InlayHint) -> types.InlayHint:
     document = ls.documents.get(data.get("uri", ""))
     report = document.known() if document else None
     if document is not None and report is not None:
-        text = hint_tooltip(document.source, report, data.get("function", ""), data.get("ordinal", 0))
+        function, ordinal = data.get("function", ""), data.get("ordinal", 0)
+        measured = current(document.source, report, ls.measurements.of(document))
+        more = measured_of(measured, function, ordinal)
+        text = hint_tooltip(document.source, report, function, ordinal, more)
         kind = types.MarkupKind.Markdown if ls.client.markdown else types.MarkupKind.PlainText
         hint.tooltip = types.MarkupContent(kind=kind, value=text)
     return hint

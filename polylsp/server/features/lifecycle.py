@@ -14,6 +14,7 @@ from polylsp.server.features import configuration, diagnostic, on_demand, watche
 from polylsp.server.parent import end_with
 from polylsp.server.session import PolylspServer, path_of
 
+DID_CHANGE_TRUST = "polylsp/didChangeTrust"
 _SECONDS_FOR_CONFIGURATION = 1.0
 
 
@@ -24,13 +25,19 @@ def initialize(ls: PolylspServer, params: types.InitializeParams) -> None:
     ls.trace = params.trace or types.TraceValue.Off
     ls.folders.update(_folders(params))
     options = params.initialization_options
-    ls.configure(options.get("settings") if isinstance(options, Mapping) else None)
+    known: Mapping[str, Any] = options if isinstance(options, Mapping) else {}
+    ls.measurements.is_trusted = known.get("trusted") is not False
+    ls.configure(known.get("settings"))
     if ls.client.pulls:
         diagnostic.register(ls)
-    if ls.client.commands and types.TEXT_DOCUMENT_CODE_LENS not in ls.protocol.fm.features:
-        lenses = on_demand.answer("code_lens", "code_lens")
-        ls.feature(types.TEXT_DOCUMENT_CODE_LENS, types.CodeLensOptions())(lenses)
     end_with(params.process_id, ls.jobs.close)
+
+
+def did_change_trust(ls: PolylspServer, params: Any) -> None:
+    """The user trusts the folder from now on, or does not any more."""
+    ls.measurements.is_trusted = isinstance(params, Mapping) and params.get("trusted") is True
+    if not ls.measurements.is_trusted:
+        ls.measurements.close()
 
 
 def initialized(ls: PolylspServer, _: types.InitializedParams) -> None:
@@ -47,7 +54,8 @@ def initialized(ls: PolylspServer, _: types.InitializedParams) -> None:
 
 
 def shutdown(ls: PolylspServer, *_: Any) -> None:
-    """End the worker."""
+    """End the worker, and what is measured."""
+    ls.measurements.close()
     ls.jobs.close()
 
 

@@ -23,6 +23,8 @@ _MODULES = (
     "document_symbol",
     "diagnostic",
     "code_action",
+    "measure",
+    "code_lens",
 )
 
 

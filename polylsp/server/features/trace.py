@@ -15,3 +15,4 @@ def set_trace(ls: PolylspServer, params: types.SetTraceParams) -> None:
 def cancel_progress(ls: PolylspServer, params: types.WorkDoneProgressCancelParams) -> None:
     """The user pressed cancel beside a progress bar."""
     ls.job_progress.cancelled(params.token)
+    ls.measurements.cancelled(params.token)

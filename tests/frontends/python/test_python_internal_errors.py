@@ -11,7 +11,7 @@ from polylsp.frontends.python import classes, environment
 from polylsp.frontends.python.lower import function
 from polylsp.pipeline import analyse
 from polylsp.settings import Settings
-from tests.loud import FRONTENDS, LOUD
+from tests.loud import quiet
 
 _FILE = """
 import numpy as np
@@ -35,9 +35,8 @@ def sound(a, n):
 
 @pytest.fixture
 def _quiet() -> Iterator[None]:
-    FRONTENDS.removeHandler(LOUD)
-    yield
-    FRONTENDS.addHandler(LOUD)
+    with quiet():
+        yield
 
 
 def _verdicts(text: str) -> dict[str, list[str]]:

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import ast
 from functools import reduce
+from typing import TYPE_CHECKING
 
 from polylsp.frontends.python import library
-from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, DTYPES, INT, Array, Nothing, Number, wider
+from polylsp.frontends.python.kinds import (
+    BOOL,
+    COMPLEX,
+    DOUBLE,
+    DTYPES,
+    INT,
+    UNKNOWN,
+    Array,
+    Nothing,
+    Number,
+    wider,
+)
 from polylsp.frontends.python.lower.arithmetic import binary, convert, number_type
 from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
 from polylsp.frontends.python.lower.places import base_of, not_a_number
@@ -26,6 +38,9 @@ from polylsp.model.program import (
 )
 from polylsp.model.program import Array as ArrayType
 
+if TYPE_CHECKING:
+    from polylsp.frontends.python.lower.elementwise import Operand
+
 
 def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
     """The value of a call that gives a number."""
@@ -35,19 +50,46 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
         if found is not None:
             return found
     elif isinstance(node.func, ast.Attribute) and isinstance(context.kind(node.func.value), Array):
-        from polylsp.frontends.python.lower.products import reduced
-
-        result = reduced(context, node, fx)
+        result = _of_method(context, node, fx)
         return result.at(()) if result is not None else Invariant(name_of(node), DOUBLE, context.site(node))
     if isinstance(node.func, ast.Name) and node.func.id not in context.kinds.local:
         declared = context.kinds.declarations.get(node.func.id)
         if isinstance(declared, Callable):
             return called(context, node, declared, fx)
+    unclear = _without_rank(context, node, path)
+    if unclear is not None:
+        return without_rank(context, unclear, fx)
     name = context.text(node.func)
     advice = f"define `{name}` in this file" if isinstance(node.func, ast.Name) else ""
     return refuse(
         context, fx, "unknown-call", node, f"it is not known what `{name}` reads and writes", advice
     )
+
+
+def _without_rank(context: Context, node: ast.Call, path: str) -> ast.Name | None:
+    """The first name of an array of unknown rank that a function of NumPy is given, where it is one that is
+    analysed otherwise."""
+    known = library.REDUCTIONS | library.STATISTICS | library.SHAPED | {"dot", "matmul", "outer"}
+    if library.numpy_name(path) not in known:
+        return None
+    names = (n for one in node.args for n in ast.walk(one) if isinstance(n, ast.Name))
+    return next((n for n in names if context.kind(n) == UNKNOWN and n.id not in context.unfollowed), None)
+
+
+def without_rank(context: Context, node: ast.Name, fx: Effects) -> Expr:
+    """Refuse an array of which nothing tells how many dimensions it has."""
+    text = f"it cannot be told how many dimensions `{node.id}` has"
+    advice = f"unpack its shape first, as in `n, m = {node.id}.shape`"
+    return refuse(context, fx, "unknown-shape", node, text, advice)
+
+
+def _of_method(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
+    """What a method of an array gives."""
+    from polylsp.frontends.python.lower.elementwise import is_statistic
+    from polylsp.frontends.python.lower.opaque import opaque
+    from polylsp.frontends.python.lower.products import reduced
+
+    return opaque(context, node, fx) if is_statistic(context, node) else reduced(context, node, fx)
 
 
 def name_of(node: ast.Call) -> str:
@@ -87,6 +129,13 @@ def _of_arrays(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr
     from polylsp.frontends.python.lower.products import reduced
 
     name = library.numpy_name(path)
+    if name in library.STATISTICS:
+        from polylsp.frontends.python.lower.opaque import opaque
+
+        given = opaque(context, node, fx)
+        return (
+            given.at(()) if given is not None else Invariant(context.text(node), DOUBLE, context.site(node))
+        )
     reduces = name in library.REDUCTIONS or name in ("dot", "matmul") or path in ("sum", "min", "max")
     if not reduces or not isinstance(context.kind(node), Number):
         return None

@@ -64,7 +64,7 @@ class Context(UniqueNames):
     functions see too; `viewed` are names of parts of arrays, each with that of the array, and `views` the
     parts that they stand for from their bindings on; `aliased` are names that share arrays with other such
     names; `agreed` is what is assumed of lengths; `own` is a method's first parameter,
-    its object; `name` the function's.
+    its object; `name` the function's; `mask` the condition, in words, under which elements are stored.
     """
 
     parsed: Parsed
@@ -87,6 +87,7 @@ class Context(UniqueNames):
     aliased: set[str] = field(default_factory=set[str])
     agreed: Agreement = field(default_factory=Agreement)
     own: str = ""
+    mask: str = ""
     name: str = ""
     shapes: Shapes = field(default_factory=_no_shapes)
     depth: int = 0

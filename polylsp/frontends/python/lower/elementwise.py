@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polylsp.frontends.python import library
-from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, INT, Array, Number, NumberType, wider
+from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, INT, UNKNOWN, Array, Number, wider
 from polylsp.frontends.python.lower.agreeing import agree
 from polylsp.frontends.python.lower.arithmetic import (
     binary,
@@ -18,14 +18,15 @@ from polylsp.frontends.python.lower.arithmetic import (
     number_type,
     whole,
 )
+from polylsp.frontends.python.lower.calls import without_rank
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.expressions import COMPARISON, operation, value
 from polylsp.frontends.python.lower.linear import same
 from polylsp.frontends.python.lower.reading import places_in
 from polylsp.frontends.python.lower.section import Section
-from polylsp.frontends.python.lower.sections import section_of, transposed
+from polylsp.frontends.python.lower.sections import flipped, section_of, transposed
 from polylsp.frontends.python.lower.temporaries import held
-from polylsp.model.program import Binary, Call, Constant, Expr, Integer, Read, Select, Unary
+from polylsp.model.program import Binary, Call, Constant, Expr, Read, Select, Unary
 
 Subscripts = tuple[Expr, ...]
 
@@ -44,7 +45,7 @@ def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
     """What an expression gives; what stands in the way is told to `fx`. A number has no dimensions."""
     kind = context.kind(node)
     if isinstance(kind, Number):
-        return _number(context, node, fx)
+        return number(context, node, fx)
     match node:
         case ast.BinOp(left, ast.MatMult(), right):
             from polylsp.frontends.python.lower.products import product
@@ -59,6 +60,10 @@ def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
         case ast.Compare(left, [operator], [right]) if type(operator) in COMPARISON:
             word, site = COMPARISON[type(operator)], context.site(node)
             return _joined(context, [left, right], fx, lambda v: compared(word, v[0], v[1], site))
+        case ast.Subscript() if _gathers(context, node):
+            from polylsp.frontends.python.lower.gathering import gathered
+
+            return gathered(context, node, fx)
         case ast.Name() | ast.Subscript():
             found = section_of(context, node, fx)
             if found is not None:
@@ -72,9 +77,16 @@ def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
         case _:
             pass
     if not fx.rejections:
-        text = f"`{context.text(node)}` gives an array in a way that is not analysed"
-        refuse(context, fx, "unsupported-statement", node, text, "write a loop over its elements")
+        _not_followed(context, node, fx)
     return None
+
+
+def _not_followed(context: Context, node: ast.expr, fx: Effects) -> None:
+    if isinstance(node, ast.Name) and context.kind(node) == UNKNOWN and node.id not in context.unfollowed:
+        without_rank(context, node, fx)
+        return
+    text = f"`{context.text(node)}` gives an array in a way that is not analysed"
+    refuse(context, fx, "unsupported-statement", node, text, "write a loop over its elements")
 
 
 def _transposed(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
@@ -88,7 +100,12 @@ def of_section(part: Section) -> Operand:
     return Operand(part.counts, lambda at: Read(part.place(at)), frozenset((part.array.variable.name,)))
 
 
-def _number(context: Context, node: ast.expr, fx: Effects) -> Operand:
+def _gathers(context: Context, node: ast.Subscript) -> bool:
+    """Whether one array is the subscript of another."""
+    return isinstance(context.kind(node.slice), Array)
+
+
+def number(context: Context, node: ast.expr, fx: Effects) -> Operand:
     """A number beside arrays is evaluated once."""
     found = value(context, node, fx)
     if any(place.steps for place in places_in(found)) or isinstance(found, Call):
@@ -178,19 +195,26 @@ def _call(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
         return operand(context, node.func.value, fx)
     if transposed(context, node) is not None:
         return _transposed(context, node, fx)
+    if flipped(context, node) is not None:
+        part = section_of(context, node, fx)
+        if part is not None:
+            return of_section(part)
+    if name in library.SHAPED or name in library.STATISTICS or is_statistic(context, node):
+        from polylsp.frontends.python.lower.opaque import opaque
+
+        return opaque(context, node, fx)
     if path == "abs" and len(arguments) == 1:
         return _joined(context, arguments, fx, lambda v: _applied(context, node, "abs", v))
     if name == "where" and len(arguments) == 3:
         return _joined(context, arguments, fx, lambda v: _where(context, node, v))
-    if name in ("copy", "asarray", "ascontiguousarray") and len(arguments) == 1:
+    if name in library.LIKE_MAKERS | library.MAKERS | _MADE and name != "copy":
+        from polylsp.frontends.python.lower.making import made
+
+        found = made(context, node, name, fx)
+        if found is not None or fx.rejections:
+            return found
+    if name in ("copy", "array", "asarray", "ascontiguousarray") and len(arguments) == 1:
         return operand(context, arguments[0], fx)
-    if name in ("zeros_like", "ones_like", "full_like", "empty_like") and arguments:
-        return _filled(context, node, operand(context, arguments[0], fx), name)
-    if name in library.MAKERS:
-        return _filled(context, node, _shaped(context, node, fx), name)
-    if name == "arange" and len(arguments) == 1 and isinstance(context.kind(arguments[0]), Number):
-        count = value(context, arguments[0], fx)
-        return Operand((convert(count, INT),), lambda at: at[0]) if isinstance(count.type, Integer) else None
     if name in ("dot", "matmul", "outer", *library.REDUCTIONS) or _is_method(context, node):
         from polylsp.frontends.python.lower.products import reduced
 
@@ -202,40 +226,19 @@ def _call(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
     return None
 
 
+_MADE = frozenset(("array", "asarray", "eye", "identity", "linspace", "arange"))
+
+
+def is_statistic(context: Context, node: ast.Call) -> bool:
+    """Whether a call is of a method like `a.std()`."""
+    function = node.func
+    named = isinstance(function, ast.Attribute) and function.attr in library.STATISTICS
+    return named and not context.path(node.func)
+
+
 def _is_method(context: Context, node: ast.Call) -> bool:
     names = (*library.REDUCTIONS, "dot")
     return isinstance(node.func, ast.Attribute) and node.func.attr in names and not context.path(node.func)
-
-
-def _shaped(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
-    """An array of the shape that a call asks for."""
-    from polylsp.frontends.python.call_kinds import shape_of
-
-    shape = shape_of(node)
-    if shape is None:
-        return None
-    if isinstance(shape, ast.Attribute) and shape.attr == "shape":
-        return operand(context, shape.value, fx)
-    parts = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
-    counts = [value(context, part, fx) for part in parts]
-    if not all(isinstance(count.type, Integer) for count in counts):
-        refuse(context, fx, "unknown-shape", node, f"the shape `{context.text(shape)}` is not known")
-        return None
-    return Operand(tuple(convert(count, INT) for count in counts), lambda at: at[0])
-
-
-def _filled(context: Context, node: ast.Call, like: Operand | None, name: str) -> Operand | None:
-    """An array with one value everywhere."""
-    if like is None:
-        return None
-    kind = context.kind(node)
-    of_type: NumberType = kind.element if isinstance(kind, Array) else DOUBLE
-    number = 1 if name.startswith("ones") else 0
-    filled: Expr = Constant(float(number) if of_type == DOUBLE else number, of_type, context.site(node))
-    if name.startswith("full") and len(node.args) > 1:
-        inner = Effects()
-        filled = convert(value(context, node.args[1], inner), of_type)
-    return Operand(like.counts, lambda at: filled)
 
 
 def _where(context: Context, node: ast.expr, values: list[Expr]) -> Expr:

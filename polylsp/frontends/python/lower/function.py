@@ -17,6 +17,7 @@ from polylsp.frontends.python.lower.iterators import dimensions, own_iterators
 from polylsp.frontends.python.lower.outlines import loop_outlines
 from polylsp.frontends.python.lower.owning import find_aliased, find_owned
 from polylsp.frontends.python.lower.pranges import pranges, runs_in_parallel
+from polylsp.frontends.python.lower.racing import racing_statements
 from polylsp.frontends.python.lower.shapes import shapes
 from polylsp.frontends.python.lower.sharing import captured, shared_names
 from polylsp.frontends.python.lower.statements import block
@@ -128,8 +129,8 @@ def _lowered(
     told(context)
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
     whole = Block((*declared, *lowered.statements))
-    parallel = pranges(context, found)
-    return Function(name, arguments, whole, _name_site(parsed.texts), directives=parallel)
+    parallel, racing = pranges(context, found), racing_statements(context, found)
+    return Function(name, arguments, whole, _name_site(parsed.texts), racing, parallel)
 
 
 def _rebound_attributes(context: Context, body: Sequence[ast.stmt]) -> dict[str, str]:

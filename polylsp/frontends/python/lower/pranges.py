@@ -31,7 +31,7 @@ def pranges(context: Context, definition: Definition | None) -> tuple[Directive,
     if definition is None or not runs_in_parallel(definition, context.kinds.declarations):
         return ()
     loops = (node for node in own_nodes(definition.body) if isinstance(node, ast.For))
-    found = [(node, context.site(node)) for node in loops if _is_prange(context, node)]
+    found = [(node, context.site(node)) for node in loops if is_prange(context, node)]
     return tuple(
         Directive("numba", ("prange",), tuple(_clauses(node)), number, site.first, site)
         for number, (node, site) in enumerate(found)
@@ -52,7 +52,8 @@ def runs_in_parallel(definition: Definition, declarations: Declarations) -> bool
     )
 
 
-def _is_prange(context: Context, node: ast.For) -> bool:
+def is_prange(context: Context, node: ast.For) -> bool:
+    """Whether a loop runs over `prange`."""
     return isinstance(node.iter, ast.Call) and context.path(node.iter.func) in ("prange", "numba.prange")
 
 

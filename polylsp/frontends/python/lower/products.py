@@ -51,7 +51,7 @@ def product(context: Context, node: ast.expr, left: ast.expr, right: ast.expr, f
         return binary("*", first, second, site)
 
     counts = (*rows, *columns)
-    return _summed(context, node, "+", counts, a.counts[-1:], term, a.arrays | b.arrays, fx)
+    return summed(context, node, "+", counts, a.counts[-1:], term, a.arrays | b.arrays, fx)
 
 
 def reduced(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
@@ -69,9 +69,10 @@ def reduced(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
     if name == "outer" and len(arguments) == 2:
         return _outer(context, node, arguments, fx)
     of = operand(context, arguments[0], fx) if arguments else None
-    axes = _axes(node, arguments, len(of.counts)) if of is not None else None
+    axes = axes_of(node, arguments, len(of.counts)) if of is not None else None
     operator = _OPERATORS.get(name)
-    if of is None or axes is None or operator is None or any(k.arg != "axis" for k in node.keywords):
+    named = {k.arg for k in node.keywords}
+    if of is None or axes is None or operator is None or not named <= {"axis", "keepdims"}:
         if not fx.rejections:
             text = f"`{context.text(node)}` is a reduction in a form that is not analysed"
             refuse(context, fx, "unsupported-statement", node, text)
@@ -84,8 +85,19 @@ def reduced(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
 
     counts = tuple(of.counts[k] for k in kept)
     over = tuple(of.counts[k] for k in axes)
-    found = _summed(context, node, operator, counts, over, term, of.arrays, fx)
-    return _divided(context, node, found, over) if name == "mean" else found
+    found = summed(context, node, operator, counts, over, term, of.arrays, fx)
+    found = _divided(context, node, found, over) if name == "mean" else found
+    return _keeping(context, node, found, axes, len(of.counts)) if "keepdims" in named else found
+
+
+def _keeping(
+    context: Context, node: ast.Call, of: Operand, axes: tuple[int, ...], rank: int
+) -> Operand | None:
+    """With the dimensions that a reduction runs over, of length one (`keepdims=True`)."""
+    site = context.site(node)
+    rest = iter(of.counts)
+    counts = tuple(whole(1, site) if k in axes else next(rest) for k in range(rank))
+    return Operand(counts, lambda at: of.at(tuple(x for k, x in enumerate(at) if k not in axes)), of.arrays)
 
 
 def _divided(context: Context, node: ast.expr, of: Operand, over: Subscripts) -> Operand:
@@ -105,7 +117,7 @@ def _outer(context: Context, node: ast.expr, arguments: list[ast.expr], fx: Effe
     return Operand(counts, lambda at: binary("*", a.at(at[:1]), b.at(at[1:]), site), arrays)
 
 
-def _axes(node: ast.Call, arguments: list[ast.expr], rank: int) -> tuple[int, ...] | None:
+def axes_of(node: ast.Call, arguments: list[ast.expr], rank: int) -> tuple[int, ...] | None:
     """The dimensions that a reduction runs over."""
     told = next((k.value for k in node.keywords if k.arg == "axis"), None)
     told = told or (arguments[1] if len(arguments) == 2 else None)
@@ -123,7 +135,7 @@ def _axes(node: ast.Call, arguments: list[ast.expr], rank: int) -> tuple[int, ..
     return tuple(sorted(k % rank for k in axes))
 
 
-def _summed(
+def summed(
     context: Context,
     node: ast.expr,
     operator: BinaryOperator,

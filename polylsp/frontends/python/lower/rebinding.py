@@ -27,14 +27,21 @@ def makes(context: Context, node: ast.expr) -> bool:
         return shape_of(node) is not None
     if name in library.LIKE_MAKERS:
         return len(node.args) > 0
+    if name == "array" and not isinstance(context.kind(node), Array):
+        return False
     if name in _MAKING or library.is_pure(context.path(node.func)):
         return isinstance(context.kind(node), Array)
-    methods = ("copy", "dot", *library.REDUCTIONS)
+    methods = ("copy", "dot", *library.REDUCTIONS, *library.STATISTICS)
     is_method = isinstance(node.func, ast.Attribute) and node.func.attr in methods
     return is_method and isinstance(context.kind(node), Array)
 
 
-_MAKING = frozenset(("dot", "matmul", "outer", "where", "arange", *library.REDUCTIONS))
+_MAKING = (
+    frozenset(("dot", "matmul", "outer", "where", "arange", "linspace", "eye", "identity", "array"))
+    | library.REDUCTIONS
+    | library.STATISTICS
+    | library.SHAPED
+)
 """More functions of NumPy whose result is a new array."""
 
 
@@ -43,8 +50,9 @@ def bind(context: Context, target: ast.Name, given: ast.expr, node: ast.stmt, fx
     array = stored(context, target.id)
     other = base_of(context, given)
     if array is None:
-        text = f"what `{target.id}` is cannot be told"
-        refuse(context, fx, "unknown-shape", node, text, f"annotate `{target.id}`")
+        why = context.unfollowed.get(target.id)
+        text = f"`{target.id}` {why}" if why else f"what `{target.id}` is cannot be told"
+        refuse(context, fx, "unknown-shape", node, text, "" if why else f"annotate `{target.id}`")
         return
     variable = array.variable
     if makes(context, given):
@@ -111,4 +119,4 @@ def is_given(context: Context, target: ast.expr, value: ast.expr | None) -> bool
 def is_empty(context: Context, node: ast.expr) -> bool:
     """Whether an expression makes an array that holds nothing yet."""
     name = library.numpy_name(context.path(node.func)) if isinstance(node, ast.Call) else ""
-    return name in ("empty", "empty_like")
+    return name in ("empty", "empty_like", "ndarray")

@@ -28,6 +28,9 @@ def section_of(context: Context, node: ast.expr, fx: Effects) -> Section | None:
     if isinstance(node, ast.Subscript):
         of = section_of(context, node.value, fx)
         return _subscripted(context, node, of, fx) if of is not None else None
+    if flipped(context, node) is not None:
+        of = section_of(context, flipped(context, node) or node, fx)
+        return _reversed(of) if of is not None else None
     turned = transposed(context, node)
     of = section_of(context, turned, fx) if turned is not None else None
     return replace(of.turned(), site=context.site(node)) if of is not None else None
@@ -44,6 +47,26 @@ def transposed(context: Context, node: ast.expr) -> ast.expr | None:
             return inner if library.numpy_name(context.path(function)) == "transpose" else None
         case _:
             return None
+
+
+def flipped(context: Context, node: ast.expr) -> ast.expr | None:
+    """The array of `np.flip(a)`."""
+    match node:
+        case ast.Call(func=function, args=[inner], keywords=[]):
+            return inner if library.numpy_name(context.path(function)) == "flip" else None
+        case _:
+            return None
+
+
+def _reversed(of: Section) -> Section:
+    """A part with the elements of each dimension in the opposite order."""
+    return replace(of, runs=tuple(_backwards(run) if isinstance(run, Run) else run for run in of.runs))
+
+
+def _backwards(run: Run) -> Run:
+    site = run.count.site
+    last = run.at(simplified(binary("-", run.count, whole(1, site), site), site), site)
+    return replace(run, start=simplified(last, site), step=-run.step)
 
 
 def lengths_of(context: Context, node: ast.expr) -> tuple[Expr, ...] | None:

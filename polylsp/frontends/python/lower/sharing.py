@@ -109,6 +109,11 @@ def _takes(function: ast.expr, kinds: Kinds, path: _PathOf) -> bool:
     return isinstance(found, FunctionOf)
 
 
-_NUMPY = frozenset(
-    (*library.MAKERS, *library.LIKE_MAKERS, *library.REDUCTIONS, "dot", "matmul", "outer", "array", "ndindex")
+_NUMPY = (
+    frozenset(("dot", "matmul", "outer", "array", "ndindex"))
+    | library.MAKERS
+    | library.LIKE_MAKERS
+    | library.REDUCTIONS
+    | library.STATISTICS
+    | library.SHAPED
 )

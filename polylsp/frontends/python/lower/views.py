@@ -12,7 +12,7 @@ from polylsp.frontends.python.kinds import Array, Number
 from polylsp.frontends.python.lower.bindings import Body, bindings, count_of, in_place, times_bound
 from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
 from polylsp.frontends.python.lower.section import Run, Section
-from polylsp.frontends.python.lower.sections import section_of, transposed
+from polylsp.frontends.python.lower.sections import flipped, section_of, transposed
 from polylsp.frontends.python.lower.temporaries import kept
 from polylsp.frontends.python.usage import looped
 from polylsp.model.program import Assign, Declare, Expr, Index, Place, Pointer, Read, Statement
@@ -58,7 +58,7 @@ def _rows(context: Context, body: Body) -> Iterator[tuple[str, str]]:
 
 def _root(context: Context, node: ast.expr) -> str:
     """The name of the array of which an expression gives a part; empty if it gives anything else."""
-    inner = transposed(context, node)
+    inner = transposed(context, node) or flipped(context, node)
     if isinstance(node, ast.Subscript) and _is_basic(context, node):
         inner = node.value
     if inner is None or not isinstance(context.kind(inner), Array):

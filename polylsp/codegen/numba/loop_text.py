@@ -1,0 +1,202 @@
+"""Loops of Python as they are written, taken apart into lines, and lines put together to loops again."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Union
+
+from polylsp.codegen.numba.source import Source
+from polylsp.codegen.placing import newline
+from polylsp.codegen.transform.leaves import Leaf
+from polylsp.model.action import Declined, Replacement
+from polylsp.text import Span
+
+_UNIT = "    "
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Statements of a body that share lines; `span` holds those lines, and the comments and empty lines
+    before them."""
+
+    nodes: tuple[ast.stmt, ...]
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class LoopText:
+    """A `for` over a range: `span` from the start of its line to the end of its last one, `header` from `for`
+    to `:`, `remark` the comment behind that, `parts` its body."""
+
+    ordinal: int
+    node: ast.For
+    span: Span
+    header: str
+    remark: str
+    parts: tuple[Part, ...]
+
+    @property
+    def body(self) -> Span:
+        """The lines of the body."""
+        return self.parts[0].span.cover(self.parts[-1].span)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A loop that is written anew: its header with `:` and what follows it, and what it runs."""
+
+    header: str
+    body: tuple[Piece, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Lines that keep their text, but for their indentation."""
+
+    span: Span
+
+
+Piece = Union[str, Block, Kept]
+"""A line, lines that are there already, or a loop."""
+
+
+def loop_text(source: Source, ordinal: int) -> LoopText | Declined:
+    """How a loop is written, if its text can be taken apart."""
+    facts = source.subject.known(ordinal)
+    name = f"`{facts.iterator or facts.kind}`"
+    node = source.loop(facts)
+    if facts.misfit or node is None or not isinstance(node.target, ast.Name) or node.orelse:
+        return Declined(f"The loop {name} is not one `for` over a `range`, which can be written anew.")
+    span = _lines_of(source, [node])
+    if span is None or any("\n" in text for text in _tokens(source, node)):
+        return Declined(f"Put the loop {name} and what it runs on lines of their own first.")
+    parts = _parts(source, node, span.end)
+    if not parts:
+        return Declined(f"Put what the loop {name} runs on lines of its own first.")
+    colon = source.subject.start + source.subject.ends[source.parsed.site(node.body[0]).first - 1]
+    header = source.subject.text[source.span(node).start : colon]
+    remark = source.subject.text[colon : parts[0].span.start].partition("\n")[0].strip()
+    return LoopText(ordinal, node, span, header, remark, parts)
+
+
+def chain_around(source: Source, ordinal: int) -> tuple[LoopText, ...] | Declined:
+    """The longest run of loops with loop `ordinal` in it, outermost first, each of which is all that stands
+    in the one around it."""
+    own = loop_text(source, ordinal)
+    if isinstance(own, Declined):
+        return own
+    chain = [own]
+    while parent := source.subject.known(chain[0].ordinal).parent:
+        outer = loop_text(source, parent)
+        if (
+            isinstance(outer, Declined)
+            or len(outer.node.body) != 1
+            or outer.node.body[0] is not chain[0].node
+        ):
+            break
+        chain.insert(0, outer)
+    while (inner := _only_loop(source, chain[-1])) is not None:
+        chain.append(inner)
+    return tuple(chain)
+
+
+def leaf_of(chain: Sequence[LoopText]) -> Leaf:
+    """The body of the innermost loop, as one leaf."""
+    return Leaf(chain[-1].body, tuple(loop.ordinal for loop in chain))
+
+
+def replaced(source: Source, root: LoopText, pieces: Sequence[Piece]) -> Replacement:
+    """Other lines in the place of a loop."""
+    subject = source.subject
+    indentation = subject.indentation(source.span(root.node).start)
+    unit = subject.indentation(source.span(root.node.body[0]).start).removeprefix(indentation) or _UNIT
+    lines = _written(source, pieces, indentation, unit)
+    return Replacement(root.span, newline(subject.text).join(lines))
+
+
+def fresh(source: Source, *names: str) -> str:
+    """The first of some names that the function has no other use for."""
+    numbered = (f"{names[-1]}_{number}" for number in range(2, 1000))
+    return next(name for name in (*names, *numbered) if name not in source.item.words)
+
+
+# --- Reading -----------------------------------------------------------------------------
+
+
+def _only_loop(source: Source, outer: LoopText) -> LoopText | None:
+    inside = [one for one in source.subject.facts.loops if one.parent == outer.ordinal]
+    if len(inside) != 1 or len(outer.node.body) != 1:
+        return None
+    text = loop_text(source, inside[0].ordinal)
+    return text if isinstance(text, LoopText) and text.node is outer.node.body[0] else None
+
+
+def _parts(source: Source, node: ast.For, end: int) -> tuple[Part, ...]:
+    """The statements of the body in runs that share lines; none where one shares the header's."""
+    groups: list[list[ast.stmt]] = []
+    for statement in node.body:
+        if groups and _lines_of(source, groups[-1]) is None:
+            groups[-1].append(statement)
+        else:
+            groups.append([statement])
+    found: list[Part] = []
+    first = _line_after(source, source.subject.start + source.subject.ends[_colon(source, node)])
+    for group in groups:
+        lines = _lines_of(source, group)
+        if lines is None or lines.start < first:
+            return ()
+        found.append(Part(tuple(group), Span(first, lines.end)))
+        first = lines.end + 1
+    return tuple(found) if found[-1].span.end == end else ()
+
+
+def _colon(source: Source, node: ast.For) -> int:
+    return source.parsed.site(node.body[0]).first - 1
+
+
+def _line_after(source: Source, offset: int) -> int:
+    end = source.subject.text.find("\n", offset)
+    return len(source.subject.text) if end < 0 else end + 1
+
+
+def _lines_of(source: Source, nodes: Sequence[ast.stmt]) -> Span | None:
+    """The lines on which statements stand, if nothing else does."""
+    text = source.subject.text
+    start, end = source.span(nodes[0]).start, source.span(nodes[-1]).end
+    last = text.find("\n", end)
+    last = len(text) if last < 0 else last
+    rest = text[end:last].strip()
+    if not source.subject.opens_its_line(start) or (rest and not rest.startswith("#")):
+        return None
+    return Span(text.rfind("\n", 0, start) + 1, last - (text[last - 1 : last] == "\r"))
+
+
+def _tokens(source: Source, node: ast.stmt) -> Iterator[str]:
+    site = source.parsed.site(node)
+    return (source.subject.token(number) for number in range(site.first, site.last + 1))
+
+
+# --- Writing -----------------------------------------------------------------------------
+
+
+def _written(source: Source, pieces: Sequence[Piece], indentation: str, unit: str) -> Iterator[str]:
+    for piece in pieces:
+        if isinstance(piece, str):
+            yield indentation + piece
+        elif isinstance(piece, Kept):
+            yield from _moved(source.subject.text[piece.span.start : piece.span.end], indentation)
+        else:
+            yield f"{indentation}{piece.header}"
+            yield from _written(source, piece.body, indentation + unit, unit)
+
+
+def _moved(text: str, indentation: str) -> Iterator[str]:
+    """Lines with another indentation; that of the first statement is taken for all of them."""
+    lines = text.lstrip("\r\n").splitlines()
+    first = next(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
+    own = first[: len(first) - len(first.lstrip())]
+    for line in lines:
+        inside = line[len(own) :] if line.startswith(own) else line.lstrip()
+        yield f"{indentation}{inside}" if inside.strip() else ""

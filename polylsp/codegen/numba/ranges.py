@@ -1,0 +1,45 @@
+"""The arguments of a `range`, as they are written."""
+
+from __future__ import annotations
+
+import ast
+
+
+def range_arguments(call: ast.expr) -> tuple[ast.expr, ast.expr, int] | None:
+    """The first value, the bound that is not reached, and the step (1 or -1) of a range."""
+    if not isinstance(call, ast.Call) or call.keywords or not 1 <= len(call.args) <= 3:
+        return None
+    if len(call.args) == 1:
+        return ast.Constant(0), call.args[0], 1
+    step = constant(call.args[2]) if len(call.args) == 3 else 1
+    return (call.args[0], call.args[1], step) if step in (1, -1) else None
+
+
+def constant(node: ast.expr) -> int | None:
+    """A number that is written out."""
+    match node:
+        case ast.Constant(value=int() as value) if not isinstance(value, bool):
+            return value
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
+            return -value
+        case _:
+            return None
+
+
+def successor(node: ast.expr) -> str:
+    """The text of an expression and one more."""
+    number = constant(node)
+    if number is not None:
+        return str(number + 1)
+    match node:
+        case ast.BinOp(left=left, op=ast.Sub() | ast.Add() as operation, right=right):
+            more = constant(right)
+            if more is not None:
+                total = (more if isinstance(operation, ast.Add) else -more) + 1
+                sign = "+" if total > 0 else "-"
+                return f"{ast.unparse(left)} {sign} {abs(total)}" if total else ast.unparse(left)
+        case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call() | ast.BinOp():
+            pass
+        case _:
+            return f"({ast.unparse(node)}) + 1"
+    return f"{ast.unparse(node)} + 1"

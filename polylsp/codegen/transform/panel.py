@@ -1,0 +1,94 @@
+"""Panels of a product: tiles of the loop over columns and of the one that adds up, in which what all rows use
+is small enough for the cache, and then for registers (Goto and van de Geijn, TOMS 2008)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import islpy as isl
+
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform import block, pack, register_tile
+from polylsp.codegen.transform.block import Plan
+from polylsp.codegen.transform.chain import Chain, unstable
+from polylsp.codegen.transform.composing import State, limited
+from polylsp.codegen.transform.copies import Body, body_of
+from polylsp.codegen.transform.dependences import leaves_of
+from polylsp.codegen.transform.leaves import Leaves, backward, varies
+from polylsp.model.action import Answer, Declined, Edited
+
+COLUMNS, DEPTH = 32, 256
+"""How many columns, and how many terms of each sum, make a tile: 64 KB of doubles, which stay in the second
+cache while all rows use them."""
+
+
+def made(state: State, chain: Chain) -> bool:
+    """Tiles, and copies of what rows share in one, if the sums can then be kept in registers; whether the
+    text is another one now."""
+    plan = limited(state.settings, lambda: planned(state.subject, chain))
+    if not isinstance(plan, Plan):
+        return False
+    tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
+    count = len(state.subject.facts.loops)
+    if not tried.make(limited(state.settings, lambda: block.blocked(state.subject, plan, state.settings))):
+        return False
+    tried.make(_with_innermost(tried, chain, count, pack.packed))
+    if not isinstance(_with_innermost(tried, chain, count, register_tile.edit), Edited):
+        return False
+    state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
+    return True
+
+
+def _with_innermost(state: State, chain: Chain, count: int, edit: Callable[[Subject, int], Answer]) -> Answer:
+    """An edit of the chain's innermost loop, before which all loops stand that were made since there were
+    `count`."""
+    ordinal = chain.ordinals[-1] + len(state.subject.facts.loops) - count
+    return limited(state.settings, lambda: edit(state.subject, ordinal))
+
+
+def planned(subject: Subject, chain: Chain) -> Plan | Declined:
+    """Tiles for the three innermost loops of a chain, if they add products up: rows, columns and terms."""
+    if len(chain.ordinals) < 3:
+        return Declined("A product of matrices takes three loops.")
+    part = chain.part(len(chain.ordinals) - 3, len(chain.ordinals))
+    body = body_of(subject, part)
+    if isinstance(body, Declined):
+        return body
+    found = unstable(subject, part.ordinals) or leaves_of(subject, [part.leaf])
+    if isinstance(found, Declined):
+        return found
+    roles = _roles(subject, part, body)
+    if roles is None or not _is_permutable(found) or varies(found, roles[1]) is not None:
+        return Declined("These loops do not add products up, or not in any order.")
+    row, column, term = roles
+    free = frozenset(k for k in range(3) if varies(found, k) is None)
+    known = pack.axis_of(subject, part, term)
+    if known is not None and known.size <= DEPTH:
+        return Plan(part, found, (row, column, term), (column,), free, (COLUMNS,))
+    return Plan(part, found, (row, column, term), (column, term), free, (COLUMNS, DEPTH))
+
+
+def _roles(subject: Subject, part: Chain, body: Body) -> tuple[int, int, int] | None:
+    """The numbers of the loops over the rows of what is written, over its columns, and over the terms of each
+    sum."""
+    names = tuple(subject.known(ordinal).iterator or "" for ordinal in part.ordinals)
+    written = [each for each in body.mentions if each.writes]
+    if len(written) != 1 or len(written[0].place.steps) < 2 or len(written[0].counters) != 2:
+        return None
+    (target,) = written
+    text = subject.text[target.span.start : target.span.end]
+    column = next((k for k, name in enumerate(names) if text.endswith(f"[{name}]")), None)
+    term = next(k for k, name in enumerate(names) if name not in target.counters)
+    if column is None or column == term:
+        return None
+    row = ({0, 1, 2} - {column, term}).pop()
+    # Without this there is nothing that rows share, or nothing that columns do.
+    uses = [each.counters for each in body.mentions]
+    if not any(names[column] in use and names[row] not in use for use in uses):
+        return None
+    return row, column, term
+
+
+def _is_permutable(found: Leaves) -> bool:
+    return all(backward(found, [isl.Map(f"{{ [i0, i1, i2] -> [i{k}] }}")], 0) is None for k in range(3))

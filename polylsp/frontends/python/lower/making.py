@@ -1,0 +1,116 @@
+"""Arrays that NumPy makes of shapes and numbers."""
+
+from __future__ import annotations
+
+import ast
+
+from polylsp.frontends.python import library
+from polylsp.frontends.python.call_kinds import shape_of
+from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number, NumberType
+from polylsp.frontends.python.lower.arithmetic import compared, convert, whole
+from polylsp.frontends.python.lower.context import Context, Effects, refuse
+from polylsp.frontends.python.lower.elementwise import Operand, number, operand
+from polylsp.frontends.python.lower.expressions import value
+from polylsp.frontends.python.lower.temporaries import held
+from polylsp.model.program import Call, Constant, Expr, Integer, Select
+
+
+def made(context: Context, node: ast.Call, name: str, fx: Effects) -> Operand | None:
+    """The array that a call makes; `None`, with nothing told to `fx`, where it takes another one as it is."""
+    arguments = list(node.args)
+    if name in ("array", "asarray"):
+        of_list = bool(arguments) and isinstance(arguments[0], (ast.List, ast.Tuple))
+        return _listed(context, node, fx) if of_list else None
+    if name in ("eye", "identity") and len(arguments) == 1:
+        return _identity(context, node, arguments[0], fx)
+    if name == "linspace" and len(arguments) == 3:
+        return _spaced(context, node, fx)
+    if name == "arange":
+        return _counted(context, node, fx)
+    if name in library.MAKERS:
+        return _filled(context, node, _shaped(context, node, fx), name)
+    if name in library.LIKE_MAKERS and arguments:
+        return _filled(context, node, operand(context, arguments[0], fx), name)
+    return None
+
+
+def _counted(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
+    """`np.arange(n)`."""
+    if len(node.args) != 1 or not isinstance(context.kind(node.args[0]), Number):
+        return None
+    count = value(context, node.args[0], fx)
+    return Operand((convert(count, INT),), lambda at: at[0]) if isinstance(count.type, Integer) else None
+
+
+def _listed(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
+    """`np.array([x, y])`: which number is which element is not followed."""
+    given = node.args[0]
+    parts = given.elts if isinstance(given, (ast.List, ast.Tuple)) else []
+    if not isinstance(context.kind(node), Array) or any(isinstance(one, ast.Starred) for one in parts):
+        refuse(context, fx, "unsupported-type", node, f"`{context.text(node)}` is no array of numbers")
+        return None
+    values = [value(context, part, fx) for part in parts]
+    kept_values = tuple(
+        one if isinstance(one, Constant) else held(context, one, node, fx.statements) for one in values
+    )
+    kind, site = context.kind(node), context.site(node)
+    of_type: NumberType = kind.element if isinstance(kind, Array) else DOUBLE
+    return Operand(
+        (whole(len(parts), site),), lambda at: Call("array", (*kept_values, *at), True, of_type, site)
+    )
+
+
+def _identity(context: Context, node: ast.expr, size: ast.expr, fx: Effects) -> Operand | None:
+    count = value(context, size, fx)
+    if not isinstance(count.type, Integer):
+        refuse(context, fx, "unknown-shape", node, f"the size `{context.text(size)}` is not known")
+        return None
+    length, site = convert(count, INT), context.site(node)
+    kind = context.kind(node)
+    of_type: NumberType = kind.element if isinstance(kind, Array) else DOUBLE
+    one, nothing = convert(whole(1, site), of_type), convert(whole(0, site), of_type)
+    return Operand(
+        (length, length), lambda at: Select(compared("==", at[0], at[1], site), one, nothing, of_type, site)
+    )
+
+
+def _spaced(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
+    """`np.linspace(first, last, count)`."""
+    bounds = [number(context, one, fx).at(()) for one in node.args]
+    if not isinstance(bounds[2].type, Integer):
+        refuse(context, fx, "unknown-shape", node, f"the length of `{context.text(node)}` is not known")
+        return None
+    kind, site = context.kind(node), context.site(node)
+    of_type: NumberType = kind.element if isinstance(kind, Array) else DOUBLE
+    return Operand(
+        (convert(bounds[2], INT),), lambda at: Call("linspace", (*bounds, *at), True, of_type, site)
+    )
+
+
+def _shaped(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
+    """An array of the shape that a call asks for."""
+    shape = shape_of(node)
+    if shape is None:
+        return None
+    if isinstance(shape, ast.Attribute) and shape.attr == "shape":
+        return operand(context, shape.value, fx)
+    parts = shape.elts if isinstance(shape, (ast.Tuple, ast.List)) else [shape]
+    counts = [value(context, part, fx) for part in parts]
+    if not all(isinstance(count.type, Integer) for count in counts):
+        refuse(context, fx, "unknown-shape", node, f"the shape `{context.text(shape)}` is not known")
+        return None
+    return Operand(tuple(convert(count, INT) for count in counts), lambda at: at[0])
+
+
+def _filled(context: Context, node: ast.Call, like: Operand | None, name: str) -> Operand | None:
+    """An array with one value everywhere."""
+    if like is None:
+        return None
+    kind = context.kind(node)
+    of_type: NumberType = kind.element if isinstance(kind, Array) else DOUBLE
+    number = 1 if name.startswith("ones") else 0
+    filled: Expr = Constant(float(number) if of_type == DOUBLE else number, of_type, context.site(node))
+    if name.startswith("full") and len(node.args) > 1:
+        inner = Effects()
+        filled = convert(value(context, node.args[1], inner), of_type)
+    return Operand(like.counts, lambda at: filled)

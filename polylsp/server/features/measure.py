@@ -1,0 +1,89 @@
+"""The command that measures a loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
+
+from polylsp.ide.lookup import loop_by_number
+from polylsp.ide.measured import is_wrong, measured_label, measured_object
+from polylsp.ide.measuring import Kept, code_name
+from polylsp.model.action import Declined
+from polylsp.model.measurement import AskToMeasure, Measurement, NoPlan, NotMeasured, Outcome
+from polylsp.server import convert
+from polylsp.server.documents import Document
+from polylsp.server.features.freshness import PATIENCE_OF_A_PERSON, fresh
+from polylsp.server.measurements import Bar
+from polylsp.server.session import PolylspServer
+
+_NOT_TRUSTED = "Nothing is built or run in a folder that you do not trust."
+
+
+async def measure(ls: PolylspServer, data: Any) -> convert.Json:
+    """Measure a loop, named by `uri`, `function` and `ordinal`; `sizes` may say how large. Answers with what
+    `polylsp measure` prints, or why there is nothing."""
+    document, ask = _asked(ls, data)
+    if not ls.measurements.is_trusted:
+        return _told(ls, NotMeasured(_NOT_TRUSTED))
+    bar = await ls.measurements.bar(f"Measuring {ask.function}", shown=ls.client.progress)
+    try:
+        await ls.measurements.turn()
+        try:
+            return await _measured(ls, document, ask, bar)
+        finally:
+            ls.measurements.done()
+    except asyncio.CancelledError:
+        return {"reason": "cancelled"}
+    finally:
+        ls.measurements.end(bar)
+
+
+async def _measured(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: Bar) -> convert.Json:
+    report = await fresh(document, PATIENCE_OF_A_PERSON)
+    found = loop_by_number(report, ask.function, ask.ordinal) if report is not None else None
+    if report is None or found is None:
+        raise JsonRpcContentModified("There is no such loop any more")
+    placed, loop = found
+    code = code_name(document.source, report, placed)
+    line = document.source.line_of(placed.span(loop.header).start) + 1
+    settings = ls.settings_of(document)
+    asked = AskToMeasure(ask.function, placed.start, ask.ordinal, ask.sizes)
+    plan = await ls.jobs.ask(document, asked)
+    if plan is None:
+        raise JsonRpcContentModified("The text changed")
+    if isinstance(plan, (Declined, NoPlan)):
+        return _told(ls, NotMeasured(plan.reason))
+    outcome = await ls.measurements.carried_out(plan, settings, bar)
+    if isinstance(outcome, Measurement):
+        ls.measurements.keep(document, (ask.function, ask.ordinal), Kept(code, outcome))
+        ls.measured(document)
+    return _told(ls, outcome, document.path, line)
+
+
+def _told(ls: PolylspServer, outcome: Outcome, path: str = "", line: int = 0) -> convert.Json:
+    """Show what is more than a figure, and answer."""
+    if isinstance(outcome, NotMeasured):
+        kind = types.MessageType.Error if outcome.is_error else types.MessageType.Info
+        ls.tell_user(outcome.reason, kind)
+        return {"reason": outcome.reason}
+    if is_wrong(outcome):
+        wrong = next(each.reason for each in outcome.missing if each.is_error)
+        ls.tell_user(f"An edit of polylsp does something else than `{outcome.function}`: {wrong}")
+    elif not ls.client.refreshes_hints:
+        ls.tell_user(f"{outcome.function}: {measured_label(outcome)}", types.MessageType.Info)
+    return measured_object(path, line, outcome)
+
+
+def _asked(ls: PolylspServer, data: Any) -> tuple[Document, AskToMeasure]:
+    known: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
+    document = ls.documents.get(str(known.get("uri", "")))
+    function, ordinal, sizes = known.get("function"), known.get("ordinal"), known.get("sizes") or {}
+    is_right = isinstance(function, str) and isinstance(ordinal, int) and isinstance(sizes, Mapping)
+    if document is None or not is_right or not all(isinstance(each, int) for each in sizes.values()):
+        raise JsonRpcInvalidParams("Measuring needs the `uri` of an open document, `function`, `ordinal`")
+    given = tuple((str(name), int(value)) for name, value in sizes.items())
+    return document, AskToMeasure(str(function), 0, int(str(ordinal)), given)

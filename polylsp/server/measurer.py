@@ -1,0 +1,66 @@
+"""The process that measures as the server sees it: started for one plan, and ended when nobody wants that."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import pickle
+from collections.abc import Callable, Sequence
+
+from polylsp.frames import HEADER, frame
+from polylsp.model.measurement import NotMeasured, Outcome, Plan
+from polylsp.runtime.process import Errand, Step, new_folder, remove
+from polylsp.settings import Settings
+
+logger = logging.getLogger(__name__)
+
+_SECONDS_TO_LEAVE = 5.0
+
+
+async def carried_out(
+    command: Sequence[str], plan: Plan, settings: Settings, observe: Callable[[Step], None]
+) -> Outcome:
+    """What came of a plan. When this is cancelled, all programs end, and their folder is gone."""
+    folder = new_folder()
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        *command, stdin=pipe, stdout=pipe, stderr=pipe, limit=2**20
+    )
+    log = asyncio.get_running_loop().create_task(_log(process))
+    try:
+        assert process.stdin is not None
+        process.stdin.write(frame(Errand(plan, settings, folder)))
+        return await _outcome(process, observe)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        await asyncio.shield(_left(process, folder))
+        log.cancel()
+
+
+async def _outcome(process: asyncio.subprocess.Process, observe: Callable[[Step], None]) -> Outcome:
+    assert process.stdout is not None
+    with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+        while True:
+            (size,) = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
+            message: Step | Outcome = pickle.loads(await process.stdout.readexactly(size))
+            if not isinstance(message, Step):
+                return message
+            observe(message)
+    return NotMeasured("The process that measures died.", is_error=True)
+
+
+async def _left(process: asyncio.subprocess.Process, folder: str) -> None:
+    try:
+        await asyncio.wait_for(process.wait(), _SECONDS_TO_LEAVE)
+    except asyncio.TimeoutError:
+        process.kill()
+        await process.wait()
+    remove(folder)
+
+
+async def _log(process: asyncio.subprocess.Process) -> None:
+    assert process.stderr is not None
+    while line := await process.stderr.readline():
+        logger.info("measurer: %s", line.decode("utf-8", "replace").rstrip())

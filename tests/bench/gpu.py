@@ -1,0 +1,271 @@
+"""Kernels on paper: `python -m tests.bench.gpu [--kernels NAME…] [--size 192]`, which needs no GPU.
+
+For each kernel of the PolyBench samples what NVIDIA's compiler says (registers, shared memory, spills),
+and how many threads of a multiprocessor that leaves busy; and, counted by isl at one size, the bytes it moves
+over those that a launch has to move at least, and its operations for each byte that it moves: as if nothing
+stayed in a cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+import islpy as isl
+from rich.console import Console
+from rich.table import Table
+
+from polylsp.analysis.effects import expressions, walk
+from polylsp.codegen.cuda.axes import is_next, is_same
+from polylsp.codegen.cuda.edit import Made, made
+from polylsp.codegen.cuda.file import file_lines
+from polylsp.codegen.cuda.kernels import Written
+from polylsp.codegen.cuda.launch import maps_of, sets_of
+from polylsp.codegen.cuda.mapping import Kernel
+from polylsp.codegen.cuda.references import Reference
+from polylsp.codegen.cuda.region import Region, regions_of
+from polylsp.codegen.cuda.schedule import of_leaf
+from polylsp.editing import subject_of
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import Binary, Floating, Integer, Statement
+from polylsp.pipeline import analyse
+from polylsp.settings import Settings
+
+SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
+STEPS = 4
+"""How often loops over time run."""
+
+REGISTERS, SHARED, THREADS, BLOCKS = 65536, 227 * 1024, 2048, 32
+"""What a multiprocessor of sm_90 has."""
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """What the compiler says of a kernel."""
+
+    registers: int
+    shared: int
+    spilled: int
+
+    def occupancy(self, threads: int) -> float:
+        """The part of a multiprocessor's threads that can be there at once."""
+        warps = -(-threads // 32)
+        by_registers = REGISTERS // (-(-self.registers // 8) * 8 * 32 * warps)
+        by_shared = SHARED // (self.shared + 1024)
+        return min(by_registers, by_shared, BLOCKS, THREADS // (warps * 32)) * warps * 32 / THREADS
+
+
+def compiled(text: str) -> dict[str, Compiled]:
+    """What the compiler says of the kernels of a file, by their names."""
+    from cuda.bindings import nvrtc
+
+    kernels = text.partition("/* --- On the device --- */")[2].partition("/* --- On the host --- */")[0]
+    _, program = nvrtc.nvrtcCreateProgram(kernels.encode(), b"kernels.cu", 0, None, None)
+    options = [b"--gpu-architecture=sm_90", b"--ptxas-options=-v"]
+    nvrtc.nvrtcCompileProgram(program, len(options), options)
+    _, size = nvrtc.nvrtcGetProgramLogSize(program)
+    log = b" " * size
+    nvrtc.nvrtcGetProgramLog(program, log)
+    found: dict[str, Compiled] = {}
+    for entry in log.decode().split("Compiling entry function")[1:]:
+        name = re.search(r"'_Z\d+(\w+?)'", entry)
+        numbers = [
+            re.search(p, entry) for p in (r"Used (\d+)", r"(\d+) bytes smem", r"(\d+) bytes spill stores")
+        ]
+        values = [int(each[1]) if each is not None else 0 for each in numbers]
+        found[name[1] if name is not None else ""] = Compiled(*values)
+    return found
+
+
+# --- Counted -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Counted:
+    """Bytes that a kernel moves and those that it has to, and operations, in all launches."""
+
+    moved: float
+    least: int
+    operations: int
+
+
+def counted(one: Made, kernel: Kernel, text: Written, size: int) -> Counted:
+    """A kernel at one size."""
+    own = {each.get_tuple_name(): each for each in sets_of(kernel.domain)}
+    order = kernel.outer.flat_range_product(kernel.schedule).intersect_domain(kernel.domain)
+    orders = {each.get_tuple_name(isl.dim_type.in_): each for each in maps_of(order)}
+    shared = [(leaf, a) for leaf, a in one.host.setting.shared if leaf.name in own and a.memory.shape]
+    seen = [
+        (leaf, a, orders[leaf.name].reverse().apply_range(of_leaf(leaf, a.relation))) for leaf, a in shared
+    ]
+    elements: dict[tuple[str, str], isl.Map] = {}
+    for _, access, relation in seen:
+        key = (access.memory.name, access.kind)
+        launches = relation.apply_domain(_onto(relation.domain(), list(range(kernel.counters)), {}))
+        elements[key] = elements[key].union(launches) if key in elements else launches
+    widths = {a.memory.name: _width(a.memory.element) for _, a in shared}
+    least = sum(_count(each.wrap(), size) * widths[name] for (name, _), each in elements.items())
+    moved = _moved(
+        kernel, text, [(leaf.name, a.site, a.kind, r, widths[a.memory.name]) for leaf, a, r in seen], size
+    )
+    operations = sum(
+        _count(own[n], size) * _operations(one.host.setting.leaves[n].statements) for n in own if n
+    )
+    return Counted(moved, least, operations)
+
+
+def _moved(
+    kernel: Kernel, text: Written, seen: list[tuple[str, object, str, isl.Map, int]], size: int
+) -> float:
+    blocking, outer = text.frame.blocking, kernel.counters
+    kept = [*blocking.kept, *(k for part in blocking.parts for k in part.kept)]
+    tiles = [(part.strip, tile) for part in blocking.parts for tile in part.tiles]
+    hidden = {r.access.site for k in kept for r in k.references} | {
+        r.access.site for _, t in tiles for r in t.references
+    }
+    total = 0.0
+    for _, site, _, relation, width in seen:
+        if site not in hidden:
+            total += _count(relation.domain(), size) * width * _factor(text, relation, outer, width)
+    for each in kept:
+        points = _points(seen, each.references)
+        where = [outer + axis.dimension for axis in blocking.axes]
+        keep = list(range(outer)) + where
+        written = any(r.access.kind == "write" for r in each.references)
+        total += (
+            _count(points.apply(_onto(points, keep, {})), size)
+            * (each.loads + written)
+            * _width(each.memory.element)
+        )
+    for strip, tile in tiles:
+        points = _points(seen, tile.references)
+        cut = {outer + axis.dimension: axis.tile for axis in blocking.axes}
+        cut |= {outer + strip.dimension: strip.size} if strip is not None else {}
+        copies = _count(points.apply(_onto(points, [*range(outer), *cut], cut)), size)
+        total += copies * prod(tile.sizes) * _width(tile.memory.element)
+    return total
+
+
+def _points(seen: list[tuple[str, object, str, isl.Map, int]], references: tuple[Reference, ...]) -> isl.Set:
+    sites = {r.access.site for r in references}
+    found = [relation.domain() for _, site, _, relation, _ in seen if site in sites]
+    result = found[0]
+    for each in found[1:]:
+        result = result.union(each)
+    return result
+
+
+def _onto(points: isl.Set, keep: list[int], cut: dict[int, int]) -> isl.Map:
+    names = [f"d{k}" for k in range(points.dim(isl.dim_type.set))]
+    shown = [f"floor({names[k]}/{cut[k]})" if k in cut else names[k] for k in keep]
+    return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(shown)}] }}")
+
+
+def _factor(text: Written, relation: isl.Map, outer: int, width: int) -> float:
+    """What a thread's access costs of its own bytes: less where a warp shares them, more where it jumps."""
+    if not text.axes:
+        return 1.0
+    x = outer + text.axes[0].dimension
+    return 1 / 32 if is_same(relation, x) else 1.0 if is_next(relation, x) else 32 / width
+
+
+def _count(values: isl.Set, size: int) -> int:
+    """How many elements there are, with every size the same."""
+    fixed = values
+    for k in range(values.dim(isl.dim_type.param)):
+        name = values.get_dim_name(isl.dim_type.param, k) or ""
+        fixed = fixed.fix_val(
+            isl.dim_type.param, k, isl.Val(STEPS if "step" in name or name == "tmax" else size)
+        )
+    return fixed.project_out(isl.dim_type.param, 0, fixed.dim(isl.dim_type.param)).count_val().to_python()
+
+
+def _width(element: object) -> int:
+    assert isinstance(element, (Integer, Floating))
+    return element.bits // 8
+
+
+def _operations(statements: tuple[Statement, ...]) -> int:
+    """Operations on floating numbers in statements, each loop of a leaf counted once."""
+    values = [e for s in walk(*statements) for e in expressions(s)]
+    updates = sum(getattr(s, "operator", None) is not None for s in walk(*statements))
+    return updates + sum(
+        isinstance(node, Binary) and isinstance(node.type, Floating)
+        for v in values
+        for node in subexpressions(v)
+    )
+
+
+# --- Shown -------------------------------------------------------------------------------
+
+
+def rows(file: Path, size: int) -> Iterator[tuple[str, ...]]:
+    """A row for each kernel of a sample."""
+    text, settings = file.read_text(encoding="utf-8"), Settings(offload_threshold=0)
+    for placed in analyse(str(file), text, settings, schedules=False).functions:
+        name = placed.answer.facts.name
+        subject = (
+            subject_of(str(file), text, settings, name, placed.start) if name.startswith("kernel_") else None
+        )
+        for region in regions_of(subject) if subject is not None else ():
+            one = made(region, settings) if isinstance(region, Region) else region
+            if not isinstance(one, Made):
+                yield (f"{file.stem}: {one.reason}", *[""] * 7)
+                continue
+            said = compiled("\n".join(file_lines(one.region, one.host)))
+            for kernel, written in one.host.kernels:
+                yield _row(file.stem, one, kernel, written, said, size)
+
+
+def _row(
+    sample: str, one: Made, kernel: Kernel, written: Written, said: dict[str, Compiled], size: int
+) -> tuple[str, ...]:
+    known = next(
+        v for k, v in said.items() if k.startswith(written.name) and not k[len(written.name)].isdigit()
+    )
+    threads = prod(axis.threads for axis in written.axes)
+    count = counted(one, kernel, written, size)
+    return (
+        f"{sample} {written.name.rpartition('_kernel')[2]}",
+        str(threads),
+        str(known.registers),
+        str(known.shared),
+        str(known.spilled),
+        f"{known.occupancy(threads):.0%}",
+        f"{count.moved / count.least:.1f}" if count.least else "",
+        f"{count.operations / count.moved:.2f}" if count.moved else "",
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kernels", nargs="*", default=[])
+    parser.add_argument("--size", type=int, default=192)
+    asked = parser.parse_args()
+    heads = (
+        "kernel",
+        "threads",
+        "registers",
+        "shared",
+        "spilled",
+        "occupancy",
+        "moved / least",
+        "flops / byte",
+    )
+    table = Table(*heads, title=f"Kernels on paper (sm_90, sizes of {asked.size})")
+    for file in sorted(SAMPLES.glob("*.c")):
+        if not asked.kernels or file.stem in asked.kernels:
+            for row in rows(file, asked.size):
+                table.add_row(*row)
+    Console(width=120).print(table)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""How long a measurement takes, and what the harness adds to a time: `python -m tests.bench.measure
+[--kernels PATTERN…]`.
+
+Prints how long it takes from the click on the lens to the figure beside `gemm`, over the language server; how
+the time of `gemm` in the harness compares with its time in a program of its own; and, for the samples that
+are named, their figures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from polylsp.ide.measured import measured_label
+from polylsp.model.measurement import AskToMeasure, Measurement, NoPlan, Outcome, Plan
+from polylsp.pipeline import analyse, measurable
+from polylsp.runtime.build import Version, built
+from polylsp.runtime.compiler import compiler_for
+from polylsp.runtime.confine import NOBODY
+from polylsp.runtime.harness import Harness, limits
+from polylsp.runtime.process import carried_out, new_folder, remove
+from polylsp.settings import Settings
+
+from .client import SERVER, Client, published
+from .variants import GCC, timed
+
+SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
+GEMM = SAMPLES / "gemm.c"
+ROUNDS = 9
+SIDE = 800
+WAIT_GOAL, OVERHEAD_GOAL = 6.0, 0.02
+
+
+# --- From the click to the hint ------------------------------------------------------------------
+
+
+def waited() -> tuple[float, Any]:
+    """Seconds from the command to its answer, and that answer."""
+    client = Client("-c", SERVER)
+    client.ready()
+    uri = GEMM.as_uri()
+    document = {"uri": uri, "languageId": "c", "version": 1, "text": GEMM.read_text()}
+    client.notify("textDocument/didOpen", {"textDocument": document})
+    client.receive(lambda body: published(body, 1))
+    client.receive(lambda body: published(body, 1))  # with transforms
+    began = time.perf_counter()
+    loop = {"uri": uri, "function": "kernel_gemm", "ordinal": 1}
+    answer = client.request("workspace/executeCommand", {"command": "polylsp.measure", "arguments": [loop]})
+    seconds = time.perf_counter() - began
+    client.end()
+    return seconds, answer["result"]
+
+
+# --- What the harness adds -----------------------------------------------------------------------
+
+
+def overhead() -> tuple[float, float]:
+    """Seconds of `gemm` in a program of its own, and in the harness, in turn: the medians."""
+    text = GEMM.read_text()
+    plan = planned(GEMM, text, "kernel_gemm", **dict.fromkeys(("ni", "nj", "nk"), SIDE))
+    assert isinstance(plan, Plan)
+    folder = new_folder()
+    try:
+        return _overhead(replace(plan, variants=()), text, folder)
+    finally:
+        remove(folder)
+
+
+def _overhead(plan: Plan, text: str, folder: str) -> tuple[float, float]:
+    own = Path(folder, "own")
+    sizes = [f"-D{name}={SIDE}" for name in ("NI", "NJ", "NK")]
+    own.with_suffix(".c").write_text(timed(by_pointer(text)))
+    subprocess.run([*GCC, "-w", *sizes, "-o", own, own.with_suffix(".c"), "-lm"], check=True)
+    compiler = compiler_for(plan.path, Settings())
+    programs = built(plan.path, [Version("original", text + plan.call)], compiler, folder, 2, lambda: None)
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+    rung = plan.rungs[0]
+    harness = Harness(plan, programs["original"], folder, limits(plan, rung, 600, 1), 1)
+    harness.prepare(rung, 60)
+    harness.time(60)
+    alone, inside = [], []
+    for _ in range(ROUNDS):
+        done = subprocess.run([own], capture_output=True, text=True, check=True)
+        alone.append(float(done.stderr.split()[-1]))
+        inside.append(harness.time(60))
+    harness.close()
+    return statistics.median(alone), statistics.median(inside)
+
+
+def by_pointer(text: str) -> str:
+    """The sample, whose compiler does not know which function it calls, and with which sizes."""
+    hidden = (
+        '    __auto_type kernel_hidden = &kernel_gemm;\n    __asm__ volatile("" : "+r"(kernel_hidden));\n'
+    )
+    call = "    kernel_gemm(NI"
+    assert call in text
+    return text.replace(call, f"{hidden}    kernel_hidden(NI")
+
+
+# --- Samples -------------------------------------------------------------------------------------
+
+
+def planned(path: Path, text: str, function: str, **sizes: int) -> Plan | NoPlan:
+    report = analyse(str(path), text, Settings(), schedules=False)
+    placed = next(p for p in report.functions if p.answer.facts.name.startswith(function))
+    wanted = AskToMeasure(placed.answer.facts.name, placed.start, 0, tuple(sizes.items()))
+    return measurable(str(path), text, Settings(), wanted)
+
+
+def figure(path: Path) -> str:
+    """What is to be said of the kernel of a sample, in a line."""
+    plan = planned(path, path.read_text(), "kernel_")
+    if isinstance(plan, NoPlan):
+        return plan.reason
+    outcome: Outcome = carried_out(plan, Settings(), lambda _: None)
+    if not isinstance(outcome, Measurement):
+        return outcome.reason
+    wrong = [each.reason for each in outcome.missing if each.is_error]
+    return "; ".join([f"{outcome.original.median:.3f} s  {measured_label(outcome)}", *wrong])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kernels", nargs="*", default=[], metavar="PATTERN", help="samples to measure")
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["XDG_CACHE_HOME"] = cache
+        seconds, answer = waited()
+    print(f"gemm: {seconds:.2f} s from the click to the figure (goal {WAIT_GOAL:.0f})", answer["sizes"])
+    alone, inside = overhead()
+    added = 100 * (inside / alone - 1)
+    print(f"gemm at {SIDE}: {alone:.4f} s in a program of its own, {inside:.4f} s in the harness: ", end="")
+    print(f"{added:+.1f} % (goal {100 * OVERHEAD_GOAL:.0f})")
+    for path in sorted({path for each in arguments.kernels for path in SAMPLES.glob(f"{each}.c")}):
+        print(f"{path.stem:16} {figure(path)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,234 @@
+"""Nests of Python that nobody wrote, edited for Numba and run: `python -m tests.codegen.python_nests`.
+
+CPython runs the edited text with a `prange` that takes iterations in other orders: whatever that is, the
+function must leave in memory what the original leaves.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polylsp.model.action import Ask, Declined, Edited, applied
+from polylsp.pipeline import analyse, edit
+from polylsp.settings import Settings
+
+SETTINGS = Settings(parallel_threshold=0, max_operations=300_000)
+MARGIN = 3
+"""How far beyond the iterations a subscript goes."""
+SIZES = ((9, 7), (4, 11), (1, 2), (0, 3))
+IMPORT = "from numba import njit, prange\n"
+HEAD = "import numpy as np\nfrom numpy.typing import NDArray\n\n\n"
+ARGUMENTS = "n: int, m: int, a: NDArray[np.float64], b: NDArray[np.float64], u: NDArray[np.float64]"
+
+Order = Callable[[Sequence[int]], Sequence[int]]
+
+
+def _shuffled(values: Sequence[int]) -> Sequence[int]:
+    return random.Random(len(values)).sample(list(values), len(values))
+
+
+ORDERS: tuple[Order, ...] = (
+    lambda values: values[::-1],
+    lambda values: [*values[1::2], *values[::2]],
+    _shuffled,
+)
+"""Orders in which threads may come to the iterations of a loop."""
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What became of one program: the edited texts, and why there are no others."""
+
+    made: tuple[str, ...]
+    declined: tuple[str, ...]
+
+
+def nest(draw: random.Random) -> str:
+    """A function with a nest of two or three loops."""
+    return f"{HEAD}def kernel({ARGUMENTS}):\n" + "\n".join(_Writer(draw).function()) + "\n"
+
+
+def trial(text: str) -> Tried:
+    """Edit each loop of a function alone, run what comes of it, and compare."""
+    report = analyse("drawn.py", text, SETTINGS, schedules=False)
+    (function,) = report.functions
+    made: dict[str, None] = {}
+    declined: list[str] = []
+    for loop in function.answer.facts.loops:
+        answer = edit("drawn.py", text, SETTINGS, Ask("numba", "kernel", function.start, loop.ordinal))
+        if isinstance(answer, Declined):
+            declined.append(answer.reason)
+        else:
+            made[_checked(text, answer)] = None
+    return Tried(tuple(made), tuple(declined))
+
+
+def _checked(text: str, answer: Edited) -> str:
+    edited = applied(text, answer.replacements)
+    for sizes in SIZES:
+        wanted = _left(text, sizes)
+        for order in ORDERS:
+            for one, other in zip(wanted, _left(edited, sizes, order), strict=True):
+                close = np.allclose(one, other, rtol=1e-9, atol=1e-9, equal_nan=True)
+                assert close, f"other values with (n, m) = {sizes}\n{text}\n{edited}"
+    return edited
+
+
+def _left(text: str, sizes: tuple[int, int], order: Order | None = None) -> list[Any]:
+    """What a function leaves in its arrays, and returns."""
+
+    def prange(*arguments: int) -> Sequence[int]:
+        return order(list(range(*arguments))) if order else range(*arguments)
+
+    names: dict[str, Any] = {"njit": lambda **_: lambda function: function, "prange": prange}
+    exec(compile(text.replace(IMPORT, ""), "drawn.py", "exec"), names)
+    arguments = inputs(*sizes)
+    with np.errstate(all="ignore"):
+        result = names["kernel"](*sizes, *arguments)
+    return [*arguments, np.float64(0 if result is None else result)]
+
+
+def inputs(n: int, m: int) -> list[Any]:
+    """Arrays of small whole numbers, of which sums are exact."""
+    draw = np.random.default_rng(n + 100 * m)
+    length = max(n, m) + 3 * MARGIN
+    shapes = ((length, length), (length, length), (length,))
+    return [draw.integers(-3, 4, shape).astype(np.float64) for shape in shapes]
+
+
+@dataclass
+class _Writer:
+    draw: random.Random
+    count: int = 0
+
+    def function(self) -> Iterator[str]:
+        yield from ("    s = 0.0", "    row = np.empty(u.shape[0])")
+        if self.chance(35):
+            yield f"    for t in range({self.pick('m', '3', 'n')}):"
+            yield from (f"    {line}" for line in self.nest(["t"]))
+        else:
+            yield from self.nest([])
+        yield "    return s"
+
+    def nest(self, around: list[str]) -> Iterator[str]:
+        """A loop of two or more statements, or a chain of loops."""
+        yield f"    {self.header('i', around)}"
+        if self.chance(25):
+            for line in self.statements(["i"], around, self.pick(2, 3)):
+                yield f"        {line}"
+            if self.chance(50):
+                return
+        yield f"        {self.header('j', ['i'])}"
+        inner = self.chance(15)
+        if inner:
+            yield f"            {self.header('k', ['i', 'j'])}"
+        for line in self.statements(["i", "j", "k"] if inner else ["i", "j"], around, self.pick(1, 1, 2)):
+            yield f"            {'    ' * inner}{line}"
+        if self.chance(15):
+            yield from (f"        {line}" for line in self.statements(["i"], around, 1))
+
+    def header(self, name: str, around: list[str]) -> str:
+        outer = self.pick(*around) if around and self.chance(30) else ""
+        low, high = self.pick("1", "2", "3"), self.pick("n", "m", "n + 2", "m + 1")
+        if outer and outer != "t":
+            low, high = self.pick((outer, high), (f"{outer} + 1", high), (low, outer), (low, f"{outer} + 1"))
+        if self.chance(12):
+            return f"for {name} in range({high} - 1, {low} - 1, -1):"
+        return f"for {name} in range({low}, {high}):"
+
+    def statements(self, iterators: list[str], around: list[str], count: int) -> Iterator[str]:
+        for _ in range(count):
+            yield from self.statement(iterators, around)
+
+    def statement(self, iterators: list[str], around: list[str]) -> list[str]:
+        one, other = self.element(iterators, around), self.value(iterators, around)
+        kind = self.draw.randrange(12)
+        if kind < 6:
+            return [f"{one} = {other}"]
+        if kind < 9:
+            return [f"{one} {self.pick('+', '-')}= {other}"]
+        if kind == 9:
+            return [f"s += {other}"]
+        if kind == 10:
+            return [f"x = {other}", f"{one} = x * 0.5 + 1.0"]
+        return [
+            f"for q in range({MARGIN}):",
+            f"    row[q] = {other} + q",
+            f"{one} = row[0] + row[{MARGIN - 1}]",
+        ]
+
+    def value(self, iterators: list[str], around: list[str]) -> str:
+        first = self.element(iterators, around)
+        if self.chance(20):
+            return f"max({first}, {self.element(iterators, around)})"
+        if self.chance(70):
+            return f"{first} {self.pick('+', '-')} {self.element(iterators, around)}"
+        return f"0.5 * {first}"
+
+    def element(self, iterators: list[str], around: list[str]) -> str:
+        array = self.pick("a", "a", "a", "b", "u")
+        pool = [*iterators, *(around if self.chance(20) else [])]
+        chosen = self.draw.sample(pool, 2) if len(pool) > 1 else pool * 2
+        if array != "u" and len(iterators) > 1 and self.chance(75):
+            chosen = iterators[:2]
+        subscripts = [self.subscript(name) for name in chosen[: 1 if array == "u" else 2]]
+        return f"{array}[{', '.join(subscripts)}]"
+
+    def subscript(self, name: str) -> str:
+        shift = self.pick(0, 0, 0, 1, -1, 1, -1, 2)
+        return name if not shift else f"{name} {'+' if shift > 0 else '-'} {abs(shift)}"
+
+    def chance(self, percent: int) -> bool:
+        return self.draw.randrange(100) < percent
+
+    def pick(self, *options: Any) -> Any:
+        return self.draw.choice(options)
+
+
+def how(edited: str, text: str) -> str:
+    """Which rewriting an edit shows."""
+    if "for w in" in edited:
+        return "skewed"
+    if edited.count("row = np.empty") != 1 or "        row = np.empty" in edited:
+        return "created inside"
+    if edited.count("for ") > text.count("for "):
+        return "split or cut"
+    if "total" in edited:
+        return "summed apart"
+    headers = [[line.split()[1] for line in each.splitlines() if "for " in line] for each in (text, edited)]
+    return "interchanged" if headers[0] != headers[1] else "as it is"
+
+
+def main() -> int:
+    """Draw as many as asked for; a failure ends it, each kind of outcome is counted."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--examples", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    asked = parser.parse_args()
+    outcomes, reasons = Counter[str](), Counter[str]()
+    for number in range(asked.examples):
+        text = nest(random.Random(f"{asked.seed} {number}"))
+        try:
+            tried = trial(text)
+        except Exception:
+            print(f"--- seed {asked.seed}, example {number}\n{text}", flush=True)
+            raise
+        outcomes.update(how(each, text) for each in tried.made)
+        outcomes["declined"] += len(tried.declined)
+        reasons.update(tried.declined)
+    print(dict(outcomes))
+    for reason, count in reasons.most_common(12):
+        print(count, reason)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,143 @@
+"""Products of matrices in tiles: what is printed stays the same, to the last digit."""
+
+from __future__ import annotations
+
+import pytest
+
+from polylsp.model.action import Ask, Edited, applied
+from polylsp.pipeline import analyse, edit
+from polylsp.settings import Settings
+from tests.codegen.versions import outputs
+
+# Each name tells how sums are written in the text of the edited function.
+PRODUCTS = {
+    "plain": "i=0:n j=0:m k=0:l | a[i][k] * b[k][j]",
+    "scaled": "i=0:n j=0:m k=0:l | s * a[i][k] * b[k][j]",
+    "transposed": "i=0:n j=0:m k=0:l | a[k][i] * b[j][k]",
+    "negated": "i=1:n-1 j=2:m k=1:l | -a[i][k] * b[k - 1][j + 1]",
+    "terms innermost last": "k=0:l i=0:n j=0:m | a[i][k] * b[k][j]",
+    "both sides": "i=0:n j=0:m k=0:l | s * (a[i][k] * b[k][j] + b[i][k] * a[k][j])",
+    "below the diagonal": "i=0:n j=0:i+1 k=0:l | s * a[i][k] * a[j][k]",
+    "above the diagonal": "i=0:n j=i:m k=0:l | a[k][i] * a[k][j]",
+    "strictly above": "i=0:n j=i+1:m k=0:l | a[k][i] * b[k][j]",
+    "terms behind the row": "i=0:n j=0:m k=i+1:n | a[k][i] * b[k][j]",
+    "terms before the row": "i=0:n j=0:m k=0:i | a[i][k] * b[k][j]",
+    "in place, rows to come": "i=0:n j=0:m k=i+1:n | a[k][i] * c[k][j]",
+    "in place, rows done": "i=0:n j=0:m k=0:i | a[i][k] * c[k][j]",
+}
+
+# What stands in the loop over the rows, `i`.
+ELIMINATIONS = {
+    "triangles": """        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++)
+                c[i][j] -= c[i][k] * c[k][j];
+            c[i][j] /= c[j][j] + 3;
+        }
+        for (int j = i; j < n; j++)
+            for (int k = 0; k < i; k++)
+                c[i][j] -= c[i][k] * c[k][j];""",
+    "one triangle": """        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++)
+                c[i][j] -= c[i][k] * c[j][k];
+            c[i][j] /= c[j][j] + 2;
+        }
+        for (int k = 0; k < i; k++)
+            c[i][i] -= c[i][k] * c[i][k];
+        c[i][i] = c[i][i] * s + 1;""",
+    "diagonal kept": """        for (int j = 0; j < i; j++) {
+            for (int k = 0; k < j; k++)
+                c[i][j] -= c[i][k] * a[k][k] * c[j][k];
+            c[i][j] *= s;
+        }""",
+}
+
+_PROGRAM = """#include <stdio.h>
+enum {{ N = 40 }};
+static void kernel(int n, int m, int l, {type} s, {type} c[restrict N][N],
+                   {type} a[restrict N][N], {type} b[restrict N][N])
+{{
+{loops}
+}}
+int main(void)
+{{
+    static const int sizes[][3] = {{{{1, 1, 1}}, {{8, 8, 8}}, {{9, 17, 5}},
+                                   {{23, 30, 26}}, {{0, 3, 3}}, {{16, 24, 31}}}};
+    static {type} c[N][N], a[N][N], b[N][N];
+    for (int t = 0; t < 6; t++) {{
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++) {{
+                a[i][j] = ({type})((i * 7 + j * 3) % 11 - 4) / 64;
+                b[i][j] = ({type})((i * 5 + j) % 13 - 6) / 32;
+                c[i][j] = ({type})((i + j * 2) % 9) / 16;
+            }}
+        kernel(sizes[t][0], sizes[t][1], sizes[t][2], ({type})0.3, c, a, b);
+        for (int i = 0; i < N; i++)
+            for (int j = 0; j < N; j++)
+                printf("%a ", (double)c[i][j]);
+        printf("\\n");
+    }}
+    return 0;
+}}
+"""
+
+
+def _elimination(body: str) -> str:
+    unused = "    (void)m, (void)l, (void)a, (void)b, (void)s;"
+    loops = f"    for (int i = 0; i < n; i++) {{\n{body}\n    }}\n{unused}"
+    return _PROGRAM.format(loops=loops, type="double")
+
+
+def _program(product: str, number: str = "double") -> str:
+    bounds, _, value = product.partition(" | ")
+    lines: list[str] = []
+    for depth, each in enumerate(bounds.split()):
+        name, _, limits = each.partition("=")
+        first, _, last = limits.partition(":")
+        lines.append("    " * (depth + 1) + f"for (int {name} = {first}; {name} < {last}; {name}++)")
+    lines.append("    " * 4 + f"c[i][j] += {value};")
+    return _PROGRAM.format(loops="\n".join(lines), type=number)
+
+
+def _restructured(text: str, sizes: tuple[int, ...]) -> str:
+    settings = Settings(parallel_threshold=0, tile_sizes=sizes)
+    report = analyse("product.c", text, settings, schedules=False)
+    kernel = next(p for p in report.functions if p.answer.facts.name == "kernel")
+    answer = edit("product.c", text, settings, Ask("restructure", "kernel", kernel.start, 1))
+    assert isinstance(answer, Edited), answer
+    return applied(text, answer.replacements)
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_sums_stay_in_registers_and_are_the_same(name: str) -> None:
+    number = "float" if name == "transposed" else "double"
+    text = _program(PRODUCTS[name], number)
+    _compare(text)
+
+
+@pytest.mark.parametrize("name", ELIMINATIONS)
+def test_terms_are_taken_in_blocks(name: str) -> None:
+    assert "kk += 9" in _compare(_elimination(ELIMINATIONS[name]))
+
+
+def test_terms_that_need_later_columns_are_not_taken_in_blocks() -> None:
+    body = ELIMINATIONS["triangles"].replace("c[i][k] *", "c[i][k + 1] *")
+    assert "kk += 9" not in _restructured(_elimination(body), (9, 10, 7))
+
+
+def _compare(text: str) -> str:
+    """The restructured text, once it printed the same."""
+    # Tiles of ten columns, so that there are several, and a last one that is smaller.
+    made = _restructured(text, (9, 10, 7))
+    assert "+= 8)" in made, made
+    flags = ("-fopenmp", "-fsanitize=undefined,address", "-fno-sanitize-recover")
+    (wanted, _), found = outputs([text, made], *flags, threads=(1, 3))
+    assert found == [wanted, wanted]
+    ((optimised,),) = outputs([made], "-fopenmp", "-O3", threads=(2,))
+    assert optimised == wanted
+    return made
+
+
+def test_what_a_tile_changes_is_not_copied_before() -> None:
+    made = _restructured(_program(PRODUCTS["in place, rows done"]), (32, 32, 32))
+    assert "c_tile" not in made
+    assert "c_tile" in _restructured(_program(PRODUCTS["in place, rows to come"]), (32, 32, 32))

@@ -1,0 +1,333 @@
+"""What kernels are made of: tiles, registers, sums, strategies; and whole functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from codegen.running import assert_same
+
+from polylsp.model.action import Ask, Declined, Edited, applied
+from polylsp.pipeline import analyse, edit
+from polylsp.settings import Settings
+
+from .device import Device, Program, offloaded
+
+SETTINGS = Settings(offload_threshold=0)
+MAIN = """
+#include <stdio.h>
+#include <math.h>
+enum {{ N = 83, M = 71 }};
+static double a[N][M], b[M][N], c[N][N], x[N], y[N];
+static float z[N];
+static int k[N];
+{function}
+int main(void)
+{{
+    for (int i = 0; i < N; i++) {{
+        x[i] = i % 7 + 0.5;
+        y[i] = 1 + i % 5 * 0.0625;
+        z[i] = i % 3;
+        k[i] = i % 11 - 4;
+        for (int j = 0; j < M; j++)
+            a[i][j] = (3 * i + 5 * j) % 13 * 0.125, b[j][i] = (i + 2 * j) % 9 * 0.25;
+        for (int j = 0; j < N; j++)
+            c[i][j] = (i + j) % 5;
+    }}
+    f(N, M, a, b, c, x, y, z, k);
+    double sum = 0;
+    for (int i = 0; i < N; i++) {{
+        printf("%.9e %.9e %.6e %d\\n", x[i], y[i], z[i], k[i]);
+        for (int j = 0; j < M; j++)
+            sum += (1 + (i + j) % 17) * (a[i][j] + b[j][i]);
+        for (int j = 0; j < N; j++)
+            sum += (1 + (i + 3 * j) % 19) * c[i][j];
+    }}
+    printf("%.9e\\n", sum);
+    return 0;
+}}
+"""
+HEAD = """static void f(int n, int m, double a[restrict n][m], double b[restrict m][n],
+              double c[restrict n][n], double x[restrict n], double y[restrict n],
+              float z[restrict n], int k[restrict n])
+"""
+
+
+@dataclass(frozen=True)
+class Nest:
+    """The body of a function, and what its kernels must, and must not, say."""
+
+    body: str
+    has: tuple[str, ...] = ()
+    lacks: tuple[str, ...] = ()
+
+
+PRODUCT = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int l = 0; l < m; l++)"
+
+NESTS = {
+    "a product has tiles, and sums of its own": Nest(
+        f"{PRODUCT} c[i][j] += a[i][l] * b[l][j];",
+        ("shared_a[64][17]", "shared_b[16][64]", "own_c[4][4]", "if (i0 + 64 <= n && j0 + 64 <= n &&"),
+    ),
+    "rows of one array at two places are two tiles": Nest(
+        f"{PRODUCT} c[i][j] += a[i][l] * a[j][l];", ("shared_a[64][17]", "shared_a2[64][17]")
+    ),
+    "neighbours in one array are one tile": Nest(
+        "for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++)"
+        " c[i][j] = a[i][j] + a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1];",
+        ("shared_a[34][34]", "i - i0 + 2"),
+        ("shared_a2",),
+    ),
+    "a triangle": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) for (int l = 0; l < m; l++)"
+        " c[i][j] += a[i][l] * b[l][j];",
+        ("own_c[p][q]", "__syncthreads();"),
+    ),
+    "a sum that begins behind the diagonal": Nest(
+        "for (int i = 0; i < 70; i++) for (int j = 0; j < 70; j++) for (int l = i + 1; l < 71; l++)"
+        " c[i][j] += a[i][l] * b[l][j];",
+        ("__shared__",),
+    ),
+    "columns are read side by side": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += a[i][j] * y[j];",
+        ("shared_a[128][17]", "own_x"),
+        ("shared_y",),
+    ),
+    "rows lie side by side already": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += b[j][i] * y[j];",
+        ("double own_x = x[i];",),
+        ("__shared__",),
+    ),
+    "what is set anew is not loaded": Nest(
+        "for (int i = 0; i < n; i++) { x[i] = 0; for (int j = 0; j < m; j++) x[i] += b[j][i]; }",
+        ("double own_x = 0;",),
+    ),
+    "what is set under a condition is loaded": Nest(
+        "for (int i = 0; i < n; i++) { if (y[i] > 1.1) x[i] = 0;"
+        " for (int j = 0; j < m; j++) x[i] += b[j][i]; }",
+        ("double own_x = x[i];",),
+    ),
+    "two elements of an array are no sum of one thread": Nest(
+        "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) for (int l = 0; l < 9; l++)"
+        " c[i][j] += c[l][n - 1] * 0 + b[l][i];",
+        (),
+        ("own_c",),
+    ),
+    "what a kernel writes is not copied": Nest(
+        f"{PRODUCT} {{ c[i][j] += a[i][l] * b[l][j]; if (j == 0) k[i] = l; }}",
+        (),
+        ("shared_k", "shared_c"),
+    ),
+    "a sum": Nest(
+        "double s = 0; for (int i = 0; i < n; i++) s += x[i] * y[i]; x[0] = s;",
+        ("own_s += x[i] * y[i];", "__syncthreads();", "<<<1, 256>>>"),
+    ),
+    "a product of numbers": Nest(
+        "double s = 1; for (int i = 0; i < n; i++) s *= y[i]; x[0] = s;", ("own_s = 1;", "*= shared[")
+    ),
+    "a sum of whole numbers": Nest(
+        "for (int i = 1; i < n; i++) k[0] += i % 7;", ("int own_k = 0;", "device_k")
+    ),
+    "a difference": Nest("for (int i = 0; i < m; i++) y[n - 1] -= x[i];", ("own_y -= x[i];",)),
+    "a sum under a condition": Nest(
+        "double s = 0; for (int i = 0; i < n; i++) if (x[i] > 2) s += x[i]; y[1] = s;", ("own_s",)
+    ),
+    "a sum over two loops": Nest(
+        "double s = 0; for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) s += a[i][j]; x[0] = s;",
+        ("blockIdx.y * gridDim.x + blockIdx.x",),
+    ),
+    "sums with a value of each": Nest(
+        "for (int i = 1; i < n; i++) { double s = 0; for (int j = 0; j < i; j++) s += c[i][j] * x[j];"
+        " x[i] = (y[i] - s) * 0.01; }",
+        ("own_s += c[i * n + j] * x[j];", "device_s"),
+    ),
+    "sums and more in one loop": Nest(
+        "for (int i = 0; i < n; i++) { x[i] *= 3; y[0] += x[i]; }", ("own_y += x[i];", "x[i] *= 3;")
+    ),
+    "a sum of a loop that may end early, which is needed later": Nest(
+        "double s = 0; for (int i = 0; i < n; i++) { for (int l = 0; l < 9; l++) {"
+        " if (l > y[i] + 3) break; s += x[i]; } z[i] = 1; } x[0] = s;",
+        ("staged_s",),
+    ),
+    "one row, and what reads it": Nest(
+        "for (int l = 0; l < m; l++) for (int i = 0; i < m; i++) for (int j = 0; j < m; j++)"
+        " c[i][j] = fmin(c[i][j], c[i][l] + c[l][j]);",
+        ("for (int l = 0;",),
+    ),
+}
+
+
+UNUSED = "-Wno-unused-parameter"
+
+
+def function(body: str) -> str:
+    return f"{HEAD}{{\n    {body}\n}}\n"
+
+
+def asked(text: str, ordinal: int, settings: Settings = SETTINGS) -> Edited | Declined:
+    placed = next(p for p in analyse("a.c", text, settings, schedules=False).functions)
+    answer = edit("a.c", text, settings, Ask("cuda", placed.answer.facts.name, placed.start, ordinal))
+    assert isinstance(answer, (Edited, Declined))
+    return answer
+
+
+@pytest.mark.parametrize("nest", NESTS.values(), ids=NESTS.keys())
+def test_runs(nest: Nest, program: Program, device: Device) -> None:
+    text = MAIN.format(function=function(nest.body))
+    answer = asked(text, 1)
+    assert isinstance(answer, Edited), answer
+    (created,) = answer.created
+    for wanted in nest.has:
+        assert wanted in created.text, created.text
+    for unwanted in nest.lacks:
+        assert unwanted not in created.text, created.text
+    assert device.compiled(created.text, "sm_80") == ""
+    after = applied(text, answer.replacements)
+    built = program.build(after, {created.name: created.text}, UNUSED)
+    assert program.calls(built) > 0
+    assert_same(program.output(program.build(text, {}, UNUSED)), program.output(built))
+
+
+NO_SUM = {
+    "what is read in between": "for (int i = 0; i < n; i++) { x[0] += y[i]; y[i] = x[0]; }",
+    "a recurrence": "for (int i = 1; i < n; i++) x[0] = x[0] * 0.5 + y[i];",
+    "other elements of the array": "for (int i = 1; i < n; i++) k[0] += k[i];",
+    "an element that changes": "for (int i = 1; i < n; i++) x[i] += x[i - 1];",
+}
+
+
+@pytest.mark.parametrize("body", NO_SUM.values(), ids=NO_SUM.keys())
+def test_is_no_sum(body: str) -> None:
+    answer = asked(MAIN.format(function=function(body)), 1)
+    assert isinstance(answer, Declined)
+    assert "can run at once" in answer.reason
+
+
+# --- Which statements share a kernel -----------------------------------------------------
+
+FOLDER = Path(__file__).parents[2] / "samples" / "polybench" / "c"
+
+
+@pytest.mark.parametrize("fusion", ["min", "max", "maximal-band"])
+@pytest.mark.parametrize("name", ["atax", "lu", "trmm", "covariance", "fdtd-2d"])
+def test_every_strategy_keeps_the_meaning(name: str, fusion: str, program: Program) -> None:
+    file = FOLDER / f"{name}.c"
+    text = file.read_text(encoding="utf-8")
+    settings = Settings(offload_threshold=0, cuda_fusion=fusion)
+    done = offloaded(str(file), text, settings, "kernel_", whole=True)
+    assert not done.declined
+    assert_same(program.output(program.build(text, {})), program.output(program.build(done.text, done.files)))
+
+
+def test_a_strategy_says_what_shares_a_kernel() -> None:
+    body = "for (int i = 0; i < n; i++) { x[i] = 2 * y[i]; z[i] = x[i]; }"
+    text = MAIN.format(function=function(body))
+    counts = {
+        fusion: _kernels(asked(text, 1, Settings(offload_threshold=0, cuda_fusion=fusion)))
+        for fusion in ("min", "max", "maximal-band")
+    }
+    assert counts == {"min": 2, "max": 1, "maximal-band": 1}
+
+
+def _kernels(answer: Edited | Declined) -> int:
+    assert isinstance(answer, Edited)
+    return sum(created.text.count("__global__") for created in answer.created)
+
+
+# --- Whole functions ---------------------------------------------------------------------
+
+LOOPS = """for (int i = 0; i < n; i++)
+        x[i] = 2 * y[i];
+    for (int i = 1; i < n; i++)
+        y[i] = x[i - 1];
+    k[0] = 3;
+    for (int i = 0; i < n; i++)
+        z[i] = x[i];
+"""
+
+
+def test_loops_that_follow_one_another_share_what_is_on_the_device(program: Program) -> None:
+    text = MAIN.format(function=function(LOOPS))
+    answer = asked(text, 0)
+    assert isinstance(answer, Edited)
+    first, second = answer.created
+    assert first.text.count("cudaMalloc((void **)&device_x") == 1
+    assert first.text.count("cudaMemcpyHostToDevice") == 1, first.text
+    after = applied(text, answer.replacements)
+    assert "        for (int i = 0; i < n; i++)\n            x[i] = 2 * y[i];\n" in after
+    assert after.count('#ifdef __cplusplus\nextern "C"\n#endif\nint f_cuda') == 2
+    built = program.build(after, {each.name: each.text for each in (first, second)}, UNUSED)
+    assert program.calls(built) > 0
+    assert_same(program.output(program.build(text, {}, UNUSED)), program.output(built))
+
+
+def test_what_cannot_run_together_runs_apart() -> None:
+    body = "for (int i = 0; i < n; i++) x[i] = 2 * y[i];\n    for (int i = 0; i < n; i++) x[i] = exp10(x[i]);"
+    answer = asked("double exp10(double);\n" + function(body), 0)
+    assert isinstance(answer, Edited)
+    assert len(answer.created) == 1
+    assert any("`exp10`" in remark for remark in answer.remarks)
+
+
+# --- The device that is played -----------------------------------------------------------
+
+KERNEL = """#include <cuda_runtime.h>
+/* --- On the device --- */
+__global__ void kernel(int n, double *x)
+{{
+    __shared__ double shared[64];
+    {lines}
+}}
+extern "C" int run(double *x)
+{{
+    double *device = NULL;
+    cudaMalloc((void **)&device, 64 * sizeof(double));
+    cudaMemcpy(device, x, 64 * sizeof(double), cudaMemcpyHostToDevice);
+    kernel<<<2, 64>>>(64, device);
+    cudaMemcpy(x, device, 64 * sizeof(double), cudaMemcpyDeviceToHost);
+    return cudaFree(device);
+}}
+"""
+CALLER = """#include <stdio.h>
+int run(double *x);
+int main(void)
+{
+    double x[64], sum = 0;
+    for (int i = 0; i < 64; i++) x[i] = i;
+    run(x);
+    for (int i = 0; i < 64; i++) sum += x[i] * (i + 1);
+    printf("%g\\n", sum);
+    return 0;
+}
+"""
+COPY = "shared[threadIdx.x] = x[threadIdx.x];"
+USE = "x[threadIdx.x] = shared[63 - threadIdx.x] + 0 * n;"
+
+
+def test_a_barrier_lets_all_threads_see_what_one_wrote(program: Program) -> None:
+    right = program.build(CALLER, {"a.cu": KERNEL.format(lines=f"{COPY} __syncthreads(); {USE}")}, "-w")
+    assert program.output(right) == "87360\n"
+
+
+def test_without_a_barrier_shared_memory_is_not_a_number(program: Program) -> None:
+    lines = f"if (n == 0) __syncthreads(); {COPY} {USE}"
+    assert "nan" in program.output(program.build(CALLER, {"a.cu": KERNEL.format(lines=lines)}, "-w"))
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        (f"{COPY} if (threadIdx.x < 9) __syncthreads(); {USE}", "others never reach"),
+        (
+            f"{COPY} if (threadIdx.x < 9)\n__syncthreads();\nelse\n__syncthreads();\n{USE}",
+            "different barriers",
+        ),
+    ],
+)
+def test_a_barrier_that_threads_do_not_share_ends_the_program(
+    lines: str, said: str, program: Program
+) -> None:
+    built = program.build(CALLER, {"a.cu": KERNEL.format(lines=lines)}, "-w")
+    with pytest.raises(AssertionError, match=said):
+        program.output(built)

@@ -1,0 +1,56 @@
+"""Measurements in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from polylsp.ide.hover import Bullets, Table
+from polylsp.ide.measured import is_wrong, measured_label, measured_parts, shown_seconds
+from polylsp.model.measurement import Figure, Measurement, Missing, Times
+
+TIMES = Times(0.5, 0.4, 0.6, 7)
+PLAIN = Figure("openmp", "directives", Times(0.3, 0.2, 0.4, 7), 1.66, 1.5, 1.8, "faster", 2e-16)
+BETTER = Figure("openmp", "restructured", Times(0.04, 0.04, 0.04, 7), 12.4, 11.0, 14.0, "faster", 0.0)
+FOUND = Measurement(
+    "f", 1, (("n", 2000), ("m", 10)), TIMES, (PLAIN, BETTER), (), "gcc 12", "a processor", 2, 0.0
+)
+WRONG = Missing("openmp", "directives", "Element 3 of `a` is 1 where the original makes it 2.", is_error=True)
+
+
+@pytest.mark.parametrize(
+    ("found", "label"),
+    [
+        (FOUND, "OpenMP 12× · n=2000 m=10"),
+        (replace(FOUND, figures=(PLAIN,)), "OpenMP 1.7× · n=2000 m=10"),
+        (replace(FOUND, figures=(replace(PLAIN, speedup=0.5, outcome="slower"),), sizes=()), "OpenMP 0.50×"),
+        (
+            replace(FOUND, figures=(replace(PLAIN, outcome="no difference"),), sizes=()),
+            "OpenMP: no difference",
+        ),
+        (replace(FOUND, figures=(), missing=(WRONG,), sizes=()), "measured: results differ"),
+    ],
+)
+def test_a_label_has_the_best_of_each_target(found: Measurement, label: str) -> None:
+    assert measured_label(found) == label
+
+
+def test_the_table_has_every_version_and_an_error_of_ours_stands_out() -> None:
+    found = replace(
+        FOUND, figures=(BETTER,), missing=(WRONG, Missing("openmp", "restructured", "It is slow."))
+    )
+    parts = list(measured_parts(found))
+    (table,) = [each for each in parts if isinstance(each, Table)]
+    assert [row[0] for row in table.rows] == ["original", "OpenMP, restructured"]
+    assert table.rows[1][1:4] == ("40 ms", "40 ms to 40 ms", "12× (11.00 to 14.00)")
+    errors, others = [each for each in parts if isinstance(each, Bullets)]
+    assert errors.heading.startswith("ERROR in polylsp") and WRONG.reason in errors.items[0]
+    assert others.heading == "Not measured" and is_wrong(found) and not is_wrong(FOUND)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "shown"), [(1.234, "1.23 s"), (0.0456, "45.6 ms"), (7.8e-6, "7.8 µs"), (3e-8, "30 ns")]
+)
+def test_times_have_three_digits_that_count(seconds: float, shown: str) -> None:
+    assert shown_seconds(seconds) == shown

@@ -1,0 +1,146 @@
+"""Measuring over stdio: the lens, the command, what is shown afterwards, and what may go wrong."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from editor import Editor
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+pytestmark = pytest.mark.asyncio
+
+F = "void f(int n) {\n    for (int i = 0; i < n; i++) n--;\n}\n"
+ENDLESS = "void f(int n) {\n    for (int i = 0; n; ) ;\n}\n"
+DECLINED = "void f(int n) {\n    /* MEASURE_DECLINE */ for (int i = 0; i < n; i++) n--;\n}\n"
+COMMAND = "polylsp.measure"
+
+
+async def lenses(editor: Editor, uri: str) -> list[types.CodeLens]:
+    await editor.settle()
+    params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
+    return await editor.request(types.TEXT_DOCUMENT_CODE_LENS, params) or []
+
+
+async def hints(editor: Editor, uri: str) -> list[str]:
+    await editor.settle()
+    everywhere = types.Range(types.Position(0, 0), types.Position(9, 0))
+    params = types.InlayHintParams(types.TextDocumentIdentifier(uri), everywhere)
+    return [each.label for each in await editor.request(types.TEXT_DOCUMENT_INLAY_HINT, params) or []]
+
+
+async def chosen(editor: Editor, uri: str) -> Any:
+    (lens,) = await lenses(editor, uri)
+    return await editor.execute(lens.command.command, *lens.command.arguments)
+
+
+def loop(uri: str) -> dict[str, Any]:
+    return {"uri": uri, "function": "f", "ordinal": 1}
+
+
+async def test_what_was_measured_is_shown_until_the_code_changes_and_when_the_file_is_opened_again(
+    start, tmp_path: Path
+) -> None:
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(F, uri=(tmp_path / "a.c").as_uri())
+    found = await chosen(editor, uri)
+    assert found["function"] == "f" and found["line"] == 2 and found["original"]["runs"] >= 5
+    assert [each["matches"] for each in found["targets"]] == [True]
+    await editor.until(types.WORKSPACE_INLAY_HINT_REFRESH)
+    shown = await hints(editor, uri)
+    assert len(shown) == 2 and shown[1].startswith("OpenMP")
+    hover = await editor.hover(uri, 1, 6)
+    assert hover is not None and "| original |" in hover.contents.value
+    assert (await lenses(editor, uri))[0].command.title.startswith("Measure again (OpenMP")
+
+    editor.replace(uri, "n--", "n -= 2")
+    report = await pulled(editor, uri)
+    assert "stale-measurement" in [each.code for each in report]
+    assert len(await hints(editor, uri)) == 1
+    assert "the code has changed" in (await lenses(editor, uri))[0].command.title
+    editor.replace(uri, "n -= 2", "n--  ")
+    assert "stale-measurement" not in [each.code for each in await pulled(editor, uri)]
+
+    again = await start("vscode1139-ext11")
+    again.open(F, uri=uri)
+    assert await hints(again, uri) == shown
+
+
+async def pulled(editor: Editor, uri: str) -> list[types.Diagnostic]:
+    await editor.settle()
+    return list((await editor.pull(uri)).items)
+
+
+async def test_a_measurement_that_is_cancelled_leaves_nothing_behind(start) -> None:
+    before = set(Path(tempfile.gettempdir()).glob("polylsp-*"))
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(ENDLESS)
+    measuring = asyncio.ensure_future(editor.execute(COMMAND, loop(uri)))
+    begun = await editor.until(types.PROGRESS, lambda p: "Measuring f" in str(p.value))
+    await editor.until(types.PROGRESS, lambda p: p.token == begun.token and "small sizes" in str(p.value))
+    (folder,) = set(Path(tempfile.gettempdir()).glob("polylsp-*")) - before
+    params = types.WorkDoneProgressCancelParams(token=begun.token)
+    editor.client.window_work_done_progress_cancel(params)
+    assert await measuring == {"reason": "cancelled"}
+    await editor.until(types.PROGRESS, lambda p: p.token == begun.token and "end" in str(p.value))
+    assert not folder.exists()
+    while running(str(folder)):
+        os.sched_yield()
+
+
+def running(mark: str) -> bool:
+    """Whether a process has a word in its command line."""
+    for each in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            if mark.encode() in each.read_bytes():
+                return True
+        except OSError:
+            continue
+    return False
+
+
+async def test_one_is_measured_at_a_time_and_the_next_one_waits(start) -> None:
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(F)
+    await editor.settle()
+    both = await asyncio.gather(editor.execute(COMMAND, loop(uri)), editor.execute(COMMAND, loop(uri)))
+    assert all(each["function"] == "f" for each in both)
+    order = [
+        p.value["kind"] + p.token for m, p in editor.received if m == types.PROGRESS and "measure" in p.token
+    ]
+    first, second = [each[len("begin") :] for each in order if each.startswith("begin")]
+    assert order.index(f"end{first}") < order.index(f"report{second}")
+
+
+async def test_nothing_is_run_in_a_folder_that_is_not_trusted(start) -> None:
+    def distrust(params: dict[str, Any]) -> None:
+        params["initializationOptions"] = {"trusted": False}
+
+    editor = await start("vscode1139-ext11", prepare=distrust)
+    uri = editor.open(F)
+    assert await lenses(editor, uri) == []
+    assert "do not trust" in (await editor.execute(COMMAND, loop(uri)))["reason"]
+    editor.client.protocol.notify("polylsp/didChangeTrust", {"trusted": True})
+    assert len(await lenses(editor, uri)) == 1
+
+
+async def test_what_cannot_be_measured_is_told(start) -> None:
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(DECLINED)
+    assert (await chosen(editor, uri))["reason"] == "`f` cannot be measured."
+    shown = await editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert shown.message == "`f` cannot be measured."
+
+
+@pytest.mark.parametrize("wrong", [{}, {"function": "f"}, {"function": "f", "ordinal": "1"}])
+async def test_a_command_without_a_loop_is_refused(start, wrong: dict[str, Any]) -> None:
+    editor = await start()
+    uri = editor.open(F)
+    with pytest.raises(JsonRpcException) as refused:
+        await editor.execute(COMMAND, {"uri": uri, **wrong})
+    assert refused.value.code == -32602
