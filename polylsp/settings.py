@@ -80,10 +80,11 @@ class Settings:
         default=False, metadata={"doc": "Show a hint also beside loops that could not be decided."}
     )
     code_lenses: tuple[str, ...] = field(
-        default=(),
+        default=("measure",),
         metadata={
-            "doc": "Links above outermost loops: `why` tells all that is known, `offload` lists targets.",
-            "items": ("why", "offload"),
+            "doc": "Links above outermost loops: `why` tells all that is known, `offload` lists targets,"
+            " `measure` times them.",
+            "items": ("why", "offload", "measure"),
         },
     )
     disabled_diagnostics: tuple[str, ...] = field(

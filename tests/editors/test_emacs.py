@@ -12,7 +12,7 @@ import pytest
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
-SETUP = "(add-to-list 'eglot-server-programs '((c-mode python-mode) . (\"polylsp\" \"serve\")))"
+SETUP = '(add-to-list \'eglot-server-programs \'((c-mode python-mode) . ("polylsp" "serve")))'
 
 
 def test_the_setup_is_the_documented_one() -> None:

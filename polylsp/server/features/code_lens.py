@@ -40,7 +40,7 @@ def _links(ls: PolylspServer, document: Document, report: FileReport) -> list[co
 
 
 def _to_measure(ls: PolylspServer, document: Document, report: FileReport) -> list[convert.Json]:
-    if not ls.measurements.is_trusted:
+    if not ls.measurements.is_trusted or "measure" not in ls.settings_of(document).code_lenses:
         return []
     source, kept = document.source, ls.measurements.of(document)
     return [
