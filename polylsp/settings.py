@@ -1,7 +1,7 @@
 """Every setting, once: the editor's schema and the table in the README come from here.
 
 A field's metadata has its `doc`; where not every value makes sense, also what it must be `above`, or
-`least`, or the `choices`, or of a list the `items`.
+`least`, or the `choices`, or of a list the `items`; `runs` if its value is a program that is run.
 """
 
 from __future__ import annotations
@@ -65,7 +65,10 @@ class Settings:
     )
     c_compiler: str = field(
         default="",
-        metadata={"doc": "Compiler for measurements; empty: that of compile_commands.json, or the system's."},
+        metadata={
+            "doc": "Compiler for measurements; empty: that of compile_commands.json, or the system's.",
+            "runs": True,
+        },
     )
     delay_ms: int = field(
         default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed.", "least": 0}
@@ -80,7 +83,7 @@ class Settings:
         default=("measure",),
         metadata={
             "doc": "Links above outermost loops: `why` tells all that is known, `offload` lists targets,"
-            " `measure` times the edits.",
+            " `measure` times them.",
             "items": ("why", "offload", "measure"),
         },
     )

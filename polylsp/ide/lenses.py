@@ -1,4 +1,4 @@
-"""Lenses: links above an outermost loop to what can be done there; those that the settings name."""
+"""Lenses: links above an outermost loop to what can be done there, where the settings name them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from polylsp.settings import Settings
 from polylsp.text import Span
 
 LensKind = Literal["why", "offload"]
-"""Those that run a command of the client; `ide/measuring.py` has the one that measures."""
 
 _TITLES: dict[LensKind, str] = {"why": "Why?", "offload": "Offload…"}
 

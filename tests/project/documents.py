@@ -29,6 +29,8 @@ def fence(language: str) -> str:
 def _shown(value: Any) -> str:
     if value == () or value == "":
         return "none"
+    if isinstance(value, tuple):
+        return ", ".join(f"`{each}`" for each in value)
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
     if isinstance(value, tuple):

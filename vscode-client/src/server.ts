@@ -142,7 +142,7 @@ export class Server implements vscode.Disposable {
   private optionsOf(launch: Launch): LanguageClientOptions {
     const ours = (scheme: string) => ['c', 'python'].map((language) => ({ scheme, language }));
     return {
-      documentSelector: [...ours('file'), ...ours('untitled')],
+      documentSelector: [...ours('file'), ...ours('untitled'), { scheme: 'vscode-notebook-cell', language: 'python' }],
       outputChannel: this.log,
       traceOutputChannel: this.log,
       revealOutputChannelOn: RevealOutputChannelOn.Never,

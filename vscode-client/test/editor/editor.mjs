@@ -72,6 +72,7 @@ export async function openPage(tools, prepare = async () => {}) {
   const viewport = { width: 1200, height: 760 };
   const context = await chromium.launchPersistentContext(profile, { executablePath, headless: true, viewport, args: CHROMIUM });
   const page = context.pages()[0] ?? (await context.newPage());
+  page.setDefaultTimeout(120_000); // two cores may have other work too
   await prepare(page);
   const close = async () => {
     await context.close();
