@@ -81,17 +81,21 @@ def _kind(node: isl.ScheduleNode, sums: frozenset[str]) -> Kind:
     flags = [bool(node.band_member_get_coincident(k)) for k in members]
     if flags[0] or (any(flags) and node.band_get_permutable()):
         return "threads"
-    if _has_parallelism(node.first_child(), sums):
+    if not _is_sum(node, sums) and _has_parallelism(node.first_child(), sums):
         return "host"
     return "wavefront" if len(members) > 1 and node.band_get_permutable() else "one thread"
 
 
+def _is_sum(node: isl.ScheduleNode, sums: frozenset[str]) -> bool:
+    """Whether all that is below a node is one sum."""
+    leaves: list[str | None] = []
+    node.get_domain().foreach_set(lambda each: leaves.append(each.get_tuple_name()))
+    return len(leaves) == 1 and leaves[0] in sums
+
+
 def _has_parallelism(node: isl.ScheduleNode, sums: frozenset[str]) -> bool:
-    if node.get_type() == _TYPE.band:
-        leaves: list[str | None] = []
-        node.get_domain().foreach_set(lambda each: leaves.append(each.get_tuple_name()))
-        if _kind(node, sums) != "one thread" or (len(leaves) == 1 and leaves[0] in sums):
-            return True
+    if node.get_type() == _TYPE.band and (_kind(node, sums) != "one thread" or _is_sum(node, sums)):
+        return True
     return any(_has_parallelism(node.get_child(k), sums) for k in range(node.n_children()))
 
 
