@@ -62,7 +62,8 @@ class Case:
         unknown = set(self._options) - set(values) - {"action", *_FLAGS}
         if unknown:
             raise ValueError(f"{self.path}:{self.program.line - 1}: unknown option {', '.join(unknown)}")
-        return replace(Settings(), **values)
+        # However slow the machine is, what is offered is the same.
+        return replace(Settings(max_seconds=200.0), **values)
 
     @property
     def _options(self) -> dict[str, str]:

@@ -138,6 +138,14 @@ local function main()
     return lines() == plain and code_at(header + 1) == 'parallel-loop'
   end)
   vim.cmd('PolylspRestart')
+  wait('the server is ready again', function()
+    local asked = { command = 'polylsp.status' }
+    for _, each in pairs(vim.lsp.buf_request_sync(0, 'workspace/executeCommand', asked, 5000) or {}) do
+      if each.result and each.result.quiescent then
+        return true
+      end
+    end
+  end)
   act(header + 1, 'Ignore `parallel-loop` on line ' .. header + 2)
   wait('a finding is ignored', function()
     return vim.fn.getline(header + 2):find('polylsp: ignore') ~= nil and code_at(header + 2) == nil

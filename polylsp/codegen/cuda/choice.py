@@ -51,8 +51,16 @@ def chosen(region: Region, settings: Settings) -> Choice | Declined:
         made = _best(region, other, settings)
         best = made if made is not None and made.steps < best.steps else best
     if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
-        return Declined(f"No iterations of the loop in line {line} can run at once.")
+        return Declined(_why_in_order(best.leaves, line))
     return best
+
+
+def _why_in_order(found: Leaves, line: int) -> str:
+    for _, access in found.shared:
+        if access.indirect and access.kind == "write":
+            name = access.memory.variable.source_name
+            return f"Which element of `{name}` the loop in line {line} sets depends on data: it may be one twice."
+    return f"No iterations of the loop in line {line} can run at once."
 
 
 _LONG = 2

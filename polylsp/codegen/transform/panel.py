@@ -50,7 +50,7 @@ def _is_made(state: State, plans: Sequence[Plan]) -> bool:
     if len(edits) < len(plans) or not state.make(joined(edits)):
         return False
     inside = _innermost(state)
-    if len(inside) > len(before):
+    if len(inside) != len(before):
         return False
     copies = [limited(state.settings, lambda k=k: pack.packed(state.subject, inside[k])) for k in places]
     packed = [each for each in copies if isinstance(each, Edited)]
