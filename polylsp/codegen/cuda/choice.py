@@ -56,10 +56,11 @@ def chosen(region: Region, settings: Settings) -> Choice | Declined:
 
 
 def _why_in_order(found: Leaves, line: int) -> str:
+    """Why no iterations of the loop in a line can run at once."""
     for _, access in found.shared:
         if access.indirect and access.kind == "write":
             name = access.memory.variable.source_name
-            return f"Which element of `{name}` the loop in line {line} sets depends on data: it may be one twice."
+            return f"The loop in line {line} may set one element of `{name}` twice: which ones depends on data."
     return f"No iterations of the loop in line {line} can run at once."
 
 
