@@ -60,7 +60,7 @@ def _why_in_order(found: Leaves, line: int) -> str:
     for _, access in found.shared:
         if access.indirect and access.kind == "write":
             name = access.memory.variable.source_name
-            return f"The loop in line {line} may set one element of `{name}` twice: which ones depends on data."
+            return f"The loop in line {line} may set an element of `{name}` twice: its subscripts are data."
     return f"No iterations of the loop in line {line} can run at once."
 
 
