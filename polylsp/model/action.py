@@ -6,6 +6,7 @@ edit worked out (`Ask` to `Edited` or `Declined`). Plain values, which cross pro
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Union, get_args
 
@@ -95,8 +96,17 @@ class Declined:
 Answer = Union[Edited, Declined]
 
 
-def applied(text: str, replacements: tuple[Replacement, ...]) -> str:
+def in_order(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
+    """In the order of the text, insertions at one place as one: of these the last comes first. So an editor,
+    which would leave them as they are listed, makes of a text what `applied` makes of it."""
+    texts: dict[Span, str] = {}
+    for each in replacements:
+        texts[each.span] = each.text + texts.get(each.span, "")
+    return tuple(Replacement(span, texts[span]) for span in sorted(texts))
+
+
+def applied(text: str, replacements: Iterable[Replacement]) -> str:
     """The text after the edit."""
-    for each in sorted(replacements, key=lambda one: one.span, reverse=True):
+    for each in reversed(in_order(replacements)):
         text = text[: each.span.start] + each.text + text[each.span.end :]
     return text

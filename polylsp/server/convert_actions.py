@@ -11,7 +11,16 @@ from typing_extensions import assert_never
 
 from polylsp.ide.actions import Offer
 from polylsp.ide.ready import ReadyOffer
-from polylsp.model.action import KERNEL_TARGETS, TARGETS, TRANSFORMS, ActionName, Ask, Created, Replacement
+from polylsp.model.action import (
+    KERNEL_TARGETS,
+    TARGETS,
+    TRANSFORMS,
+    ActionName,
+    Ask,
+    Created,
+    Replacement,
+    in_order,
+)
 from polylsp.server.client import Client
 from polylsp.server.convert import Json, extent
 from polylsp.server.documents import Document
@@ -75,7 +84,7 @@ def workspace_edit(
     version. Files that are
     `created` beside it come first, since the document then names what stands in them."""
     edits: dict[tuple[str, int], list[Json]] = {}
-    for each in replacements:
+    for each in in_order(replacements):
         edit = {"range": extent(document.source, each.span, client.encoding), "newText": each.text}
         edits.setdefault(document.text_document(each.span.start), []).append(edit)
     if not client.document_changes and not created:

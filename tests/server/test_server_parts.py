@@ -8,14 +8,15 @@ from pathlib import Path
 
 import fake_analysis
 
-from polylsp.server import configuration
+from polylsp.model.action import Replacement, applied
+from polylsp.server import configuration, convert_actions
 from polylsp.server.answers import Answers
 from polylsp.server.blame import Blame
 from polylsp.server.client import Client
 from polylsp.server.documents import Document, Edit
 from polylsp.server.findings import Findings
 from polylsp.settings import Settings
-from polylsp.text import Position, Source
+from polylsp.text import Position, Source, Span
 
 F = "void f(int n) {\n    for (i = 0; i < n; i++) a[i] = 0;\n}\n"
 G = "void g(int n) {\n    for (t = 1; t < n; t++) a[t] = a[t - 1];\n}\n"
@@ -178,3 +179,15 @@ def test_relative_paths_start_at_the_folder():
     rooted = configuration.rooted(settings, Path("/project"))
     assert rooted.include_paths == ("/project/inc", "/abs", "/project/x")
     assert rooted.compile_commands == "/project/build"
+
+
+def test_an_editor_makes_of_insertions_at_one_place_what_the_command_line_does():
+    document = Document("file:///a.c", "/a.c", "c", 1, Source(F))
+    span, here = Span(5, 6), Span(0, 0)
+    edit = Replacement(span, "h"), Replacement(here, "second\n"), Replacement(here, "first\n")
+    changed = convert_actions.workspace_edit(document, edit, CLIENT)
+    (only,) = (
+        changed["changes"].values() if "changes" in changed else [changed["documentChanges"][0]["edits"]]
+    )
+    assert [each["newText"] for each in only] == ["first\nsecond\n", "h"]
+    assert applied(F, edit).startswith("first\nsecond\nvoid h(")
