@@ -62,7 +62,7 @@ RUN = {
     ),
     "a value that the host needs": Run(
         "double s = 0; for (int i = 0; i < n; i++) { x[i] *= 3; s += x[i]; } y[0] = s;",
-        ("*s += x[i];", "&s"),
+        ("own_s += x[i];", "&s"),
     ),
     "conditions on data": Run(
         "for (int i = 0; i < n; i++) { if (x[i] > 2 && i % 2) x[i] = 1; else y[i] = 0; }", ("else",)
