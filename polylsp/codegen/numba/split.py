@@ -7,22 +7,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 
-import islpy as isl
-
-from polylsp.analysis.components import components
 from polylsp.analysis.effects import walk
 from polylsp.codegen.numba.loop_text import Block, Kept, LoopText, Piece, loop_text, replaced
 from polylsp.codegen.numba.ranges import range_arguments
 from polylsp.codegen.numba.source import Source
 from polylsp.codegen.transform.chain import unstable
 from polylsp.codegen.transform.dependences import leaves_of
-from polylsp.codegen.transform.leaves import Leaf, Leaves, refusal, violated
+from polylsp.codegen.transform.groups import Group, carries, dates_of, loops_of
+from polylsp.codegen.transform.leaves import Leaf, refusal, violated
+from polylsp.codegen.transform.parting import passes
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.model.program import Assign
-
-Group = list[int]
-"""Numbers of parts that share a loop, in the order of the source."""
 
 
 def distributed(source: Source, ordinal: int) -> Answer:
@@ -43,10 +39,10 @@ def _split(source: Source, ordinal: int) -> Answer:
     found = unstable(source.subject, (ordinal,)) or leaves_of(source.subject, leaves)
     if isinstance(found, Declined):
         return found
-    groups = _groups(found)
-    if len(groups) < 2 or all(_carries(found, group) for group in groups):
+    groups = loops_of(found)
+    if len(groups) < 2 or all(carries(found, group) for group in groups):
         return Declined(f"No part of the loop {name} can run in parallel in a loop of its own.")
-    broken = violated(found, _dates(found, groups))
+    broken = violated(found, dates_of(found, groups))
     if broken is not None:
         return refusal(found, f"Splitting the loop {name}", broken)
     pieces = tuple(_loops(text, groups))
@@ -58,35 +54,6 @@ def _loops(text: LoopText, groups: Sequence[Group]) -> Iterator[Piece]:
         remark = "" if number else text.remark
         body = tuple(Kept(text.parts[k].span) for k in group)
         yield Block(f"{text.header}  {remark}".rstrip(), body)
-
-
-def _groups(found: Leaves) -> list[Group]:
-    """The loops to make: strongly connected components in order; neighbours that are both parallel, or both
-    not, share one unless that would make it carry a dependence."""
-    groups: list[Group] = []
-    edges = {(each.source, each.sink) for each in found.dependences}
-    for part in (sorted(one) for one in components(range(len(found.leaves)), edges)):
-        joined = sorted([*groups[-1], *part]) if groups else []
-        if groups and _carries(found, part) == _carries(found, groups[-1]) == _carries(found, joined):
-            groups[-1] = joined
-        else:
-            groups.append(part)
-    return groups
-
-
-def _carries(found: Leaves, group: Sequence[int]) -> bool:
-    """Whether a loop with these leaves alone carries a dependence."""
-    inside = [d for d in found.dependences if d.source in group and d.sink in group]
-    return any(not d.pairs.is_subset(isl.Map.identity(d.pairs.get_space())) for d in inside)
-
-
-def _dates(found: Leaves, groups: Sequence[Group]) -> list[isl.Map]:
-    dates: list[isl.Map] = []
-    for number, leaf in enumerate(found.leaves):
-        loop = next(k for k, group in enumerate(groups) if number in group)
-        sign = "" if found.scop.loops[leaf.loops[0]].direction > 0 else "-"
-        dates.append(isl.Map(f"{{ [i0] -> [{loop}, {sign}i0, {number}] }}"))
-    return dates
 
 
 # --- At the counter of a loop around it -------------------------------------------------------
@@ -102,7 +69,7 @@ def parted(source: Source, ordinal: int) -> Answer:
         return Declined(f"The loop `{text.header}` does not count up by one.")
     for around in reversed(source.subject.around(ordinal)):
         outer = loop_text(source, around.ordinal)
-        if isinstance(outer, LoopText) and _passes(source, ordinal, around.ordinal):
+        if isinstance(outer, LoopText) and passes(source.subject, ordinal, around.ordinal):
             moving = unstable(source.subject, (around.ordinal, ordinal)) or _kept(source, text)
             return _cut(source, text, outer) if moving is None else moving
     return Declined(f"`{text.node.target.id}` does not always come to the value of a counter around it.")
@@ -138,18 +105,3 @@ def _kept(source: Source, text: LoopText) -> Declined | None:
     if any(isinstance(s, Assign) and s.target.variable.source_name in names for s in inside):
         return Declined(f"The body of the loop `{text.header}` changes what its bounds are.")
     return None
-
-
-def _passes(source: Source, ordinal: int, outer: int) -> bool:
-    """Whether the counter of a loop takes the value of one around it each time the loop runs."""
-    subject = source.subject
-    parent, nest = subject.known(ordinal).parent, subject.nest(ordinal)
-    scop = nest[1].scop if nest is not None else None
-    if scop is None or parent not in scop.loops or outer not in scop.loops or ordinal not in scop.loops:
-        return False
-    around = scop.loops[parent].domain
-    here = around.add_dims(isl.dim_type.set, 1)
-    depth = scop.loops[outer].domain.dim(isl.dim_type.set) - 1
-    here = here.equate(isl.dim_type.set, depth, isl.dim_type.set, around.dim(isl.dim_type.set))
-    inside = scop.loops[ordinal].domain
-    return here.reset_tuple_id().is_subset(inside.reset_tuple_id())

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import islpy as isl
-
-from polylsp.analysis.components import components
 from polylsp.analysis.effects import nodes, walk
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.chain import is_directed, opened, signed_names, unstable
+from polylsp.codegen.transform.chain import is_directed, opened, unstable
 from polylsp.codegen.transform.dependences import leaves_of
+from polylsp.codegen.transform.groups import Group, carries, dates_of, finest, loops_of
 from polylsp.codegen.transform.layout import Made, Piece, kept, replaced, style_of
 from polylsp.codegen.transform.leaves import Leaf, Leaves, listed, refusal, violated
 from polylsp.codegen.transform.syntax import LoopText, Part
@@ -21,9 +19,6 @@ from polylsp.settings import Settings
 
 Run = tuple[Part, ...]
 """Statements that follow each other and stay together."""
-
-Group = list[int]
-"""Numbers of runs that share a loop, in the order of the source."""
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -53,10 +48,10 @@ def _split(subject: Subject, ordinal: int, finely: bool = False) -> Answer:
     found = unstable(subject, (ordinal,)) or leaves_of(subject, leaves)
     if isinstance(found, Declined):
         return found
-    groups = _finest(found) if finely else _groups(found)
-    if len(groups) < 2 or (not finely and all(_carries(found, group) for group in groups)):
+    groups = finest(found) if finely else loops_of(found)
+    if len(groups) < 2 or (not finely and all(carries(found, group) for group in groups)):
         return _reason(found, f"`{name}`", groups)
-    broken = violated(found, _dates(found, groups))
+    broken = violated(found, dates_of(found, groups))
     if broken is not None:
         return refusal(found, f"Splitting the loop `{name}`", broken)
     made = replaced(subject, text, tuple(_pieces(subject, text, runs, groups)), style_of(subject, [text]))
@@ -106,42 +101,9 @@ def _naming(subject: Subject, ordinal: int, variable: Variable) -> Iterator[Stat
             yield statement
 
 
-def _finest(found: Leaves) -> list[Group]:
-    edges = {(each.source, each.sink) for each in found.dependences}
-    return [sorted(part) for part in components(range(len(found.leaves)), edges)]
-
-
-def _groups(found: Leaves) -> list[Group]:
-    """The loops to make: strongly connected components in order; neighbours that are both parallel, or both
-    not, share one unless that would make it carry a dependence."""
-    groups: list[Group] = []
-    for part in _finest(found):
-        joined = sorted([*groups[-1], *part]) if groups else []
-        if groups and _carries(found, part) == _carries(found, groups[-1]) == _carries(found, joined):
-            groups[-1] = joined
-        else:
-            groups.append(part)
-    return groups
-
-
-def _carries(found: Leaves, group: Sequence[int]) -> bool:
-    """Whether a loop with these leaves alone carries a dependence."""
-    inside = [d for d in found.dependences if d.source in group and d.sink in group]
-    return any(not d.pairs.is_subset(isl.Map.identity(d.pairs.get_space())) for d in inside)
-
-
-def _dates(found: Leaves, groups: list[Group]) -> list[isl.Map]:
-    dates: list[isl.Map] = []
-    for number, leaf in enumerate(found.leaves):
-        loop = next(k for k, group in enumerate(groups) if number in group)
-        (name,) = signed_names(found, leaf)
-        dates.append(isl.Map(f"{{ [i0] -> [{loop}, {name}, {number}] }}"))
-    return dates
-
-
 def _reason(found: Leaves, name: str, groups: list[Group]) -> Declined:
     """Why splitting does not help: what ties the parts together, or each part to itself."""
-    if not any(_carries(found, group) for group in groups):
+    if not any(carries(found, group) for group in groups):
         return Declined(f"The loop {name} can run in parallel as it stands.")
     back = next((d for d in found.dependences if d.source > d.sink), None)
     if back is not None and len(groups) < 2:
@@ -150,7 +112,7 @@ def _reason(found: Leaves, name: str, groups: list[Group]) -> Declined:
 
 
 def _remarks(found: Leaves, groups: list[Group]) -> Iterator[str]:
-    free = [str(k + 1) for k, group in enumerate(groups) if not _carries(found, group)]
+    free = [str(k + 1) for k, group in enumerate(groups) if not carries(found, group)]
     plural = "s" if len(free) > 1 else ""
     if free:
         yield f"Of the new loops, number{plural} {listed(free).replace('`', '')} can run in parallel."

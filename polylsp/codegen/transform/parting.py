@@ -27,7 +27,7 @@ def parted(subject: Subject, ordinal: int, outer: int) -> Answer:
     if isinstance(found, Declined):
         return found
     name, at = found.counters[0], counter(subject, outer).source_name
-    if not _passes(subject, ordinal, outer):
+    if not passes(subject, ordinal, outer):
         return Declined(f"The loop `{name}` does not always come to the value of `{at}`.")
     first, last = spelled(found, found.firsts[0]), spelled(found, found.lasts[0])
     start = f"{found.declared[0]} {name}".lstrip()
@@ -43,11 +43,11 @@ def parted(subject: Subject, ordinal: int, outer: int) -> Answer:
     return Edited((made,), (), (f"The loop `{name}` is cut where it comes to `{at}`.",))
 
 
-def _passes(subject: Subject, ordinal: int, outer: int) -> bool:
+def passes(subject: Subject, ordinal: int, outer: int) -> bool:
     """Whether the counter of a loop takes the value of one around it each time the loop runs."""
     parent, nest = subject.known(ordinal).parent, subject.nest(ordinal)
     scop = nest[1].scop if nest is not None else None
-    if scop is None or parent not in scop.loops or outer not in scop.loops:
+    if scop is None or not {parent, outer, ordinal} <= scop.loops.keys():
         return False
     around = scop.loops[parent].domain
     here = around.add_dims(isl.dim_type.set, 1)
