@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polylsp.codegen.numba.loop_text import LoopText
-from polylsp.codegen.numba.ranges import constant, range_arguments
+from polylsp.codegen.numba.ranges import range_arguments
+from polylsp.frontends.python.literals import constant
 from polylsp.model.action import Declined
 
 Linear = dict[str, int]

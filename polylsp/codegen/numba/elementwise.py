@@ -7,9 +7,9 @@ import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polylsp.codegen.numba.ranges import constant
 from polylsp.codegen.numba.source import Source
 from polylsp.codegen.numba.vocabulary import ELEMENTWISE
+from polylsp.frontends.python.literals import constant
 from polylsp.model.program import Array, Pointer, Type
 
 

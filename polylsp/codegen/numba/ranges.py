@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 
+from polylsp.frontends.python.literals import constant
+
 
 def range_arguments(call: ast.expr) -> tuple[ast.expr, ast.expr, int] | None:
     """The first value, the bound that is not reached, and the step (1 or -1) of a range."""
@@ -13,17 +15,6 @@ def range_arguments(call: ast.expr) -> tuple[ast.expr, ast.expr, int] | None:
         return ast.Constant(0), call.args[0], 1
     step = constant(call.args[2]) if len(call.args) == 3 else 1
     return (call.args[0], call.args[1], step) if step in (1, -1) else None
-
-
-def constant(node: ast.expr) -> int | None:
-    """A number that is written out."""
-    match node:
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
-            return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
-            return -value
-        case _:
-            return None
 
 
 def successor(node: ast.expr) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import zip_longest
 
 from polylsp.frontends.python.kinds import Array
+from polylsp.frontends.python.literals import constant
 from polylsp.frontends.python.lower.context import Context
 from polylsp.frontends.python.lower.pranges import is_prange, runs_in_parallel
 from polylsp.frontends.python.usage import own_nodes
@@ -130,12 +131,4 @@ def _shift(one: _Slice | str | None, other: _Slice | str | None) -> int | None:
 
 def _number(node: ast.expr | None, absent: int) -> int | None:
     """A number that is written out; `absent` where nothing is."""
-    match node:
-        case None:
-            return absent
-        case ast.Constant(value=int() as value) if not isinstance(value, bool):
-            return value
-        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as value)):
-            return -value
-        case _:
-            return None
+    return absent if node is None else constant(node)
