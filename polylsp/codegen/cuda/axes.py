@@ -17,15 +17,16 @@ _OUT = isl.dim_type.out
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """A dimension of threads, `name` in C, from `first` to before `end` (in C, as the host knows them too).
-    `values` are those between, of a parameter `__p…`. A block has `threads` along it, each of which runs
-    `each` of the values, `threads` apart."""
+    """A dimension of threads, `name` in C, from `first` to before `end` (in C, as the host knows them too);
+    `ends` are its first and its last value, `values` those between, of a parameter `__p…`. A block has
+    `threads` along it, each of which runs `each` of the values, `threads` apart."""
 
     letter: str
     dimension: int
     name: str
     first: str
     end: str
+    ends: tuple[isl.PwAff, isl.PwAff]
     values: isl.Set
     threads: int
     each: int = 1
@@ -62,7 +63,9 @@ def axes_of(
         below = isl.Set.from_pw_aff(high).apply(isl.Map("{ [v] -> [x] : x <= v }"))
         threads = _BLOCKS[len(chosen)][number]
         between = above.intersect(below)
-        found.append(Axis("xyz"[number], dimension, names[dimension], first, end, between, threads))
+        found.append(
+            Axis("xyz"[number], dimension, names[dimension], first, end, (low, high), between, threads)
+        )
     return found
 
 
