@@ -60,7 +60,9 @@ class _Drawer:
         beside = 15 if depth > 1 else 100
         if self.chance(beside):
             body += self.statements(inside)
-        if depth > 1:
+        if self.deep and depth == 2 and self.chance(40):
+            body += self.summed(inside)
+        elif depth > 1:
             body += self.loop(inside, depth - 1)
             if self.chance(15):
                 body += self.statements(inside)
@@ -129,6 +131,23 @@ class _Drawer:
             f"x[{row}] += B[{row}][{last}] * y[{last}] * 0.25;",
             f"B[{row}][{last}] += A[{row}][{column}];",
         ])  # fmt: skip
+
+    def summed(self, inside: list[str]) -> Iterator[str]:
+        """A loop that adds products up in a variable, which an element is set to then."""
+        indent, inner = "    " * (len(inside) + 1), [*inside, "k"]
+        row, column, last = (self.around(name) for name in self.random.sample(inner, 3))
+        target, words, name = self.element(inside), "", "t"
+        if self.chance(50):
+            self.declared += 1
+            words, name = "double ", f"u{self.declared}"
+        yield f"{indent}{words}{name} = {self.pick(['0', target, self.value(inside)])};"
+        yield f"{indent}{self.header('k', inside)} {{"
+        yield f"{indent}    {name} += A[{row}][{last}] * B[{last}][{column}] * 0.25;"
+        if self.chance(30):
+            yield f"{indent}    {self.product(inner)}"
+        yield f"{indent}}}"
+        whole = self.pick([name, f"{name} * 0.5", f"{name} + {self.value(inside)}"])
+        yield f"{indent}{target} {self.pick(['=', '=', '+='])} {whole};"
 
     def value(self, inside: list[str]) -> str:
         terms = [self.element(inside) for _ in range(self.pick([1, 1, 2]))]

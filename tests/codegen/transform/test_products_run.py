@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polylsp.model.action import Ask, Edited, applied
+from polylsp.model.action import Answer, Ask, Declined, Edited, applied
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 from tests.codegen.versions import outputs
@@ -44,11 +44,62 @@ ELIMINATIONS = {
         for (int k = 0; k < i; k++)
             c[i][i] -= c[i][k] * c[i][k];
         c[i][i] = c[i][i] * s + 1;""",
+    "sums in a variable": """        double t;
+        for (int j = 0; j < i; j++) {
+            t = c[i][j];
+            for (int k = 0; k < j; k++)
+                t -= c[i][k] * c[k][j];
+            c[i][j] = t / (c[j][j] + 3);
+        }
+        for (int j = i; j < n; j++) {
+            t = c[i][j];
+            for (int k = 0; k < i; k++)
+                t -= c[i][k] * c[k][j];
+            c[i][j] = t;
+        }""",
     "diagonal kept": """        for (int j = 0; j < i; j++) {
             for (int k = 0; k < j; k++)
                 c[i][j] -= c[i][k] * a[k][k] * c[j][k];
             c[i][j] *= s;
         }""",
+}
+
+# What stands in the loops over the rows and columns, `i` and `j`.
+SUMS = {
+    "scaled onto": """double t = 0;
+            for (int k = 0; k < l; k++)
+                t += a[i][k] * b[k][j];
+            c[i][j] = s * c[i][j] + t;""",
+    "terms before the row": """double t = 0.5;
+            for (int k = 0; k < i; k++)
+                t -= a[i][k] * b[k][j];
+            c[i][j] = c[i][j] - t;""",
+    "half of a symmetric matrix": """double t = 0;
+            for (int k = 0; k < i; k++) {
+                c[k][j] += s * a[i][k] * b[i][j];
+                t += a[i][k] * b[k][j];
+            }
+            c[i][j] = s * c[i][j] + a[i][i] * b[i][j] + t;""",
+    "two sums": """double t = 0;
+            double u = 1;
+            for (int k = 0; k < l; k++) {
+                t += a[i][k] * b[k][j];
+                u += b[i][k] * a[k][j];
+            }
+            c[i][j] += t * u;""",
+}
+
+# The same, where the element is set to the sum.
+IN_PLACE = {
+    "rows of both": """double t = c[i][j];
+            for (int k = 0; k < l; k++)
+                t += a[i][k] * b[j][k];
+            c[i][j] = t * s;""",
+    "rows done": """double t;
+            t = c[i][j];
+            for (int k = 0; k < i; k++)
+                t -= a[i][k] * c[k][j];
+            c[i][j] = t;""",
 }
 
 _PROGRAM = """#include <stdio.h>
@@ -87,6 +138,11 @@ def _elimination(body: str) -> str:
     return _PROGRAM.format(loops=loops, type="double")
 
 
+def _sum(body: str) -> str:
+    nest = f"for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++) {{\n{body}\n}}"
+    return _PROGRAM.format(loops=f"{nest}\n(void)l, (void)s;", type="double")
+
+
 def _program(product: str, number: str = "double") -> str:
     bounds, _, value = product.partition(" | ")
     lines: list[str] = []
@@ -99,12 +155,16 @@ def _program(product: str, number: str = "double") -> str:
 
 
 def _restructured(text: str, sizes: tuple[int, ...]) -> str:
+    answer = _answer(text, sizes)
+    assert isinstance(answer, Edited), answer
+    return applied(text, answer.replacements)
+
+
+def _answer(text: str, sizes: tuple[int, ...]) -> Answer:
     settings = Settings(parallel_threshold=0, tile_sizes=sizes)
     report = analyse("product.c", text, settings, schedules=False)
     kernel = next(p for p in report.functions if p.answer.facts.name == "kernel")
-    answer = edit("product.c", text, settings, Ask("restructure", "kernel", kernel.start, 1))
-    assert isinstance(answer, Edited), answer
-    return applied(text, answer.replacements)
+    return edit("product.c", text, settings, Ask("restructure", "kernel", kernel.start, 1))
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -117,6 +177,23 @@ def test_sums_stay_in_registers_and_are_the_same(name: str) -> None:
 @pytest.mark.parametrize("name", ELIMINATIONS)
 def test_terms_are_taken_in_blocks(name: str) -> None:
     assert "kk += 9" in _compare(_elimination(ELIMINATIONS[name]))
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_in_scalars_get_tiles(name: str) -> None:
+    assert "[9][10]" in _compare(_sum(SUMS[name]))
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_sums_in_scalars_are_held_in_place(name: str) -> None:
+    assert "double t" not in _compare(_sum(IN_PLACE[name]))
+
+
+def test_sums_of_what_is_written_in_their_tile_stay_as_they_are() -> None:
+    before = SUMS["terms before the row"]
+    rows, columns = before.replace("b[k][j]", "c[k][j]"), before.replace("a[i][k]", "c[i][k]")
+    assert "[9][10]" not in _restructured(_sum(rows), (9, 10, 7))
+    assert isinstance(_answer(_sum(columns), (9, 10, 7)), Declined)
 
 
 def test_terms_that_need_later_columns_are_not_taken_in_blocks() -> None:
