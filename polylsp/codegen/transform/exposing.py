@@ -11,6 +11,7 @@ from polylsp.codegen.transform import (
     in_place,
     panel,
     parting,
+    scratch_rows,
     skew,
     strips,
     sum_tiles,
@@ -97,10 +98,10 @@ def _ancestry(subject: Subject, loop: LoopFacts) -> set[int]:
 
 
 def tiles_of_sums(state: State) -> bool:
-    """Tiles of products that add up in a scalar; whether there were any."""
+    """Tiles of products that add up in a scalar, or in a scratch array; whether there were any."""
     made = False
-    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth > 1]:
-        made |= sum_tiles.made(state, ordinal)
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops)]:
+        made |= sum_tiles.made(state, ordinal) or scratch_rows.made(state, ordinal)
     return made
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 import pytest
 
 from polylsp.model.action import Answer, Ask, Declined, Edited, applied
@@ -102,6 +104,33 @@ IN_PLACE = {
             c[i][j] = t;""",
 }
 
+# The same, where whole rows of sums are set and read.
+SCRATCH = {
+    "rows of its own": """double t[N];
+for (int i = 0; i < n; i++) {
+    for (int j = 0; j < m; j++) {
+        t[j] = s;
+        for (int k = 0; k < l; k++)
+            t[j] += a[i][k] * b[k][j];
+    }
+    for (int j = 0; j < m; j++)
+        c[i][j] -= t[j];
+}""",
+    "the last row": """double t[N] = {s};
+for (int i = 0; i < 2; i++)
+    for (int h = 2; h < n; h++) {
+        for (int j = 0; j < m; j++) {
+            t[j] = 0;
+            for (int k = 0; k < m; k++)
+                t[j] += c[h][k] * b[k][j];
+        }
+        for (int j = 0; j < m; j++)
+            c[h][j] = t[j];
+    }
+for (int j = 0; j < m; j++)
+    c[0][j] = t[j];""",
+}
+
 _PROGRAM = """#include <stdio.h>
 enum {{ N = 40 }};
 static void kernel(int n, int m, int l, {type} s, {type} c[restrict N][N],
@@ -140,7 +169,7 @@ def _elimination(body: str) -> str:
 
 def _sum(body: str) -> str:
     nest = f"for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++) {{\n{body}\n}}"
-    return _PROGRAM.format(loops=f"{nest}\n(void)l, (void)s;", type="double")
+    return _PROGRAM.format(loops=indent(f"{nest}\n(void)l, (void)s;", "    "), type="double")
 
 
 def _program(product: str, number: str = "double") -> str:
@@ -187,6 +216,14 @@ def test_sums_in_scalars_get_tiles(name: str) -> None:
 @pytest.mark.parametrize("name", IN_PLACE)
 def test_sums_in_scalars_are_held_in_place(name: str) -> None:
     assert "double t" not in _compare(_sum(IN_PLACE[name]))
+
+
+@pytest.mark.parametrize("name", SCRATCH)
+def test_rows_of_sums_get_copies(name: str) -> None:
+    loops = indent(f"{SCRATCH[name]}\n(void)a, (void)l, (void)s;", "    ")
+    made = _compare(_PROGRAM.format(loops=loops, type="double"))
+    assert "ts[9][512]" in made
+    assert ("if (i == 1 && hh + 9 >= n)" in made) == (name == "the last row")
 
 
 def test_sums_of_what_is_written_in_their_tile_stay_as_they_are() -> None:

@@ -1,0 +1,127 @@
+"""Products whose rows pass through a scratch array: in a tile of rows each gets a copy of it. Where copies
+would be too long for the stack, which the program finds out, the loops run as they did."""
+
+from __future__ import annotations
+
+from polylsp.codegen.placing import newline
+from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform import block, panel
+from polylsp.codegen.transform.axes import Axis, axis_of
+from polylsp.codegen.transform.chain import Chain, chain_inside, opened
+from polylsp.codegen.transform.composing import State, attempted, limited
+from polylsp.codegen.transform.dependences import leaves_of
+from polylsp.codegen.transform.expression import added, sum_text
+from polylsp.codegen.transform.fresh import fresh_name
+from polylsp.codegen.transform.layout import Made, kept, replaced, style_of
+from polylsp.codegen.transform.scratch import Scratch, places_of, scratch_of
+from polylsp.codegen.transform.splitting import split_all
+from polylsp.codegen.transform.syntax import LoopText
+from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.text import Span
+
+_ROWS, _COLUMNS = 16, 512
+"""How many rows make a tile, and how long they may be."""
+
+_MOST = 1 << 13
+"""How many elements all copies may have: 64 KB of doubles."""
+
+
+def made(state: State, ordinal: int) -> bool:
+    """Tiles of the rows that a loop counts, each with its copy of a scratch array, if products come of it;
+    whether the text is another one now."""
+    return attempted(state, lambda tried: _is_made(tried, ordinal))
+
+
+def _is_made(state: State, row: int) -> bool:
+    rows = state.settings.tile_sizes[0] if state.settings.tile_sizes else _ROWS
+    columns = min(_COLUMNS, _MOST // rows)
+    one = limited(state.settings, lambda: scratch_of(state.subject, row))
+    if not isinstance(one, Scratch) or not state.make(_versions(state.subject, one, columns)):
+        return False
+    short = limited(state.settings, lambda: scratch_of(state.subject, row))
+    if not isinstance(short, Scratch):
+        return False
+    if not state.make(limited(state.settings, lambda: _tiled(state, short))):
+        return False
+    if not state.make(limited(state.settings, lambda: _expanded(state.subject, short, row + 1, columns))):
+        return False
+    split_all(state, lambda: _inside(state.subject, row))
+    return panel.all_made(state, _products(state.subject, row))
+
+
+def _versions(subject: Subject, one: Scratch, columns: int) -> Edited:
+    """The loops twice, the first time for rows that are short."""
+    (text, *_) = one.chain.texts
+    loop = Made(
+        subject.text[text.header.start : text.header.end], (kept(text.parts),), text.braces, text.remark
+    )
+    condition = f"if ({sum_text(one.width)} <= {columns})"
+    pieces = (Made(condition, (loop,), "same line", otherwise=(loop,)),)
+    found = leaves_of(subject, [one.chain.leaf])
+    assert not isinstance(found, Declined)
+    return Edited((replaced(subject, text, pieces, style_of(subject, one.chain.texts)),), found.assumptions)
+
+
+def _tiled(state: State, one: Scratch) -> Answer:
+    """The rows in tiles."""
+    depth = len(one.chain.ordinals) - 1
+    chain = one.chain.part(depth, depth + 1)
+    if chain.texts[0].braces == "none":
+        return Declined("There is no room for a declaration.")
+    found = leaves_of(state.subject, [chain.leaf])
+    if isinstance(found, Declined):
+        return found
+    plan = block.Plan(chain, found, (0,), tiles=(0,), free=frozenset(), sizes=(_ROWS,))
+    return block.blocked(state.subject, plan, state.settings)
+
+
+def _expanded(subject: Subject, one: Scratch, row: int, columns: int) -> Answer:
+    """A copy of the scratch array for each row of a tile."""
+    text = opened(subject, row)
+    axis = None if isinstance(text, Declined) else axis_of(subject, Chain((row,), (text,)), 0)
+    if isinstance(text, Declined) or axis is None:
+        return Declined("How large a tile is is not known.")
+    loop, name = subject.loop(row), one.variable.source_name
+    copies = fresh_name(subject, f"{name}s", f"{name}_of")
+    (variable,) = {v for v in subject.variables if v.name == one.variable.name}
+    edits: list[Replacement] = []
+    for span in sorted({subject.span(place.site) for place in places_of(loop, variable)}):
+        edits.append(Replacement(Span(span.start, span.start + len(name)), f"{copies}[{axis.subscript}]"))
+    start, end = text.span.start, text.span.end
+    between = newline(subject.text) + subject.indentation(start)
+    edits.insert(0, Replacement(Span(start, start), f"{one.type} {copies}[{axis.size}][{columns}];{between}"))
+    if one.lasting:
+        lines = _left(subject, one, axis, copies, text)
+        edits.append(Replacement(Span(end, end), "".join(between + line for line in lines)))
+    return Edited(tuple(edits), (), (f"Gives each of {axis.size} rows a copy of `{name}`.",))
+
+
+def _left(subject: Subject, one: Scratch, axis: Axis, copies: str, text: LoopText) -> tuple[str, ...]:
+    """What stores the row that the last iteration leaves."""
+    *outer, rows = one.bounds
+    last = [f"{each.name} == {sum_text(added(each.lasts[0], {'': 1}, -1))}" for each in outer]
+    last.append(f"{sum_text(added(axis.origin, {'': axis.size}, 1))} >= {sum_text(rows.lasts[0])}")
+    row = sum_text(added(added(rows.lasts[0], {"": 1}, -1), axis.origin, -1))
+    fill = opened(subject, one.fill.ordinal + 1)
+    assert not isinstance(fill, Declined)
+    column = subject.known(one.fill.ordinal + 1).iterator
+    return (
+        "/* What the last row leaves. */",
+        f"if ({' && '.join(last)})",
+        f"    {subject.text[fill.header.start : fill.header.end]}",
+        f"        {one.variable.source_name}[{column}] = {copies}[{row}][{column}];",
+    )
+
+
+def _inside(subject: Subject, tile: int) -> list[int]:
+    """The loops in a loop over tiles."""
+    loops = (each.ordinal for each in subject.facts.loops)
+    return [each for each in loops if any(o.ordinal == tile for o in subject.around(each))]
+
+
+def _products(subject: Subject, tile: int) -> list[Chain | Declined]:
+    """The chains in it that have more loops than those over rows and columns."""
+    around = {each.parent for each in subject.facts.loops}
+    depth = subject.known(tile).depth + 2
+    inside = (subject.known(each) for each in _inside(subject, tile) if each not in around)
+    return [chain_inside(subject, each.ordinal) for each in inside if each.depth > depth]
