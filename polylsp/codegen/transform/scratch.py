@@ -15,7 +15,6 @@ from polylsp.codegen.transform.bounds import Bounds, bounds_of
 from polylsp.codegen.transform.chain import Chain, chain_around, opened, unstable
 from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.expression import Linear
-from polylsp.codegen.transform.leaves import counter
 from polylsp.model.action import Declined
 from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
@@ -135,21 +134,26 @@ def _width(subject: Subject, loop: Loop) -> Linear | None:
     """How far a loop counts from zero."""
     text = opened(subject, loop.ordinal)
     bounds = None if isinstance(text, Declined) else bounds_of(subject, loop.ordinal, text, ())
-    if bounds is None or len(bounds.lasts) > 1 or len(bounds.firsts) > 1 or any(bounds.firsts[0].values()):
+    if bounds is None or any(factor for first in bounds.firsts for factor in first.values()):
         return None
-    return bounds.lasts[0]
+    return bounds.lasts[0] if len(bounds.lasts) == 1 else None
 
 
 def _is_column(subject: Subject, row: int, place: Place, width: Linear | None) -> bool:
     """Whether an element's only subscript is the counter of a loop over all columns."""
-    step = place.steps[0] if len(place.steps) == 1 else None
-    if not isinstance(step, Index) or not isinstance(step.subscript, Read):
+    if len(place.steps) != 1 or not isinstance(step := place.steps[0], Index):
+        return False
+    if not isinstance(step.subscript, Read):
         return False
     around = [each for each in loops_in(subject.loop(row).body) if _holds(each, place)]
-    own = [each for each in around if counter(subject, each.ordinal) == step.subscript.place.variable]
+    own = [each for each in around if _counts(each, step.subscript.place.variable)]
     starts = subject.text.startswith(f"{place.variable.source_name}[", subject.span(place.site).start)
     plain = starts and subject.is_written_out(place.site)
     return plain and len(own) == 1 and _width(subject, own[0]) == width
+
+
+def _counts(loop: Loop, variable: Variable) -> bool:
+    return any(isinstance(each, Assign) and each.target.variable == variable for each in loop.step.statements)
 
 
 def _holds(loop: Loop, place: Place) -> bool:

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 from polylsp.codegen.placing import newline
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform import block, panel
+from polylsp.codegen.transform import block
 from polylsp.codegen.transform.axes import Axis, axis_of
-from polylsp.codegen.transform.chain import Chain, chain_inside, opened
+from polylsp.codegen.transform.chain import Chain, opened
 from polylsp.codegen.transform.composing import State, attempted, limited
 from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.expression import added, sum_text
 from polylsp.codegen.transform.fresh import fresh_name
 from polylsp.codegen.transform.layout import Made, kept, replaced, style_of
 from polylsp.codegen.transform.scratch import Scratch, places_of, scratch_of
-from polylsp.codegen.transform.splitting import split_all
+from polylsp.codegen.transform.splitting import products_alone
 from polylsp.codegen.transform.syntax import LoopText
 from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.text import Span
@@ -36,17 +36,25 @@ def _is_made(state: State, row: int) -> bool:
     rows = state.settings.tile_sizes[0] if state.settings.tile_sizes else _ROWS
     columns = min(_COLUMNS, _MOST // rows)
     one = limited(state.settings, lambda: scratch_of(state.subject, row))
-    if not isinstance(one, Scratch) or not state.make(_versions(state.subject, one, columns)):
+    if not isinstance(one, Scratch) or not columns:
+        return False
+    longest = one.width.get("", 0) if not any(factor for term, factor in one.width.items() if term) else None
+    if longest is None and not state.make(_versions(state.subject, one, columns)):
+        return False
+    if longest is not None and longest > columns:
         return False
     short = limited(state.settings, lambda: scratch_of(state.subject, row))
     if not isinstance(short, Scratch):
         return False
+    count = len(state.subject.facts.loops)
     if not state.make(limited(state.settings, lambda: _tiled(state, short))):
+        return False
+    # There is no loop over tiles where one holds all rows.
+    if len(state.subject.facts.loops) != count + 1:
         return False
     if not state.make(limited(state.settings, lambda: _expanded(state.subject, short, row + 1, columns))):
         return False
-    split_all(state, lambda: _inside(state.subject, row))
-    return panel.all_made(state, _products(state.subject, row))
+    return products_alone(state, row)
 
 
 def _versions(subject: Subject, one: Scratch, columns: int) -> Edited:
@@ -111,17 +119,3 @@ def _left(subject: Subject, one: Scratch, axis: Axis, copies: str, text: LoopTex
         f"    {subject.text[fill.header.start : fill.header.end]}",
         f"        {one.variable.source_name}[{column}] = {copies}[{row}][{column}];",
     )
-
-
-def _inside(subject: Subject, tile: int) -> list[int]:
-    """The loops in a loop over tiles."""
-    loops = (each.ordinal for each in subject.facts.loops)
-    return [each for each in loops if any(o.ordinal == tile for o in subject.around(each))]
-
-
-def _products(subject: Subject, tile: int) -> list[Chain | Declined]:
-    """The chains in it that have more loops than those over rows and columns."""
-    around = {each.parent for each in subject.facts.loops}
-    depth = subject.known(tile).depth + 2
-    inside = (subject.known(each) for each in _inside(subject, tile) if each not in around)
-    return [chain_inside(subject, each.ordinal) for each in inside if each.depth > depth]

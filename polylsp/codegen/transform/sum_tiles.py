@@ -10,11 +10,11 @@ from polylsp.analysis.effects import effects
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import block, expand, panel
 from polylsp.codegen.transform.axes import axis_of
-from polylsp.codegen.transform.chain import Chain, chain_around, chain_inside, is_homonym, unstable
+from polylsp.codegen.transform.chain import Chain, chain_around, is_homonym, unstable
 from polylsp.codegen.transform.composing import State, attempted, limited
 from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.leaves import counter, varies
-from polylsp.codegen.transform.splitting import split_all
+from polylsp.codegen.transform.splitting import products_alone
 from polylsp.model.action import Answer, Declined
 
 _ROWS = 256
@@ -43,15 +43,19 @@ def _pair(subject: Subject, ordinal: int) -> Chain | None:
 
 
 def _is_made(state: State, pair: Chain) -> bool:
-    root, column = pair.ordinals[0], pair.ordinals[1] + 2
+    count = len(state.subject.facts.loops)
     if not state.make(limited(state.settings, lambda: _tiled(state, pair))):
+        return False
+    # There is no loop over tiles where one holds all rows, or all columns.
+    added = len(state.subject.facts.loops) - count
+    column = pair.ordinals[1] + added
+    if added not in (1, 2):
         return False
     expanded = [
         state.make(limited(state.settings, lambda: _expanded(state.subject, column)))
-        for _ in expand.shared_scalars(state.subject, column)
+        for _ in list(expand.shared_scalars(state.subject, column))
     ]
-    split_all(state, lambda: _inside(state.subject, root))
-    return all(expanded) and panel.all_made(state, _products(state.subject, root))
+    return all(expanded) and products_alone(state, column - 2)
 
 
 def _tiled(state: State, pair: Chain) -> Answer:
@@ -83,18 +87,3 @@ def _expanded(subject: Subject, column: int) -> Answer:
         return Declined("There are two variables of one name here.")
     element = ("".join(f"[{axis.subscript}]" for axis in axes), "".join(f"[{axis.size}]" for axis in axes))
     return expand.expanded(subject, column, chain.texts[0], variable, element)
-
-
-def _inside(subject: Subject, root: int) -> list[int]:
-    """The loops in a tile of two loops, of which `root` is the outer one."""
-    outer = {root, *(each.ordinal for each in subject.facts.loops if each.parent == root)}
-    inside = (each for each in subject.facts.loops if each.ordinal not in outer)
-    return [each.ordinal for each in inside if any(o.ordinal == root for o in subject.around(each.ordinal))]
-
-
-def _products(subject: Subject, root: int) -> list[Chain | Declined]:
-    """The chains in a tile that have more loops than those over rows and columns."""
-    around = {each.parent for each in subject.facts.loops}
-    depth = subject.known(root).depth + 3
-    inside = (subject.known(each) for each in _inside(subject, root) if each not in around)
-    return [chain_inside(subject, each.ordinal) for each in inside if each.depth > depth]
