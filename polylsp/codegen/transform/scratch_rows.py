@@ -3,6 +3,8 @@ would be too long for the stack, which the program finds out, the loops run as t
 
 from __future__ import annotations
 
+import islpy as isl
+
 from polylsp.codegen.placing import newline
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import block
@@ -13,6 +15,7 @@ from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.expression import added, sum_text
 from polylsp.codegen.transform.fresh import fresh_name
 from polylsp.codegen.transform.layout import Made, kept, replaced, style_of
+from polylsp.codegen.transform.scope import declaration_of, is_named_outside, removed
 from polylsp.codegen.transform.scratch import Scratch, places_of, scratch_of
 from polylsp.codegen.transform.splitting import products_alone
 from polylsp.codegen.transform.syntax import LoopText
@@ -39,7 +42,7 @@ def _is_made(state: State, row: int) -> bool:
     if not isinstance(one, Scratch) or not columns:
         return False
     longest = one.width.get("", 0) if not any(factor for term, factor in one.width.items() if term) else None
-    if longest is None and not state.make(_versions(state.subject, one, columns)):
+    if longest is None and not _has_versions(state, one, columns):
         return False
     if longest is not None and longest > columns:
         return False
@@ -55,6 +58,21 @@ def _is_made(state: State, row: int) -> bool:
     if not state.make(limited(state.settings, lambda: _expanded(state.subject, short, row + 1, columns))):
         return False
     return products_alone(state, row)
+
+
+def _has_versions(state: State, one: Scratch, columns: int) -> bool:
+    """Whether either version may run, as far as is known: of what never does, anything seems right."""
+    root, count = one.chain.ordinals[0], len(state.subject.facts.loops)
+    if not state.make(_versions(state.subject, one, columns)):
+        return False
+    other = root + len(state.subject.facts.loops) - count
+    return all(_is_reached(state.subject, each) for each in (root, other))
+
+
+def _is_reached(subject: Subject, ordinal: int) -> bool:
+    found = subject.nest(ordinal)
+    domain = None if found is None else found[1].scop.loops[ordinal].domain
+    return domain is not None and domain.dim(isl.dim_type.set) > 0 and not domain.is_empty()
 
 
 def _versions(subject: Subject, one: Scratch, columns: int) -> Edited:
@@ -98,9 +116,13 @@ def _expanded(subject: Subject, one: Scratch, row: int, columns: int) -> Answer:
     start, end = text.span.start, text.span.end
     between = newline(subject.text) + subject.indentation(start)
     edits.insert(0, Replacement(Span(start, start), f"{one.type} {copies}[{axis.size}][{columns}];{between}"))
+    declaration = declaration_of(subject, variable)
     if one.lasting:
         lines = _left(subject, one, axis, copies, text)
         edits.append(Replacement(Span(end, end), "".join(between + line for line in lines)))
+    elif declaration is not None and not is_named_outside(subject, declaration, name, text.span):
+        edits.append(removed(subject, [declaration]))
+    edits.sort(key=lambda each: each.span)
     return Edited(tuple(edits), (), (f"Gives each of {axis.size} rows a copy of `{name}`.",))
 
 
