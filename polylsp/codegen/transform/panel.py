@@ -3,7 +3,6 @@ is small enough for the cache, and then for registers (Goto and van de Geijn, TO
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import islpy as isl
@@ -19,6 +18,7 @@ from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.leaves import Leaves, backward, varies
 from polylsp.codegen.transform.together import joined
 from polylsp.model.action import Declined, Edited
+from polylsp.model.program import Binary, Cast, Expr, Index, Read
 
 COLUMNS, DEPTH = 32, 256
 """How many columns, and how many terms of each sum, make a tile: 64 KB of doubles, which stay in the second
@@ -108,22 +108,32 @@ def _roles(subject: Subject, part: Chain, body: Body) -> tuple[int, int, int] | 
     sum."""
     names = tuple(subject.known(ordinal).iterator or "" for ordinal in part.ordinals)
     written = [each for each in body.mentions if each.writes]
-    if len(written) != 1 or len(written[0].place.steps) < 2 or len(written[0].counters) != 2:
+    if len(written) != 1 or len(written[0].counters) != 2:
         return None
     (target,) = written
-    text = subject.text[target.span.start : target.span.end]
-    last = set(re.findall(r"\w+", text[text.rindex("[") :]))
-    walking = [k for k, name in enumerate(names) if name in last]
-    term = next(k for k, name in enumerate(names) if name not in target.counters)
+    last = target.place.steps[-1]
+    added = _terms(last.subscript) if isinstance(last, Index) else ()
+    alone = {each.place.variable.source_name for each in added if isinstance(each, Read)}
+    walking = [k for k, name in enumerate(names) if name in alone]
     if len(walking) != 1:
         return None
     (column,) = walking
+    term = next(k for k, name in enumerate(names) if name not in target.counters)
     row = ({0, 1, 2} - {column, term}).pop()
     # Without this there is nothing that rows share, or nothing that columns do.
     uses = [each.counters for each in body.mentions]
     if not any(names[column] in use and names[row] not in use for use in uses):
         return None
     return row, column, term
+
+
+def _terms(value: Expr) -> tuple[Expr, ...]:
+    """What a subscript adds up, or takes from that."""
+    if isinstance(value, Cast):
+        return _terms(value.operand)
+    if isinstance(value, Binary) and value.operator in ("+", "-"):
+        return (*_terms(value.left), *_terms(value.right))
+    return (value,)
 
 
 def _is_permutable(found: Leaves) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from textwrap import indent
 
 import pytest
@@ -172,6 +173,15 @@ def _sum(body: str) -> str:
     return _PROGRAM.format(loops=indent(f"{nest}\n(void)l, (void)s;", "    "), type="double")
 
 
+def _flat(text: str) -> str:
+    """The program with matrices in one dimension each."""
+    kernel, main, rest = text.partition("int main(void)")
+    kernel = re.sub(r"\[restrict N\]\[N\]", "", re.sub(r"(double )([abc]\[res)", r"\1*restrict \2", kernel))
+    for name, width in (("a", "l"), ("b", "m"), ("c", "m")):
+        kernel = re.sub(rf"\b{name}\[(\w+)\]\[(\w+)\]", rf"{name}[\1 * {width} + \2]", kernel)
+    return kernel + main + rest.replace("c, a, b)", "*c, *a, *b)")
+
+
 def _program(product: str, number: str = "double") -> str:
     bounds, _, value = product.partition(" | ")
     lines: list[str] = []
@@ -201,6 +211,11 @@ def test_sums_stay_in_registers_and_are_the_same(name: str) -> None:
     number = "float" if name == "transposed" else "double"
     text = _program(PRODUCTS[name], number)
     _compare(text)
+
+
+def test_matrices_in_one_dimension_have_tiles_too() -> None:
+    assert "a[(i + 7) * l + k]" in _compare(_flat(_program(PRODUCTS["below the diagonal"])))
+    assert "a[(i + 7) * l + k]" in _compare(_flat(_sum(SUMS["scaled onto"])))
 
 
 @pytest.mark.parametrize("name", ELIMINATIONS)
