@@ -21,6 +21,7 @@ from .nests import (
     Declare,
     Element,
     Evaluate,
+    Exchange,
     Expr,
     For,
     Function,
@@ -184,6 +185,8 @@ class _Compiler:
                 return lambda m: kind
             case For() | While():
                 return self.loop(statement)
+            case Exchange(left=left, right=right):
+                return _exchange(self.find(left).index, self.find(right).index)
 
     def declaration(self, d: Declare) -> Code:
         value = None if d.value is None else self.converted(d.value, d.type)
@@ -477,3 +480,10 @@ def _arguments(m: Machine, kernel: Function) -> list[Any]:
             m.observable.append(slot)
             made[name] = View(slot)
     return list(made.values())
+
+
+def _exchange(left: int, right: int) -> Code:
+    def run(m: Machine) -> None:
+        m.env[left], m.env[right] = m.env[right], m.env[left]
+
+    return run

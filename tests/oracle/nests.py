@@ -184,7 +184,15 @@ class Jump:
     kind: Literal["break", "continue"]
 
 
-Statement = Union[Declare, Assign, Evaluate, If, For, While, Jump]
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """`left, right = right, left`: two arrays change their names (Python)."""
+
+    left: str
+    right: str
+
+
+Statement = Union[Declare, Assign, Evaluate, If, For, While, Jump, Exchange]
 Loop = Union[For, While]
 
 
