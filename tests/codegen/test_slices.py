@@ -33,8 +33,8 @@ def declined(body: str) -> str:
     [
         (
             "for i in range(1, n):\n        a[i] = a[i - 1] + b[i]",
-            "`a[i - 1]` on line 7 needs `a[i]` of an earlier iteration: a statement on slices reads everything "
-            "before it stores anything.",
+            "`a[i - 1]` on line 7 needs `a[i]` of an earlier iteration: a statement on slices reads "
+            "everything before it stores anything.",
         ),
         ("for i in range(n):\n        a[i] = i * 2.0", "The value of `i` is used, which slices do not have."),
         (
