@@ -21,6 +21,7 @@ from polylsp.frontends.python.lower.shapes import shapes
 from polylsp.frontends.python.lower.sharing import captured, shared_names
 from polylsp.frontends.python.lower.statements import block, outlive
 from polylsp.frontends.python.lower.storage import parameter
+from polylsp.frontends.python.lower.tuples import name_subscripts
 from polylsp.frontends.python.lower.views import find_views
 from polylsp.frontends.python.names import Declarations
 from polylsp.frontends.python.objects import is_attribute, made_first, name_attributes, passed_along, rebound
@@ -82,9 +83,16 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) ->
     there is any, the function is lowered again."""
     given = _given(parsed, declarations, owner)
     _split(parsed, declarations, given)
+    if "ndindex" in parsed.texts:
+        name_subscripts(_body(parsed), inferred(_body(parsed), given, declarations))
     agreed = Agreement()
     function = _lowered(name, parsed, declarations, given, agreed)
     return _lowered(name, parsed, declarations, given, agreed) if agreed.words else function
+
+
+def _body(parsed: Parsed) -> list[ast.stmt]:
+    found = definition(parsed)
+    return found.body if found is not None else parsed.tree.body
 
 
 def _given(parsed: Parsed, declarations: Declarations, owner: str) -> dict[str, Kind]:
@@ -117,7 +125,7 @@ def _lowered(
     name: str, parsed: Parsed, declarations: Declarations, given: dict[str, Kind], agreed: Agreement
 ) -> Function:
     found = definition(parsed)
-    body = found.body if found is not None else parsed.tree.body
+    body = _body(parsed)
     kinds = inferred(body, given, declarations)
     unbound = in_place(body, kinds)
     context = Context(
