@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from polylsp.frontends.python.bodies import Known, body_of
 from polylsp.frontends.python.callables import callable_of
 from polylsp.frontends.python.classes import class_of
+from polylsp.frontends.python.closures import Names, seen_inside
 from polylsp.frontends.python.inference import inferred
 from polylsp.frontends.python.kinds import UNKNOWN
 from polylsp.frontends.python.methods import with_methods
@@ -21,13 +22,15 @@ from polylsp.query import query
 
 @dataclass(frozen=True)
 class Environment:
-    """The declarations of a file, by name."""
+    """The declarations of a file, by name; what functions in functions see besides, by where they start."""
 
     names: dict[str, Declaration]
+    inside: dict[int, Names]
 
-    def needed(self, words: frozenset[str]) -> dict[str, Declaration]:
-        """The declarations that tokens name, in order of their names."""
-        return {name: self.names[name] for name in sorted(words & self.names.keys())}
+    def needed(self, item: Item) -> dict[str, Declaration]:
+        """The declarations that a function names, in order of their names."""
+        names = {**self.names, **self.inside.get(item.start, {})}
+        return {name: names[name] for name in sorted((item.words | {item.owner}) & names.keys())}
 
 
 def environment(items: Outline) -> Environment:
@@ -41,7 +44,8 @@ def environment(items: Outline) -> Environment:
     for item in items.functions:
         if "." not in item.name:
             names[item.name] = callable_of(item, known)
-    return Environment(names | with_methods(items.classes, names, known))
+    inside = seen_inside(items.functions, known)
+    return Environment(names | with_methods(items.classes, names, known), inside)
 
 
 @query(size=64)
