@@ -137,12 +137,14 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`target = value`, or `target operator= value`; `++` and `--` are `+` and `-` with `brief`."""
+    """`target = value`, or `target operator= value`; `++` and `--` are `+` and `-` with `brief`. `mask`: only
+    elements of slices are stored for which it is true, as in `a[1:n][b[1:n] > 0] = value` (Python)."""
 
     target: Target
     value: Expr
     operator: str = ""
     brief: bool = False
+    mask: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)

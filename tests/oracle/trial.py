@@ -24,6 +24,7 @@ INEXACT = (
     frozenset({"induction", "continue"}),
     frozenset({"negative subscripts"}),
     frozenset({"exchange"}),
+    frozenset({"mask"}),
     frozenset({"object"}),
 )
 """What an affine program may hold, or hold together, and still not be decided: a condition on data, arrays

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from polylsp.frontends.python.bodies import Known, body_of
 from polylsp.frontends.python.callables import callable_of
@@ -36,6 +36,7 @@ class Environment:
 def environment(items: Outline) -> Environment:
     """The environment of a file, given its outline."""
     names = dict(_module(items.module))
+    names |= _variable(names, items)
     imports = Known.of(names)
     for each in items.classes:
         bases = tuple(found for one in each.bases if isinstance(found := names.get(one), ClassOf))
@@ -46,6 +47,13 @@ def environment(items: Outline) -> Environment:
             names[item.name] = callable_of(item, known)
     inside = seen_inside(items.functions, known)
     return Environment(names | with_methods(items.classes, names, known), inside)
+
+
+def _variable(names: Mapping[str, Declaration], items: Outline) -> dict[str, Declaration]:
+    """The names that functions may give other values, which are then no constants."""
+    outer = frozenset(word for each in items.functions if "global" in each.words for word in each.words)
+    chosen = ((name, names[name]) for name in sorted(outer & names.keys()))
+    return {name: replace(found, constant=None) for name, found in chosen if isinstance(found, Value)}
 
 
 @query(size=64)

@@ -59,8 +59,8 @@ class Programs(drawing.Programs):
     def statement(self) -> list[Statement]:
         if self.with_exchanges and self.chance(20):
             return self.exchange()
-        kinds: list[Callable[[], list[Statement]]] = [super().statement, self.whole, self.sum]
-        return kinds[self.pick([0, 0, 0, 0, 1, 1, 2]) if self.with_whole else 0]()
+        kinds: list[Callable[[], list[Statement]]] = [super().statement, self.whole, self.sum, self.masked]
+        return kinds[self.pick([0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3]) if self.with_whole else 0]()
 
     def exchange(self) -> list[Statement]:
         """`a, b = b, a`."""
@@ -93,6 +93,19 @@ class Programs(drawing.Programs):
         shape = windows[-sum(isinstance(s, Slice) for s in target.subscripts) :]
         statement = Assign(target, self.parts(arrays, shape), self.pick(["", "", "", "+", "-", "*"]))
         return [If(self.affine_condition(), (statement,))] if self.chance(10) else [statement]
+
+    def masked(self) -> list[Statement]:
+        """`a[1:n][b[0:n - 1] > 2.0] = 1.0`."""
+        arrays = [array for array in self.arrays if array.rank > 0]
+        if not arrays:
+            return self.simple()
+        self.feature("mask")
+        rank = self.pick(arrays).rank
+        arrays = [array for array in arrays if array.rank == rank]
+        windows = [self.window() for _ in range(rank)]
+        target, by = (self.part(self.pick(arrays), windows) for _ in range(2))
+        mask = Binary(self.pick(["<", ">"]), by, Number(self.number(-2, 2), self.type))
+        return [Assign(target, Number(self.number(0, 3), self.type), mask=mask)]
 
     def sum(self) -> list[Statement]:
         """`s += np.sum(a[0:n] * b[1:n + 1])`."""

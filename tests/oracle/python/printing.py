@@ -197,8 +197,12 @@ class _Printer:
                     self.put(_empty(extents, type))
                 else:
                     self.value(value, type)
-            case Assign(target=target, operator=operator, value=value):
+            case Assign(target=target, operator=operator, value=value, mask=mask):
                 self.expression(target)
+                if mask is not None:
+                    self.put("[")
+                    self.expression(mask)
+                    self.put("]")
                 self.put(f" {operator}= ")
                 self.value(value, "int")
 
