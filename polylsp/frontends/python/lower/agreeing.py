@@ -55,7 +55,7 @@ def lengths(context: Context, array: Stored) -> tuple[Expr, ...]:
     """The lengths of an array, for use: those of arrays that change their names are assumed to be equal."""
     what = "length" if array.kind.rank == 1 else "shape"
     for other in array.alike[1:]:
-        for name in array.alike:
+        for name in (*array.alike, array.variable.name):
             context.agreed.note(name, f"`{array.alike[0]}` and `{other}` have the same {what}")
     return array.extents
 
