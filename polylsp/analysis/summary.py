@@ -31,7 +31,7 @@ def callees(function: Function) -> tuple[str, ...]:
 
 def summarise(function: Function, calls: Calls) -> Summary | NoSummary:
     """The summary of a function, or why there is none."""
-    if function.problems:
+    if any(problem.code != "wrong-pragma" for problem in function.problems):
         return NoSummary(function.name, "it does not parse")
     found = obstacle(function.body, calls)
     if found is not None:

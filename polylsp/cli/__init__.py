@@ -31,6 +31,7 @@ TRANSFORMS = (
     "overlap-check",
     "rewrite-reduction",
     "substitute-induction",
+    "slices",
 )
 """As in `model/action.py`, which `--help` must not load."""
 

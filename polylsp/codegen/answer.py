@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from polylsp.codegen import openacc, openmp, openmp_target
+from polylsp.codegen import openacc, openmp, openmp_target, slices
 from polylsp.codegen.cuda import edit as cuda
 from polylsp.codegen.numba import restructure
 from polylsp.codegen.rewriting import Edit, rewritten_first
 from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
+from polylsp.codegen.transform.composing import limited
 from polylsp.codegen.transform.restructure import restructured
-from polylsp.language import C, named
-from polylsp.model.action import TARGETS, TARGETS_OF, WHOLE_FUNCTION, ActionName, Answer, Ask, Declined
+from polylsp.language import PYTHON, C, named
+from polylsp.model.action import (
+    PYTHON_TRANSFORMS,
+    TARGETS,
+    TARGETS_OF,
+    WHOLE_FUNCTION,
+    ActionName,
+    Answer,
+    Ask,
+    Declined,
+)
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.settings import Settings
 
@@ -43,6 +53,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return cuda.edit(subject, ask.ordinal, settings)
     if ask.action == "restructure":
         return restructured(subject, settings, again)
+    if ask.action == "slices":
+        return limited(settings, lambda: slices.edit(subject, ask.ordinal))
     if ask.action in TRANSFORMS:
         return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")
@@ -50,4 +62,6 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
 
 def _is_for(action: ActionName, language: str) -> bool:
     """Whether an action is one on loops of a language."""
-    return action in TARGETS_OF[language] if action in TARGETS else language == C.name
+    if action in TARGETS:
+        return action in TARGETS_OF[language]
+    return language == (PYTHON.name if action in PYTHON_TRANSFORMS else C.name)

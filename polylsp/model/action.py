@@ -22,7 +22,7 @@ KernelTarget = Literal["cuda"]
 TransformName = Literal[
     "interchange", "distribute", "fuse", "skew", "tile", "time-tile", "unroll-and-jam", "simd",
     "restructure", "privatize", "expand", "restrict", "overlap-check", "rewrite-reduction",
-    "substitute-induction",
+    "substitute-induction", "slices",
 ]  # fmt: skip
 """A change of the code that exposes parallelism or locality, or discharges an assumption."""
 
@@ -38,6 +38,8 @@ TARGETS_OF: dict[str, tuple[Target, ...]] = {
 """The targets of each language, by its name; what is offered first stands first."""
 
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
+PYTHON_TRANSFORMS: tuple[TransformName, ...] = ("slices",)
+"""The transforms of loops in Python; all others are for C."""
 
 
 WHOLE_FUNCTION: tuple[Target, ...] = ("openacc", "openmp-target")
