@@ -34,7 +34,7 @@ TRANSFORMS = (
 )
 """As in `model/action.py`, which `--help` must not load."""
 
-_ANALYSING = ("check", "explain", "model", "offload", "measure")
+_ANALYSING = ("check", "explain", "model", "offload", "measure", "tune")
 """The commands that work in processes of their own."""
 
 
@@ -76,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
     _model(commands.add_parser("model", help="print the polyhedral model of every nest, as isl text"))
     _offload(commands.add_parser("offload", help="print or write the edit that a code action would make"))
     _measure(commands.add_parser("measure", help="build and run a loop and its edits, and compare them"))
+    _measure(commands.add_parser("tune", help="look for the settings that make the fastest version"))
     _serve(commands.add_parser("serve", help="run the language server"))
     commands.add_parser("doctor", help="show compilers, GPUs and headers found, and what is missing")
     return top

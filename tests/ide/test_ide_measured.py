@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
-from polylsp.ide.hover import Bullets, Table
+from polylsp.ide.hover import Bullets, Image, Table, markdown, plain
 from polylsp.ide.measured import is_wrong, measured_label, measured_parts, shown_seconds
 from polylsp.model.measurement import Figure, Measurement, Missing, Times
 
@@ -54,3 +55,18 @@ def test_the_table_has_every_version_and_an_error_of_ours_stands_out() -> None:
 )
 def test_times_have_three_digits_that_count(seconds: float, shown: str) -> None:
     assert shown_seconds(seconds) == shown
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_chart_has_a_bar_for_each_version_to_one_scale() -> None:
+    (image,) = [each for each in measured_parts(FOUND, images=True) if isinstance(each, Image)]
+    root = ElementTree.fromstring(image.svg)
+    bars = [r for r in root.iter(f"{SVG}rect") if r.get("class") != "page"]
+    widths = [float(bar.attrib["width"]) for bar in bars]
+    assert [round(width / widths[0], 1) for width in widths] == [1.0, 1.7, 12.4]
+    told = [each.text for each in root.iter(f"{SVG}text")]
+    assert told == ["original", "500 ms", "OpenMP", "1.7×  300 ms", "OpenMP, restructured", "12×  40 ms"]
+    assert markdown([image]).startswith("![Speed beside the original: OpenMP 1.7×;") and plain([image]) == ""
+    assert not any(isinstance(each, Image) for each in measured_parts(FOUND))

@@ -39,8 +39,8 @@ class Extents:
     def __init__(self, subject: Subject, data: Storage, targets: tuple[Target, ...]) -> None:
         self._data = data
         self._targets = targets
-        self._touched = [list(_touched(subject, variable.name)) for variable in data.variables]
-        self._domains = [(nest.scop, domain) for nest in subject.nests for domain in _domains(nest.scop)]
+        self._touched = [list(touched(subject, variable.name)) for variable in data.variables]
+        self._domains = [(nest.scop, domain) for nest in subject.nests for domain in domains(nest.scop)]
 
     def rung(self, sizes: Mapping[str, int]) -> Rung:
         """Everything at some sizes."""
@@ -50,7 +50,7 @@ class Extents:
             before, limit = extents[target.number], self._limit(target, sizes, extents)
             least = limit if before.limit is None else min(before.limit, limit)
             extents[target.number] = Extent(before.first, before.count, least)
-        instances = sum(_points(domain, scop, sizes) or 0 for scop, domain in self._domains)
+        instances = sum(points(domain, scop, sizes) or 0 for scop, domain in self._domains)
         return Rung(tuple(sizes[name] for name in self._data.sizes), instances, tuple(extents))
 
     def _extent(self, number: int, sizes: Mapping[str, int], most: int) -> Extent:
@@ -82,7 +82,7 @@ class Extents:
         return max(1, (extent.first + extent.count) // steps[0])
 
 
-def _touched(subject: Subject, name: str) -> Iterator[Touched]:
+def touched(subject: Subject, name: str) -> Iterator[Touched]:
     """The elements of what a variable leads to, by nest; one object can be several memories."""
     for nest in subject.nests:
         by_memory: dict[Memory, isl.Set] = {}
@@ -96,7 +96,7 @@ def _touched(subject: Subject, name: str) -> Iterator[Touched]:
         yield from (Touched(nest.scop, memory, elements) for memory, elements in by_memory.items())
 
 
-def _domains(scop: Scop) -> list[isl.Set]:
+def domains(scop: Scop) -> list[isl.Set]:
     """The iteration domains of the statements, one of those in the same loops."""
     by_loops: dict[tuple[tuple[int, ...], str], isl.Set] = {}
     for statement in scop.statements:
@@ -119,19 +119,31 @@ def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[in
         if found is None or len(found) < memory.dimensions:
             return None
         steps = list(found[: memory.dimensions])
-    ends = _box(touched.elements, touched.scop, sizes)
+    ends = box(touched.elements, touched.scop, sizes)
     if ends is None or len(ends) != len(steps):
         return None
     pairs = list(zip(ends, steps, strict=True))
     return sum(low * step for (low, _), step in pairs), sum(high * step for (_, high), step in pairs)
 
 
-def _points(domain: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> int | None:
-    ends = _box(domain, scop, sizes)
+def spoken_of(subject: Subject) -> frozenset[str]:
+    """How the parameters are spelled that say how often something runs."""
+    return frozenset(
+        nest.scop.parameters.get(domain.get_dim_name(_PARAM, k) or "", "")
+        for nest in subject.nests
+        for domain in domains(nest.scop)
+        for k in range(domain.dim(_PARAM))
+        if domain.involves_dims(_PARAM, k, 1)
+    )
+
+
+def points(domain: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> int | None:
+    """The iterations in a box around a domain; `None` where there is none."""
+    ends = box(domain, scop, sizes)
     return None if ends is None else prod(max(0, high - low + 1) for low, high in ends)
 
 
-def _box(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> list[tuple[int, int]] | None:
+def box(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> list[tuple[int, int]] | None:
     """The least and the greatest value of each dimension; empty ranges where there are none, `None` where
     they are not bounded."""
     fixed = _fixed(values, scop, sizes)
