@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
-from polylsp.model.measurement import Extent, Measurement, NoPlan, NotMeasured, Plan, Pointee, Size
+from polylsp.model.measurement import Extent, Figure, Measurement, NoPlan, NotMeasured, Plan, Pointee, Size
 from polylsp.runtime.interpreter import interpreter_for
 from polylsp.runtime.measure import measured
 from polylsp.runtime.tools import NotBuilt
@@ -185,6 +185,28 @@ def test_a_function_that_misbehaves_is_told_of(
     settings = Settings(max_measure_seconds=2.0 if "while" in body else 30.0)
     found = outcome(replace(plan, text=bad), folder, settings)
     assert isinstance(found, NotMeasured) and words in found.reason and found.reason.startswith("`f` ")
+
+
+def test_the_fastest_of_many_is_looked_for(planning: Planning, folder: str) -> None:
+    plan = planned(planning(SUM, ".py", **{"x.shape[0]": 300}))
+    work = "    for _ in range({}): x[0] + 1.0\n    s = 0.0"
+    slower = [plan.text.replace("    s = 0.0", work.format(400 * k)) for k in range(4)]
+    texts = [*reversed(slower), plan.text.replace("return s", "return 2 * s")]
+    numbered = [(text, (("tile_sizes", str(k)),)) for k, text in enumerate(texts)]
+    variants = tuple(replace(plan.variants[0], text=text, parameters=one) for text, one in numbered)
+    told: list[Figure] = []
+
+    def observe(_percent: int, _what: str, best: Figure | None = None) -> None:
+        told.extend([best] if best is not None else [])
+
+    slow = replace(
+        plan, text=plan.text.replace("    s = 0.0", work.format(4000)), variants=variants, is_search=True
+    )
+    found = measured(replace(plan, text=slow, variants=variants, is_search=True), Settings(), folder, observe)
+    assert isinstance(found, Measurement), found
+    assert [(m.parameters, m.is_error) for m in found.missing] == [((("tile_sizes", "4"),), True)]
+    assert sorted(figure.times.runs >= 5 for figure in found.figures) == [False, True, True, True]
+    assert told and told[-1].outcome == "faster" and told[-1] in told
 
 
 # --- Interpreters ----------------------------------------------------------------------------
