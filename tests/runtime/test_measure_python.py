@@ -199,10 +199,9 @@ def test_the_fastest_of_many_is_looked_for(planning: Planning, folder: str) -> N
     def observe(_percent: int, _what: str, best: Figure | None = None) -> None:
         told.extend([best] if best is not None else [])
 
-    slow = replace(
-        plan, text=plan.text.replace("    s = 0.0", work.format(4000)), variants=variants, is_search=True
-    )
-    found = measured(replace(plan, text=slow, variants=variants, is_search=True), Settings(), folder, observe)
+    slow = plan.text.replace("    s = 0.0", work.format(4000))
+    search = replace(plan, text=slow, variants=variants, is_search=True)
+    found = measured(search, Settings(), folder, observe)
     assert isinstance(found, Measurement), found
     assert [(m.parameters, m.is_error) for m in found.missing] == [((("tile_sizes", "4"),), True)]
     assert sorted(figure.times.runs >= 5 for figure in found.figures) == [False, True, True, True]
