@@ -77,6 +77,13 @@ class Settings:
             "runs": True,
         },
     )
+    cluster: str = field(
+        default="",
+        metadata={
+            "doc": "Scheduler of a Dask cluster on whose workers functions are measured; empty: here.",
+            "runs": True,
+        },
+    )
     delay_ms: int = field(
         default=0, metadata={"doc": "Milliseconds without typing before an edit is analysed.", "least": 0}
     )

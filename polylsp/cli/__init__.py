@@ -130,6 +130,12 @@ def _measure(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--target", dest="targets", action="append", default=[], choices=TARGETS)
     command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument(
+        "--cluster",
+        default="",
+        metavar="ADDRESS",
+        help="the scheduler of a Dask cluster one of whose workers does it",
+    )
     _sources(command)
 
 

@@ -35,6 +35,10 @@ def main() -> None:
 
 
 def _outcome(errand: Errand) -> Outcome:
+    if errand.settings.cluster:
+        from polylsp.runtime.remote import measured_there
+
+        return measured_there(errand.plan, errand.settings, _tell)
     try:
         return measured(errand.plan, errand.settings, errand.folder, _tell)
     except OSError as error:

@@ -36,12 +36,20 @@ class Step:
     best: Figure | None = None
 
 
-def carried_out(plan: Plan, settings: Settings, observe: Callable[[Step], None]) -> Outcome:
-    """What came of a plan. Whatever ends this function ends the programs too, and removes their folder."""
+def carried_out(
+    plan: Plan,
+    settings: Settings,
+    observe: Callable[[Step], None],
+    begun: Callable[[subprocess.Popen[bytes]], None] | None = None,
+) -> Outcome:
+    """What came of a plan. Whatever ends this function ends the programs too, and removes their folder.
+    `begun` is told of the process, which it may end."""
     folder = new_folder()
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     try:
+        if begun is not None:
+            begun(process)
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(frames.frame(Errand(plan, settings, folder)))
             process.stdin.close()
