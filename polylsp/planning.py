@@ -51,6 +51,7 @@ def planned(
         subject.language,
         _seen_to(subject),
         subject.language == PYTHON.name and "parallel=True" in subject.text,
+        workloads=made.workloads,
     )
 
 

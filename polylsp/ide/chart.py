@@ -14,21 +14,21 @@ text { font-family: sans-serif; font-size: 13px; fill: #1f2328; }
   text { fill: #e6edf3; } .page { fill: #0d1117; } .line { stroke: #c9d1d9; }
 }
 """
-_COLOURS = {"original": "#8a929b", "measured": "#0b84d8", "estimated": "none"}
+_COLOURS = {"original": "#8a929b", "measured": "#0b84d8"}
 _LETTER, _ROW, _BAR, _MARGIN, _LONGEST = 7.2, 26, 14, 12, 220
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
     """How many times as fast as the original something is, and between which two values that lies; `words`
-    stand behind it. What is `estimated` is drawn as a frame."""
+    stand behind it."""
 
     name: str
     value: float
     low: float
     high: float
     words: str
-    kind: Literal["original", "measured", "estimated"] = "measured"
+    kind: Literal["original", "measured"] = "measured"
 
 
 def chart(bars: Sequence[Bar], title: str) -> str:
@@ -54,9 +54,8 @@ def chart(bars: Sequence[Bar], title: str) -> str:
 def _row(bar: Bar, left: float, top: float, scale: float) -> Iterator[str]:
     middle = top + _ROW / 2
     yield f'<text x="{left - 8:.1f}" y="{middle + 4.5:.1f}" text-anchor="end">{escape(bar.name)}</text>'
-    stroke = ' class="line" stroke-dasharray="4 3"' if bar.kind == "estimated" else ""
     place = f'x="{left:.1f}" y="{middle - _BAR / 2:.1f}" width="{bar.value * scale:.1f}" height="{_BAR}"'
-    yield f'<rect {place} fill="{_COLOURS[bar.kind]}"{stroke}/>'
+    yield f'<rect {place} fill="{_COLOURS[bar.kind]}"/>'
     ends = [left + value * scale for value in (bar.low, bar.high)]
     yield f'<path class="line" d="M{ends[0]:.1f} {middle} H{ends[1]:.1f}" stroke-width="2"/>'
     at = max(left + bar.value * scale, *ends) + 8

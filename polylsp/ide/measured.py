@@ -9,7 +9,7 @@ from typing import Any
 from polylsp.ide import wording
 from polylsp.ide.chart import Bar, chart
 from polylsp.ide.hover import Bullets, Image, Part, Table
-from polylsp.model.measurement import Figure, Measurement, Missing, Times
+from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, Times
 
 _NAMES = {
     "openmp": "OpenMP",
@@ -25,6 +25,7 @@ def measured_label(found: Measurement) -> str:
     words = [_short(best) for best in _best(found)]
     if not words:
         words = ["measured: results differ" if any(m.is_error for m in found.missing) else "not measured"]
+    words += [_estimated_label(each) for each in found.estimates if each.most > 1]
     return " · ".join([*words, *filter(None, [_sizes(found)])])
 
 
@@ -43,6 +44,8 @@ def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part
         )
     if found.figures:
         yield _agreement(found)
+    for each in found.estimates:
+        yield _estimated(each)
     others = [m for m in found.missing if not m.is_error]
     if others:
         yield Bullets("Not measured", tuple(f"{_version(m)}: {m.reason}" for m in others))
@@ -68,6 +71,7 @@ def measured_object(path: str, line: int, found: Measurement) -> dict[str, Any]:
         "original": _times(found.original),
         "targets": [*map(_figure, found.figures), *map(_missing, found.missing)],
         "remarks": list(found.remarks),
+        "estimates": list(map(_estimate, found.estimates)),
     }
 
 
@@ -152,6 +156,26 @@ def _ratio(speedup: float) -> str:
     return f"{speedup:.0f}×" if speedup >= 10 else f"{speedup:.1f}×" if speedup >= 0.95 else f"{speedup:.2f}×"
 
 
+def _range(least: float, most: float) -> str:
+    """A range of speedups: `20–60×`."""
+    ends = [_ratio(each).removesuffix("×") for each in (least, most)]
+    return f"{ends[0]}×" if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}×"
+
+
+def _estimated_label(each: Estimate) -> str:
+    return f"{each.device} {_range(each.least, each.most)} estimated"
+
+
+def _estimated(each: Estimate) -> str:
+    if each.most <= 1:
+        return f"Estimated to be slower on {each.device} with the loops in this order, not measured here."
+    alone, moved = _range(each.least, each.most), _range(each.least_moved, each.most_moved)
+    return (
+        f"Estimated {alone} on {each.device}, {moved} with transfers, not measured here: from counts of "
+        "operations and bytes, and the data sheet."
+    )
+
+
 def _sizes(found: Measurement) -> str:
     return " ".join(f"{name}={size}" for name, size in found.sizes)
 
@@ -173,6 +197,14 @@ def _agreement(found: Measurement) -> str:
 
 def _times(times: Times) -> dict[str, Any]:
     return {"seconds": times.median, "spread": [times.low, times.high], "runs": times.runs}
+
+
+def _estimate(each: Estimate) -> dict[str, Any]:
+    return {
+        "device": each.device,
+        "speedup_range": [each.least, each.most],
+        "speedup_range_with_transfers": [each.least_moved, each.most_moved],
+    }
 
 
 def _figure(figure: Figure) -> dict[str, Any]:

@@ -127,12 +127,27 @@ class Missing:
 
 
 @dataclass(frozen=True, slots=True)
+class DeviceWork:
+    """What loops that one kernel would run do in all of its launches: iterations that may run at once in
+    one, operations on real numbers of so many bits, bytes that must be moved at least, and at most with
+    caches that are used fairly well."""
+
+    launches: float
+    parallel: float
+    operations: float
+    bits: int
+    least_bytes: float
+    most_bytes: float
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How to measure a function. `call` is the C text that is put after each version of the file; in Python,
     the name of what is called. `rungs` are the sizes to choose from, smallest first (one, if they are given),
     `small` those at which every access of C is held against the ends of the memories. `seen_to`: sentences
     of assumptions that hold for the data, beside those that always do. `has_threads`: the original says
-    itself that it has some; `is_search`: the fastest of many variants is looked for."""
+    itself that it has some; `is_search`: the fastest of many variants is looked for; `workloads` tells for
+    some of the rungs, by their numbers, what a device would have to do."""
 
     path: str
     function: str
@@ -151,6 +166,7 @@ class Plan:
     seen_to: tuple[str, ...] = ()
     has_threads: bool = False
     is_search: bool = False
+    workloads: tuple[tuple[int, tuple[DeviceWork, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +206,18 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """How many times as fast as the original a device may be that was not measured: between `least` and
+    `most`, or with the data brought there and back between `least_moved` and `most_moved`."""
+
+    device: str
+    least: float
+    most: float
+    least_moved: float
+    most_moved: float
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """What a function takes, and its versions. `device` names the processor, `when` is in seconds since
     1970; `remarks` are sentences for a person, `flags` what the compiler was asked for."""
@@ -206,6 +234,7 @@ class Measurement:
     when: float
     remarks: tuple[str, ...] = ()
     flags: str = "-O3 -march=native"
+    estimates: tuple[Estimate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

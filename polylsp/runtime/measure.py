@@ -11,6 +11,7 @@ from polylsp.runtime import figures
 from polylsp.runtime.c_tools import c_tools
 from polylsp.runtime.confine import isolation
 from polylsp.runtime.device import processor_name
+from polylsp.runtime.estimate import estimated
 from polylsp.runtime.holding import hold
 from polylsp.runtime.program import Ended
 from polylsp.runtime.python_tools import python_tools
@@ -86,6 +87,7 @@ def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Fi
         time.time(),
         tuple(_remarks(trial)),
         trial.tools.flags,
+        estimated(plan, rung, figures.times(original).median, trial.settings.estimated_gpu),
     )
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from polylsp.ide.hover import Bullets, Image, Table, markdown, plain
 from polylsp.ide.measured import is_wrong, measured_label, measured_parts, shown_seconds
-from polylsp.model.measurement import Figure, Measurement, Missing, Times
+from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, Times
 
 TIMES = Times(0.5, 0.4, 0.6, 7)
 PLAIN = Figure("openmp", "directives", Times(0.3, 0.2, 0.4, 7), 1.66, 1.5, 1.8, "faster", 2e-16)
@@ -48,6 +48,19 @@ def test_the_table_has_every_version_and_an_error_of_ours_stands_out() -> None:
     errors, others = [each for each in parts if isinstance(each, Bullets)]
     assert errors.heading.startswith("ERROR in polylsp") and WRONG.reason in errors.items[0]
     assert others.heading == "Not measured" and is_wrong(found) and not is_wrong(FOUND)
+
+
+ESTIMATE = Estimate("H100", 20.4, 61.0, 5.2, 9.4)
+
+
+def test_an_estimate_is_told_as_one() -> None:
+    found = replace(FOUND, estimates=(ESTIMATE,))
+    assert measured_label(found) == "OpenMP 12× · H100 20–61× estimated · n=2000 m=10"
+    told = next(each for each in measured_parts(found) if isinstance(each, str) and "H100" in each)
+    assert told.startswith("Estimated 20–61× on H100, 5.2–9.4× with transfers, not measured here")
+    slow = replace(FOUND, estimates=(replace(ESTIMATE, least=0.1, most=0.9),))
+    assert measured_label(slow) == measured_label(FOUND)
+    assert any("Estimated to be slower on H100" in str(each) for each in measured_parts(slow))
 
 
 @pytest.mark.parametrize(

@@ -146,19 +146,19 @@ def points(domain: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> int | None:
 def box(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> list[tuple[int, int]] | None:
     """The least and the greatest value of each dimension; empty ranges where there are none, `None` where
     they are not bounded."""
-    fixed = _fixed(values, scop, sizes)
-    if fixed.is_empty():
-        return [(0, -1)] * fixed.dim(_SET)
+    known = fixed(values, scop, sizes)
+    if known.is_empty():
+        return [(0, -1)] * known.dim(_SET)
     ends: list[tuple[int, int]] = []
-    for k in range(fixed.dim(_SET)):
-        low, high = fixed.dim_min_val(k), fixed.dim_max_val(k)
+    for k in range(known.dim(_SET)):
+        low, high = known.dim_min_val(k), known.dim_max_val(k)
         if not (low.is_int() and high.is_int()):
             return None
         ends.append((int(str(low)), int(str(high))))
     return ends
 
 
-def _fixed(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
+def fixed(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
     """The set at some sizes, whatever other parameters are."""
     for k in range(values.dim(_PARAM)):
         name = values.get_dim_name(_PARAM, k) or ""

@@ -15,6 +15,7 @@ from polylsp.codegen.harness.python_extents import PythonExtents
 from polylsp.codegen.harness.python_storage import python_storage
 from polylsp.codegen.harness.storage import Storage, storage
 from polylsp.codegen.harness.wishes import Wishes, wishes
+from polylsp.codegen.harness.workload import Workloads, workloads
 from polylsp.codegen.numba.source import source_of
 from polylsp.codegen.subject import Subject
 from polylsp.language import C
@@ -34,6 +35,7 @@ class Harness:
     rungs: tuple[Rung, ...]
     small: Rung
     given: bool
+    workloads: Workloads
 
 
 def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int]) -> Harness | NoPlan:
@@ -60,7 +62,9 @@ def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int
     rungs = budgeted(_OPERATIONS, lambda: (ladder(extents, data, given), small(extents, data, given)))
     if isinstance(rungs, Exhausted):
         return NoPlan(f"How large the arrays of `{function.name}` have to be took too long to find out.")
-    return Harness(text, data, *rungs, not set(data.sizes) - set(given))
+    counted = budgeted(_OPERATIONS, lambda: workloads(subject, rungs[0], data.sizes))
+    work = () if isinstance(counted, Exhausted) else counted
+    return Harness(text, data, *rungs, not set(data.sizes) - set(given), work)
 
 
 Made = tuple[Storage, str, Callable[[Subject, Storage, tuple[Target, ...]], Sizing]]
