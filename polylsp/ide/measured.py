@@ -153,12 +153,14 @@ def shown_seconds(seconds: float) -> str:
 
 
 def _ratio(speedup: float) -> str:
+    if speedup < 0.1:
+        return f"{speedup:.1g}×"
     return f"{speedup:.0f}×" if speedup >= 10 else f"{speedup:.1f}×" if speedup >= 0.95 else f"{speedup:.2f}×"
 
 
 def _range(least: float, most: float) -> str:
     """A range of speedups: `20–60×`."""
-    ends = [_ratio(each).removesuffix("×") for each in (least, most)]
+    ends = [_ratio(float(f"{each:.2g}")).removesuffix("×") for each in (least, most)]
     return f"{ends[0]}×" if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}×"
 
 

@@ -67,15 +67,15 @@ Argument = Union[Size, Number, Pointee]
 class MemoryPlan:
     """A memory that the function uses: what a parameter points at, or (`is_global`) a variable of the
     file. An element is a real (`f`), a signed (`i`) or an unsigned (`u`) whole number, a truth value (`b`) or
-    a complex number (`c`) of `size` bytes; whole numbers are drawn from `low` to `high`. `written`: the
-    function may change it."""
+    a complex number (`c`) of `size` bytes; whole numbers are drawn from `low` to `high`, or go from one
+    to the other (`ascending`). `written`: the function may change it."""
 
     name: str
     kind: Literal["f", "i", "u", "b", "c"]
     size: int
     is_global: bool
     written: bool
-    fill: Literal["random", "kept", "positive-definite"]
+    fill: Literal["random", "kept", "positive-definite", "ascending"]
     low: int = 1
     high: int = 100
 

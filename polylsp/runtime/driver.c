@@ -6,7 +6,8 @@
  *     real K VALUE
  *     memory K KIND SIZE FIRST COUNT WRITTEN FILL LOW HIGH
  *                                                 elements FIRST .. FIRST + COUNT - 1 of the K-th memory; KIND
- *                                                 is f, i or u, FILL random, kept or positive-definite
+ *                                                 is f, i or u, FILL random, kept,
+ *                                                 positive-definite or ascending
  *     allocate GUARDED                            make all memories; GUARDED: an access outside is a crash
  *     time                                        call the function: "ran NANOSECONDS"
  *     reference FILE                              write what comes out, and how far rounding moves it
@@ -140,7 +141,9 @@ static void fill(int k)
     if (strcmp(m->fill, "kept") == 0)
         return;
     for (long long i = 0; i < m->count; i++) {
-        if (m->kind != 'f')
+        if (strcmp(m->fill, "ascending") == 0)
+            set_integer(m, i, m->low + (long long)((double)(m->high - m->low) * (double)i / (double)(m->count > 1 ? m->count - 1 : 1)));
+        else if (m->kind != 'f')
             set_integer(m, i, m->low + (long long)(mixed(mixed((uint64_t)k + 1) ^ (uint64_t)i) % range));
         else if (strcmp(m->fill, "positive-definite") == 0)
             set_real(m, i, positive_definite(k, i, side));

@@ -57,6 +57,8 @@ class Memory:
         self, kind: str, size: int, shape: tuple[int, ...], fill: str, low: int, high: int
     ) -> np.ndarray[Any, Any]:
         count = int(np.prod(shape))
+        if fill == "ascending":
+            return np.linspace(low, high, count).astype(f"{kind}{size}").reshape(shape)
         if kind in "iu":
             drawn = low + (_mixed(self.number, count) % np.uint64(high - low + 1)).astype(np.int64)
             return drawn.astype(f"{kind}{size}").reshape(shape)

@@ -95,8 +95,9 @@ class Trial:
         return f", at {shown(self.plan, self.rung)}" if self.rung is not None and self.plan.names else ""
 
     def about(self) -> str:
-        """What the program of the original says of itself."""
-        return self.harnesses[ORIGINAL].about(self.seconds_left())
+        """What a program says of itself; a variant's, as it may need more than the original."""
+        name = next((name for name in self.variants if name in self.harnesses), ORIGINAL)
+        return self.harnesses[name].about(self.seconds_left())
 
     def close(self) -> None:
         """End all programs."""

@@ -21,6 +21,18 @@ double f(int n, const double *restrict x, const double *restrict y) {
     return s;
 }
 """
+CSR = """
+void f(int n, const int *restrict start, const int *restrict column, const double *restrict value,
+       const double *restrict x, double *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        double s = 0.0;
+        for (int k = start[i]; k < start[i + 1]; k++)
+            s += value[k] * x[column[k]];
+        y[i] = s;
+    }
+}
+"""
 SCALE = """
 void f(int n, int *restrict a, double *restrict b) {
     for (int i = 0; i < n; i++) {
@@ -55,6 +67,13 @@ def test_a_sum_in_another_order_agrees(planning: Planning, folder: str) -> None:
     )
     assert found.sizes == (("n", 20000),) and found.original.median > 0 and "gcc" in found.compiler
     assert not list(Path(folder).glob("core*"))
+
+
+def test_rows_of_a_sparse_matrix(planning: Planning, folder: str) -> None:
+    found = outcome(planning(CSR, n=3000), folder)
+    assert isinstance(found, Measurement) and found.figures and not any(m.is_error for m in found.missing)
+    off = outcome(with_variant(planning(CSR, n=3000), "start[i + 1]", "start[i + 1] - (i == 7)"), folder)
+    assert isinstance(off, Measurement) and "Element 7 of `y`" in off.missing[0].reason
 
 
 def test_integers_agree_exactly_and_what_is_no_number_agrees_with_itself(

@@ -37,6 +37,16 @@ def f(n: int, at: "np.ndarray[np.int64]", w, a, fast=None):
     for i in range(n):
         w[i] = 0.0
 """
+CSR = """
+import numpy as np
+
+def f(n: int, start: "np.ndarray[np.int64]", column: "np.ndarray[np.int64]", value, x, y):
+    for i in range(n):
+        s = 0.0
+        for k in range(start[i], start[i + 1]):
+            s += value[k] * x[column[k]]
+        y[i] = s
+"""
 CLEAR = "    for i in range(len(x)):\n        x[i] = 0.0\n"
 MIXED = """
 import numpy as np
@@ -87,6 +97,15 @@ def test_numbers_are_sizes_and_subscripts_in_data_stay_inside(planning: Planning
     assert plan.arguments[0] == Size("n") and plan.given
     extents = plan.rungs[0].extents
     assert extents[0] == Extent(0, 9, limit=9, shape=(9,)) and extents[2].shape == (9,)
+
+
+def test_rows_of_sparse_matrices_start_in_ascending_order(planning: Planning, folder: str) -> None:
+    plan = planned(planning(CSR, ".py", n=50))
+    start, column = plan.memories[0], plan.rungs[0].extents[1]
+    assert (start.name, start.fill, plan.rungs[0].extents[0].shape) == ("start", "ascending", (51,))
+    assert column.shape == (401,) and column.limit == plan.rungs[0].extents[3].count
+    found = outcome(replace(plan, variants=()), folder)
+    assert isinstance(found, Measurement), found
 
 
 def test_comments_say_how_long_arrays_are(planning: Planning) -> None:

@@ -12,8 +12,9 @@ from math import prod
 
 import islpy as isl
 
-from polylsp.codegen.harness.contents import Target
+from polylsp.codegen.harness.contents import Contents, Target
 from polylsp.codegen.harness.numbers import declared, row
+from polylsp.codegen.harness.starts import PER_ROW, Rows
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
 from polylsp.model.measurement import Extent, Rung
@@ -36,9 +37,9 @@ class Touched:
 class Extents:
     """The memories of a function and what it does, asked for at one size after another."""
 
-    def __init__(self, subject: Subject, data: Storage, targets: tuple[Target, ...]) -> None:
+    def __init__(self, subject: Subject, data: Storage, needs: Contents) -> None:
         self._data = data
-        self._targets = targets
+        self._targets, self._rows = needs.targets, needs.rows
         self._touched = [list(touched(subject, variable.name)) for variable in data.variables]
         self._domains = [(nest.scop, domain) for nest in subject.nests for domain in domains(nest.scop)]
 
@@ -46,6 +47,8 @@ class Extents:
         """Everything at some sizes."""
         most = max(sizes.values(), default=_UNKNOWN_EXTENT)
         extents = [self._extent(number, sizes, most) for number in range(len(self._data.memories))]
+        for each in self._rows:
+            self._make_rows(each, sizes, extents)
         for target in self._targets:
             before, limit = extents[target.number], self._limit(target, sizes, extents)
             least = limit if before.limit is None else min(before.limit, limit)
@@ -68,6 +71,21 @@ class Extents:
         known = [each for each in ends if each is not None]
         first = min(0, *(low for low, _ in known))
         return Extent(first, max(1, max(high for _, high in known) - first + 1))
+
+    def _make_rows(self, found: Rows, sizes: Mapping[str, int], extents: list[Extent]) -> None:
+        """Let rows have a few elements each, as far as arrays that are declared have room for them."""
+        starts = extents[found.starts]
+        total = PER_ROW * max(1, starts.count - 1)
+        used = [(place.variable, (row(place.variable.type, sizes) or (1,))[0]) for place, _ in found.places]
+        for variable, step in used:
+            said = declared(variable.type, sizes)
+            total = total if said is None else min(total, max(0, said // step - 1))
+        for variable, step in used:
+            number = self._data.number(variable)
+            if number is not None and declared(variable.type, sizes) is None:
+                before = extents[number]
+                extents[number] = Extent(before.first, max(before.count, (total + 1) * step))
+        extents[found.starts] = Extent(starts.first, starts.count, total + 1)
 
     def _limit(self, target: Target, sizes: Mapping[str, int], extents: list[Extent]) -> int:
         """How many values a subscript may have."""

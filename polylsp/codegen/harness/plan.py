@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.analysis.effects import walk
 from polylsp.codegen.harness.call import call, python_call
-from polylsp.codegen.harness.contents import Target, contents
+from polylsp.codegen.harness.contents import Contents, contents
 from polylsp.codegen.harness.extents import Extents
 from polylsp.codegen.harness.ladder import Sizing, ladder, small
 from polylsp.codegen.harness.python_extents import PythonExtents
 from polylsp.codegen.harness.python_storage import python_storage
+from polylsp.codegen.harness.starts import with_rows
 from polylsp.codegen.harness.storage import Storage, storage
 from polylsp.codegen.harness.wishes import Wishes, wishes
 from polylsp.codegen.harness.workload import Workloads, workloads
@@ -53,12 +54,13 @@ def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int
     data, text, measure = made
     given = {**{k: v for k, v in preset.items() if k in data.sizes}, **said.sizes, **sizes}
     wrong = _wrong(subject, data, said, given)
-    targets = contents(subject, data)
+    needs = contents(subject, data)
     if wrong is not None:
         return wrong
-    if isinstance(targets, NoPlan):
-        return targets
-    extents = measure(subject, data, targets)
+    if isinstance(needs, NoPlan):
+        return needs
+    data = with_rows(data, needs.rows)
+    extents = measure(subject, data, needs)
     rungs = budgeted(_OPERATIONS, lambda: (ladder(extents, data, given), small(extents, data, given)))
     if isinstance(rungs, Exhausted):
         return NoPlan(f"How large the arrays of `{function.name}` have to be took too long to find out.")
@@ -67,7 +69,7 @@ def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int
     return Harness(text, data, *rungs, not set(data.sizes) - set(given), work)
 
 
-Made = tuple[Storage, str, Callable[[Subject, Storage, tuple[Target, ...]], Sizing]]
+Made = tuple[Storage, str, Callable[[Subject, Storage, Contents], Sizing]]
 
 
 def _in_c(subject: Subject, said: Wishes) -> Made | NoPlan:

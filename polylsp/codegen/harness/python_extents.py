@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from polylsp.codegen.harness.contents import Target
+from polylsp.codegen.harness.contents import Contents, Target
 from polylsp.codegen.harness.extents import Touched, box, domains, points, touched
 from polylsp.codegen.harness.numbers import evaluated
+from polylsp.codegen.harness.starts import PER_ROW, Rows
 from polylsp.codegen.harness.storage import Storage, shape_of
 from polylsp.codegen.subject import Subject
 from polylsp.model.measurement import Extent, Rung
@@ -19,9 +20,9 @@ _UNKNOWN_EXTENT = 64
 class PythonExtents:
     """The arrays of a function and what it does, asked for at one size after another."""
 
-    def __init__(self, subject: Subject, data: Storage, targets: tuple[Target, ...]) -> None:
+    def __init__(self, subject: Subject, data: Storage, needs: Contents) -> None:
         self._data = data
-        self._targets = targets
+        self._targets, self._rows = needs.targets, needs.rows
         self._touched = [list(touched(subject, variable.name)) for variable in data.variables]
         self._domains = [(nest.scop, domain) for nest in subject.nests for domain in domains(nest.scop)]
 
@@ -29,7 +30,7 @@ class PythonExtents:
         """Everything at some sizes."""
         most = max(sizes.values(), default=_UNKNOWN_EXTENT)
         shapes = [self._shape(number, sizes, most) for number in range(len(self._data.memories))]
-        limits: dict[int, int] = {}
+        limits = {each.starts: self._make_rows(each, shapes) for each in self._rows}
         for target in self._targets:
             limit = self._limit(target, sizes, shapes)
             limits[target.number] = min(limit, limits.get(target.number, limit))
@@ -50,6 +51,17 @@ class PythonExtents:
         if ends is None or len(ends) != rank:
             return [None] * rank
         return [high + 1 for _, high in ends]
+
+    def _make_rows(self, found: Rows, shapes: list[tuple[int, ...]]) -> int:
+        """Let rows have a few elements each; gives how many values their starts may have."""
+        total = PER_ROW * max(1, shapes[found.starts][0] - 1)
+        for place, step in found.places:
+            number = self._data.number(place.variable)
+            if number is not None:
+                shape = list(shapes[number])
+                shape[step] = max(shape[step], total + 1)
+                shapes[number] = tuple(shape)
+        return total + 1
 
     def _limit(self, target: Target, sizes: Mapping[str, int], shapes: list[tuple[int, ...]]) -> int:
         """How many values a subscript may have."""
