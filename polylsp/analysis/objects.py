@@ -26,11 +26,13 @@ Members = list[tuple[RawStatement, RawAccess]]
 
 def grouped(region: Region) -> dict[Key, Members]:
     """Accesses by object: same base, same shape. An access of a whole structure counts as one of each
-    of its parts that are named elsewhere."""
-    shapes: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    of its parts that are named elsewhere; to read one is not to follow the pointers in it."""
+    shapes: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
     for statement in region.statements:
         for access in statement.accesses:
-            shapes[access.path.base.name].add(access.path.shape)
+            last = max(access.path.followed, default=-1)
+            known = shapes[access.path.base.name]
+            known[access.path.shape] = max(last, known.get(access.path.shape, -1))
     groups: dict[Key, Members] = {}
     for statement in region.statements:
         statement.accesses = [
@@ -41,9 +43,11 @@ def grouped(region: Region) -> dict[Key, Members]:
     return groups
 
 
-def _parts(access: RawAccess, shapes: set[tuple[str, ...]]) -> list[RawAccess]:
-    """The access itself, or one of each longer path that others of its object take."""
+def _parts(access: RawAccess, known: dict[tuple[str, ...], int]) -> list[RawAccess]:
+    """The access itself, or one of each longer path that others of its object take. `known` says after how
+    many steps each shape follows its last pointer."""
     own = access.path.shape
+    shapes = {s for s, last in known.items() if access.kind == "write" or last < len(own)}
     longer = [s for s in shapes if _is_prefix(own, s) and not any(_is_prefix(s, other) for other in shapes)]
     if not longer:
         return [access]

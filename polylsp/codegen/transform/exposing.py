@@ -108,3 +108,17 @@ def wavefronts(state: State) -> Iterator[Answer]:
         innermost = isinstance(loop.verdict, Sequential) and not depth_inside(state.subject, loop)
         if innermost and stands_in_tiles(state.subject, loop.ordinal):
             yield limited(state.settings, lambda o=loop.ordinal: skew.innermost(state.subject, o))
+
+
+def deep_wavefronts(state: State) -> Iterator[Answer]:
+    """Wavefronts of two loops, none of which can run in parallel, around others: each point is work enough to
+    start threads for (dynamic programming over two counters)."""
+    for loop in state.subject.facts.loops:
+        if loop.depth > 1 or depth_inside(state.subject, loop) < 2:
+            continue
+        chain = chain_inside(state.subject, loop.ordinal)
+        if not isinstance(chain, Chain) or len(chain.ordinals) < 2:
+            continue
+        pair = chain.part(0, 2)
+        if not any(isinstance(state.subject.known(o).verdict, Parallel) for o in pair.ordinals):
+            yield limited(state.settings, lambda c=pair: skew.skewed(state.subject, c))

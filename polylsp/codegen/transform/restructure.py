@@ -12,7 +12,14 @@ from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS, block, distribute, panel, register_tile
 from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.codegen.transform.composing import State, depth_inside, limited, stands_in_tiles, until_done
-from polylsp.codegen.transform.exposing import cut_in_strips, eliminations, partings, time_tiles, wavefronts
+from polylsp.codegen.transform.exposing import (
+    cut_in_strips,
+    deep_wavefronts,
+    eliminations,
+    partings,
+    time_tiles,
+    wavefronts,
+)
 from polylsp.codegen.transform.together import joined
 from polylsp.model.action import ActionName, Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
@@ -42,10 +49,11 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     products = _products(state)
     moved = until_done(state, _blocks)
     tiled = len(state.subject.facts.loops) > count
+    waved = until_done(state, deep_wavefronts)
     threaded = until_done(state, _directives)
     slanted = until_done(state, wavefronts)
     last = _last(state)
-    exposed = timed or in_strips or parted or products or eliminated
+    exposed = timed or in_strips or parted or products or eliminated or waved
     if not exposed and not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     changed = _difference(subject.text, applied(state.subject.text, last.replacements))
@@ -55,7 +63,7 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
         ("distribute", split or parted),
         ("interchange", moved and not tiled),
         ("tile", tiled or in_strips),
-        ("skew", slanted),
+        ("skew", slanted or waved),
         ("openmp", threaded),
     )
     parts: list[ActionName] = [name for name, is_done in done if is_done]
