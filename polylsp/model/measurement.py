@@ -68,7 +68,8 @@ class MemoryPlan:
     """A memory that the function uses: what a parameter points at, or (`is_global`) a variable of the
     file. An element is a real (`f`), a signed (`i`) or an unsigned (`u`) whole number, a truth value (`b`) or
     a complex number (`c`) of `size` bytes; whole numbers are drawn from `low` to `high`, or go from one
-    to the other (`ascending`). `written`: the function may change it."""
+    to the other (`ascending`). `written`: the function may change it. With more `levels` than one, tables
+    of pointers lead to it."""
 
     name: str
     kind: Literal["f", "i", "u", "b", "c"]
@@ -78,12 +79,13 @@ class MemoryPlan:
     fill: Literal["random", "kept", "positive-definite", "ascending"]
     low: int = 1
     high: int = 100
+    levels: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
     """The elements of a memory that are there at some sizes. Subscripts of others are below `limit`. `shape`
-    is how long an array of Python is in each dimension."""
+    is how long an array of Python, or one that tables lead to, is in each dimension."""
 
     first: int
     count: int

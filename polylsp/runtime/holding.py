@@ -11,7 +11,7 @@ from polylsp.runtime.program import Crashed, Ended, Late, Raised, Unprepared
 from polylsp.runtime.tools import ORIGINAL, NotBuilt
 from polylsp.runtime.trial import Trial, shown
 
-_SEEN_TO = ("no-overlap", "in-bounds", "no-overflow", "no-wrap")
+_SEEN_TO = ("no-overlap", "distinct-rows", "in-bounds", "no-overflow", "no-wrap")
 _OUTSIDE = " (if there is no error in it, it uses more of its arrays than could be told)"
 
 

@@ -76,6 +76,19 @@ def test_rows_of_a_sparse_matrix(planning: Planning, folder: str) -> None:
     assert isinstance(off, Measurement) and "Element 7 of `y`" in off.missing[0].reason
 
 
+@pytest.mark.parametrize(
+    ("stars", "subscripts"), [("**", "[i][j]"), ("***", "[0][i][j]"), ("***", "[i][j][1]")]
+)
+def test_rows_that_pointers_lead_to(planning: Planning, folder: str, stars: str, subscripts: str) -> None:
+    text = f"void f(int n, double {stars}a, const double *x) {{ for (int i = 0; i < n; i++) "
+    text += f"for (int j = 0; j < n; j++) a{subscripts} += x[j]; }}"
+    found = outcome(planning(text, n=150), folder)
+    assert isinstance(found, Measurement) and found.figures and not any(m.is_error for m in found.missing)
+    off = outcome(with_variant(planning(text, n=150), "x[j]", "x[j] + (i == 3)"), folder)
+    assert isinstance(off, Measurement) and off.figures == ()
+    assert [m.is_error for m in off.missing if "of `a` is" in m.reason] == [True]
+
+
 def test_integers_agree_exactly_and_what_is_no_number_agrees_with_itself(
     planning: Planning, folder: str
 ) -> None:

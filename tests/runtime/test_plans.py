@@ -72,6 +72,14 @@ def test_rows_of_sparse_matrices_start_in_ascending_order(planning: Planning) ->
     assert memory(declared, "start")[1].limit == 51 and memory(declared, "column")[1].count >= 51
 
 
+def test_tables_of_pointers_lead_to_rows(planning: Planning) -> None:
+    text = "void f(int n, int m, double **a, const float *const *b) {"
+    text += "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = b[j][i + 1]; }"
+    plan = planned(planning(text, n=5, m=7))
+    assert (memory(plan, "a")[0].levels, memory(plan, "a")[1]) == (2, Extent(0, 35, shape=(5, 7)))
+    assert (memory(plan, "b")[0].size, memory(plan, "b")[1]) == (4, Extent(0, 42, shape=(7, 6)))
+
+
 def test_sizes_grow_together_around_those_that_are_given(planning: Planning) -> None:
     text = """
     void f(int n, int m, double a[n][m]) {
@@ -141,7 +149,7 @@ ROWS = "for (int k = s[i]; k < s[i + 1]; k++)"
             f"struct s {{ double x; }}; void f(int n, struct s *p) {{ {LOOP} p[i].x = 0; }}",
             "`p` holds structures",
         ),
-        (f"void f(int n, double **p) {{ {LOOP} p[0][i] = 0; }}", "`p` holds pointers"),
+        (f"void f(int n, double **p) {{ {LOOP} p[i] = p[0]; }}", "`p` holds pointers that may change"),
         (
             f"void f(int n, const int *s, double *x) {{ {LOOP} {ROWS} x[k + 1] = 0; }}",
             "A subscript of `x` on line 1 is computed from the contents of `s`",

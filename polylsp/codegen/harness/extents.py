@@ -40,7 +40,8 @@ class Extents:
     def __init__(self, subject: Subject, data: Storage, needs: Contents) -> None:
         self._data = data
         self._targets, self._rows = needs.targets, needs.rows
-        self._touched = [list(touched(subject, variable.name)) for variable in data.variables]
+        pairs = zip(data.variables, data.memories, strict=True)
+        self._touched = [list(touched(subject, v.name, follows=m.levels > 1)) for v, m in pairs]
         self._domains = [(nest.scop, domain) for nest in subject.nests for domain in domains(nest.scop)]
 
     def rung(self, sizes: Mapping[str, int]) -> Rung:
@@ -58,6 +59,8 @@ class Extents:
 
     def _extent(self, number: int, sizes: Mapping[str, int], most: int) -> Extent:
         of_type = self._data.variables[number].type
+        if (levels := self._data.memories[number].levels) > 1:
+            return self._table(number, levels, sizes, most)
         if not isinstance(of_type, (Array, Pointer)):
             return Extent(0, 1)
         said = declared(of_type, sizes)
@@ -71,6 +74,15 @@ class Extents:
         known = [each for each in ends if each is not None]
         first = min(0, *(low for low, _ in known))
         return Extent(first, max(1, max(high for _, high in known) - first + 1))
+
+    def _table(self, number: int, levels: int, sizes: Mapping[str, int], most: int) -> Extent:
+        """What tables of pointers lead to, as long in each dimension as any nest needs it."""
+        boxes = [box(each.elements, each.scop, sizes) for each in self._touched[number]]
+        known = [ends for ends in boxes if ends is not None and len(ends) == levels]
+        shape = [max((ends[k][1] + 1 for ends in known), default=1) for k in range(levels)]
+        if not known or len(known) < len(boxes):
+            shape = [max(each, most) for each in shape]
+        return Extent(0, prod(shape), shape=tuple(max(1, each) for each in shape))
 
     def _make_rows(self, found: Rows, sizes: Mapping[str, int], extents: list[Extent]) -> None:
         """Let rows have a few elements each, as far as arrays that are declared have room for them."""
@@ -91,6 +103,8 @@ class Extents:
         """How many values a subscript may have."""
         variable = target.place.variable
         number = self._data.number(variable)
+        if number is not None and extents[number].shape:
+            return extents[number].shape[min(target.step, len(extents[number].shape) - 1)]
         steps = row(variable.type, sizes) or (1,)
         if target.step > 0 and target.step < len(steps):
             return max(1, steps[target.step - 1] // steps[target.step])
@@ -100,13 +114,14 @@ class Extents:
         return max(1, (extent.first + extent.count) // steps[0])
 
 
-def touched(subject: Subject, name: str) -> Iterator[Touched]:
-    """The elements of what a variable leads to, by nest; one object can be several memories."""
+def touched(subject: Subject, name: str, *, follows: bool = False) -> Iterator[Touched]:
+    """The elements of what a variable leads to, or (`follows`) of what pointers found there do, by nest; one
+    object can be several memories."""
     for nest in subject.nests:
         by_memory: dict[Memory, isl.Set] = {}
         for access in nest.scop.accesses:
             memory = access.memory
-            if memory.variable.name != name or memory.fresh or memory.follows_pointers:
+            if memory.variable.name != name or memory.fresh or memory.follows_pointers != follows:
                 continue
             elements = access.relation.range()
             before = by_memory.get(memory)

@@ -106,8 +106,13 @@ def counted(subject: Subject) -> frozenset[str]:
 
 
 def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> MemoryPlan | NoPlan:
-    element, name = element_of(variable.type), variable.source_name
+    levels, name = pointers_of(variable.type), variable.source_name
+    element = element_of(levels[-1])
     is_global = variable.storage == "global"
+    if len(levels) > 1 and (
+        is_global or len(levels) > _MOST_LEVELS or _changes_pointers(subject, variable, len(levels))
+    ):
+        return NoPlan(f"`{name}` holds pointers that may change: data for that cannot be made up. {_ADVICE}")
     if not isinstance(element, (Integer, Floating)):
         return NoPlan(f"`{name}` {_reason(element)}: data for that cannot be made up. {_ADVICE}")
     if is_global and isinstance(variable.type, Array) and constant_extents(variable.type) is None:
@@ -128,9 +133,27 @@ def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> M
         is_global,
         is_global or is_written(subject, variable),
         fill,
+        levels=len(levels),
     )
 
 
+def pointers_of(of_type: Type) -> tuple[Type, ...]:
+    """A type, and those of the pointers that it points at, the last of which is no pointer to pointers."""
+    inner = of_type.to if isinstance(of_type, Pointer) else None
+    return (of_type, *pointers_of(inner)) if isinstance(inner, Pointer) else (of_type,)
+
+
+def _changes_pointers(subject: Subject, variable: Variable, levels: int) -> bool:
+    """Whether the function may change a pointer that others lead to."""
+    places = [place for place in subject.effects.places if place.variable == variable]
+    return (
+        levels > _MOST_LEVELS
+        or bool(subject.effects.calls)
+        or any(len(place.steps) < levels for place in places)
+    )
+
+
+_MOST_LEVELS = 4
 _ADVICE = "Measure a function whose arrays hold numbers."
 
 
