@@ -96,11 +96,13 @@ class Extent:
 @dataclass(frozen=True, slots=True)
 class Rung:
     """Sizes, how many statement instances the function runs at them (about: boxes around the iterations),
-    and the extents of its memories."""
+    and the extents of its memories. Where loops are not modelled, instances are not `counted`: then it is
+    as many as there are elements, or more."""
 
     sizes: tuple[int, ...]
     instances: int
     extents: tuple[Extent, ...]
+    counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,6 +136,23 @@ def test_sizes_are_chosen_so_that_the_original_takes_a_while(planning: Planning)
     assert len(tried) <= 6 and max(tried) <= 1.0
 
 
+def test_sizes_are_chosen_also_where_nobody_knows_how_often_loops_run(planning: Planning) -> None:
+    plan = planning(
+        "void f(int n, double *a, double *b) { for (int t = 0; t < n; t++) { double *c = a;"
+        " for (int i = 0; i < n; i++) b[i] = a[i]; a = b; b = c; } }"
+    )
+    assert isinstance(plan, Plan) and not plan.rungs[0].counted
+    tried: list[int] = []
+
+    def timed(rung) -> float:
+        tried.append(rung.sizes[0])
+        return rung.sizes[0] ** 2 * 1e-9
+
+    rung = chosen(plan, 2, timed)
+    assert 0.2 <= rung.sizes[0] ** 2 * 1e-9 <= 1.0
+    assert tried[0] == plan.rungs[0].sizes[0] and max(each**2 * 1e-9 for each in tried) <= 10.0
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [

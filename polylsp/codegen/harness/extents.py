@@ -6,7 +6,7 @@ be wrong beside strides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -42,7 +42,8 @@ class Extents:
         self._targets, self._rows = needs.targets, needs.rows
         pairs = zip(data.variables, data.memories, strict=True)
         self._touched = [list(touched(subject, v.name, follows=m.levels > 1)) for v, m in pairs]
-        self._domains = [(nest.scop, domain) for nest in subject.nests for domain in domains(nest.scop)]
+        self._domains = domains_of(subject)
+        self._is_modelled = is_modelled(subject)
 
     def rung(self, sizes: Mapping[str, int]) -> Rung:
         """Everything at some sizes."""
@@ -54,8 +55,8 @@ class Extents:
             before, limit = extents[target.number], self._limit(target, sizes, extents)
             least = limit if before.limit is None else min(before.limit, limit)
             extents[target.number] = Extent(before.first, before.count, least)
-        instances = sum(points(domain, scop, sizes) or 0 for scop, domain in self._domains)
-        return Rung(tuple(sizes[name] for name in self._data.sizes), instances, tuple(extents))
+        chosen = tuple(sizes[name] for name in self._data.sizes)
+        return rung_of(chosen, extents, counted(self._domains, sizes), self._is_modelled)
 
     def _extent(self, number: int, sizes: Mapping[str, int], most: int) -> Extent:
         of_type = self._data.variables[number].type
@@ -112,6 +113,29 @@ class Extents:
             return max(1, (declared(variable.type, sizes) or 1) // steps[0])
         extent = extents[number]
         return max(1, (extent.first + extent.count) // steps[0])
+
+
+def domains_of(subject: Subject) -> list[tuple[Scop, isl.Set]]:
+    """The iteration domains of a function's statements."""
+    return [(nest.scop, domain) for nest in subject.nests for domain in domains(nest.scop)]
+
+
+def is_modelled(subject: Subject) -> bool:
+    """Whether there is a model of what all loops do."""
+    statements = [each for nest in subject.nests for each in nest.scop.statements]
+    known = {ordinal for each in statements for ordinal in each.loops}
+    return all(loop.ordinal in known for loop in subject.facts.loops)
+
+
+def counted(known: list[tuple[Scop, isl.Set]], sizes: Mapping[str, int]) -> int:
+    """How many instances there are in boxes around domains."""
+    return sum(points(domain, scop, sizes) or 0 for scop, domain in known)
+
+
+def rung_of(sizes: tuple[int, ...], extents: Sequence[Extent], instances: int, is_known: bool) -> Rung:
+    """What is needed at some sizes; where not all loops are known, elements stand for what they do."""
+    elements = sum(each.count for each in extents)
+    return Rung(sizes, instances if is_known else max(instances, elements), tuple(extents), is_known)
 
 
 def touched(subject: Subject, name: str, *, follows: bool = False) -> Iterator[Touched]:

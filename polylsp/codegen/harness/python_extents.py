@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from math import prod
 
 from polylsp.codegen.harness.contents import Contents, Target
-from polylsp.codegen.harness.extents import Touched, box, domains, points, touched
+from polylsp.codegen.harness.extents import Touched, box, counted, domains_of, is_modelled, rung_of, touched
 from polylsp.codegen.harness.numbers import evaluated
 from polylsp.codegen.harness.starts import PER_ROW, Rows
 from polylsp.codegen.harness.storage import Storage, shape_of
@@ -24,7 +24,8 @@ class PythonExtents:
         self._data = data
         self._targets, self._rows = needs.targets, needs.rows
         self._touched = [list(touched(subject, variable.name)) for variable in data.variables]
-        self._domains = [(nest.scop, domain) for nest in subject.nests for domain in domains(nest.scop)]
+        self._domains = domains_of(subject)
+        self._is_modelled = is_modelled(subject)
 
     def rung(self, sizes: Mapping[str, int]) -> Rung:
         """Everything at some sizes."""
@@ -35,8 +36,8 @@ class PythonExtents:
             limit = self._limit(target, sizes, shapes)
             limits[target.number] = min(limit, limits.get(target.number, limit))
         extents = [Extent(0, prod(shape), limits.get(k), shape) for k, shape in enumerate(shapes)]
-        instances = sum(points(domain, scop, sizes) or 0 for scop, domain in self._domains)
-        return Rung(tuple(sizes[name] for name in self._data.sizes), instances, tuple(extents))
+        chosen = tuple(sizes[name] for name in self._data.sizes)
+        return rung_of(chosen, extents, counted(self._domains, sizes), self._is_modelled)
 
     def _shape(self, number: int, sizes: Mapping[str, int], most: int) -> tuple[int, ...]:
         names = shape_of(self._data.variables[number])

@@ -13,7 +13,7 @@ from math import prod
 import islpy as isl
 
 from polylsp.analysis.effects import expressions, walk
-from polylsp.codegen.harness.extents import box, fixed
+from polylsp.codegen.harness.extents import box, fixed, is_modelled
 from polylsp.codegen.subject import Subject
 from polylsp.model.expressions import subexpressions
 from polylsp.model.measurement import DeviceWork, Rung
@@ -33,8 +33,7 @@ Workloads = tuple[tuple[int, tuple[DeviceWork, ...]], ...]
 
 def workloads(subject: Subject, rungs: Sequence[Rung], names: Sequence[str]) -> Workloads:
     """The work at a few of some sizes (their numbers), enough to tell it for all; none if that cannot be."""
-    modelled = {ordinal for nest in subject.nests for ordinal in nest.scop.loops}
-    if any(loop.ordinal not in modelled for loop in subject.facts.loops) or subject.effects.calls:
+    if not is_modelled(subject) or subject.effects.calls:
         return ()
     last = len(rungs) - 1
     chosen = sorted({last * k // _SEVERAL for k in range(_SEVERAL + 1)})
