@@ -49,12 +49,14 @@ WHOLE_FUNCTION: tuple[Target, ...] = ("openacc", "openmp-target")
 @dataclass(frozen=True, slots=True)
 class Ask:
     """An action on loop `ordinal` of the function with that name, or on all of its loops (0). `starts`
-    tells apart functions of one name (`#if` branches): the one that starts at that offset of the text."""
+    tells apart functions of one name (`#if` branches): the one that starts at that offset of the text.
+    `parameters` come before the user's settings."""
 
     action: ActionName
     function: str
     starts: int
     ordinal: int
+    parameters: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
