@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import default_converter
 from pygls.uris import to_fs_path
 
 from polylsp import __version__
@@ -24,7 +23,7 @@ from polylsp.server.job import Job
 from polylsp.server.jobs import Jobs
 from polylsp.server.measurements import Measurements
 from polylsp.server.progress import Progress
-from polylsp.server.protocol import Protocol, ServerCancelled
+from polylsp.server.protocol import Protocol, ServerCancelled, strict_converter
 from polylsp.server.worker import WORKER_COMMAND
 from polylsp.settings import Settings
 
@@ -58,7 +57,7 @@ class PolylspServer(LanguageServer):
             "polylsp",
             __version__,
             protocol_cls=Protocol,
-            converter_factory=default_converter,
+            converter_factory=strict_converter,
             notebook_document_sync=_NOTEBOOKS,
             max_workers=1,
         )

@@ -126,7 +126,7 @@ class Torture:
     def misplaced(self) -> None:
         """Edits of documents that are not open, and ones that are no edits."""
         uri = self._any() or "file:///torture/closed.c"
-        bad = self.draw.choice(({"range": "here", "text": ""}, 5, {}))
+        bad = self.draw.choice(({"range": "here", "text": ""}, 5, {}, {"text": 5}, {"text": None}))
         document, changes = {"uri": uri, "version": 10**9}, [bad]
         if self.draw.random() < 0.5:
             document, changes = {"uri": "file:///torture/closed.c", "version": 1}, [{"text": "void"}]
