@@ -8,12 +8,12 @@ from typing import Literal
 
 from polylsp.ide import wording
 from polylsp.ide.excerpt import access_excerpt
-from polylsp.ide.lookup import loop_at_header, loop_on_line
+from polylsp.ide.lookup import outermost
 from polylsp.ide.measured import Bar, measured_bars
 from polylsp.ide.measuring import Loop
 from polylsp.model.facts import LoopFacts
 from polylsp.model.measurement import Measurement
-from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.report import PlacedFunction
 from polylsp.model.space import Arrow, IterationSpace, Order, Point
 from polylsp.model.verdict import AccessPoint, DependenceKind
 from polylsp.text import Source, Span
@@ -76,11 +76,6 @@ class View:
     bars: tuple[Bar, ...]
 
 
-def shown_at(source: Source, report: FileReport, offset: int) -> tuple[PlacedFunction, LoopFacts] | None:
-    """The loop that a cursor is about: that whose header it is on, else the innermost around its line."""
-    return loop_at_header(report, offset) or loop_on_line(source, report, source.line_of(offset))
-
-
 def view(
     source: Source,
     placed: PlacedFunction,
@@ -109,16 +104,9 @@ def view(
 
 def _iterators(placed: PlacedFunction, loop: LoopFacts) -> tuple[str, ...]:
     """Those of all loops that stand in one with this one."""
-    facts = {each.ordinal: each for each in placed.answer.facts.loops}
-    outermost = _root(facts, loop)
-    related = [each for each in facts.values() if _root(facts, each) == outermost]
+    root = outermost(placed, loop)
+    related = [each for each in placed.answer.facts.loops if outermost(placed, each) is root]
     return tuple(dict.fromkeys(each.iterator for each in related if each.iterator))
-
-
-def _root(facts: Mapping[int, LoopFacts], loop: LoopFacts) -> int:
-    while loop.parent:
-        loop = facts[loop.parent]
-    return loop.ordinal
 
 
 def _dependences(
@@ -160,8 +148,7 @@ def _parallel_words(order: Order) -> str:
 
 def _bars(placed: PlacedFunction, loop: LoopFacts, measured: Mapping[Loop, Measurement]) -> tuple[Bar, ...]:
     """The times of the loop, or of those around it: whole calls are measured."""
-    facts = {each.ordinal: each for each in placed.answer.facts.loops}
-    for ordinal in (loop.ordinal, _root(facts, loop), 0):
+    for ordinal in (loop.ordinal, outermost(placed, loop).ordinal, 0):
         found = measured.get((placed.answer.facts.name, ordinal))
         if found is not None:
             return tuple(measured_bars(found))

@@ -26,7 +26,8 @@ from polylsp.server.tcp import serve_one
 from polylsp.server.worker import WORKER_COMMAND
 
 ITERATION_SPACE = "polylsp/iterationSpace"
-"""A request of our own: what a drawing beside the text shows."""
+LOOP_AT = "polylsp/loopAt"
+"""Requests of our own: what a drawing beside the text shows; which loop a cursor is about."""
 
 _FEATURES: dict[str, Callable[..., Any]] = {
     types.INITIALIZE: lifecycle.initialize,
@@ -48,6 +49,7 @@ _FEATURES: dict[str, Callable[..., Any]] = {
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answer("document_symbol", "document_symbol"),
     types.TEXT_DOCUMENT_CODE_LENS: answer("code_lens", "code_lens"),
     ITERATION_SPACE: answer("iteration_space", "iteration_space"),
+    LOOP_AT: answer("iteration_space", "loop_at"),
     types.CODE_ACTION_RESOLVE: answer("code_action", "resolve"),
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.did_change_watched_files,

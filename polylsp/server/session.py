@@ -17,6 +17,7 @@ from pygls.uris import to_fs_path
 
 from polylsp import __version__
 from polylsp.language import PYTHON
+from polylsp.runtime.machine import compiler_here, gpu_here
 from polylsp.server import configuration
 from polylsp.server.client import Client
 from polylsp.server.job import Job
@@ -225,13 +226,16 @@ class PolylspServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=kind, message=message))
 
     def status(self) -> dict[str, Any]:
-        """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, and how many loops of
-        open documents were given up."""
+        """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, how many open documents
+        are `analysing`, how many of their loops were given up; the compiler and the GPU here, if any."""
         return {
             "health": "error" if self.jobs.trouble else "ok",
             "quiescent": self.jobs.is_idle,
             "message": self.jobs.trouble,
+            "analysing": sum(each.needs_quick or each.needs_full for each in self.documents.values()),
             "givenUp": sum(each.given_up for each in self._findings.values()),
+            "compiler": compiler_here(),
+            "gpu": gpu_here(),
         }
 
     # --- talking to the client -------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from polylsp.ide.lookup import loop_at
 from polylsp.ide.measured import measured_bars
-from polylsp.ide.view import View, shown_at, view
+from polylsp.ide.view import View, view
 from polylsp.model.measurement import Figure, Measurement, Missing, Times
 from polylsp.model.space import IterationSpace
 from polylsp.pipeline import analyse, iteration_space
@@ -27,7 +28,7 @@ MEASURED = Measurement(
 
 def shown(text: str, at: str, measured: dict[tuple[str, int], Measurement] | None = None) -> View:
     report, source = analyse("/a.c", text, Settings()), Source(text)
-    found = shown_at(source, report, text.index(at))
+    found = loop_at(source, report, text.index(at))
     assert found is not None
     placed, loop = found
     space = iteration_space("/a.c", text, Settings(), placed.answer.facts.name, loop.ordinal, None)

@@ -54,6 +54,17 @@ async def test_a_cursor_beside_a_header_means_that_loop_and_elsewhere_none(start
     assert await asked(editor, uri, 0, 0) is None
 
 
+async def test_the_loop_at_a_cursor_is_what_the_commands_are_given(start) -> None:
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(F + G)
+    params = {"textDocument": {"uri": uri}, "position": {"line": 5, "character": 0}}
+    found = plain(await editor.request("polylsp/loopAt", params))
+    assert (found["uri"], found["function"], found["ordinal"]) == (uri, "g", 1)
+    assert found["range"]["start"] == {"line": 5, "character": 4}
+    params["position"] = {"line": 0, "character": 0}
+    assert await editor.request("polylsp/loopAt", params) is None
+
+
 async def test_what_cannot_be_drawn_says_why(start) -> None:
     editor = await start()
     uri = editor.open(F.replace("a[i]", "DRAW_NOTHING[i]") + G)
@@ -77,6 +88,11 @@ async def test_a_drawing_that_kills_the_worker_is_given_up(start) -> None:
         {"textDocument": {"uri": "file:///nowhere.c"}, "position": {"line": 0, "character": 0}},
         {"textDocument": {"uri": "file:///project/a.c"}, "position": {"line": "one"}},
         {"textDocument": {"uri": "file:///project/a.c"}},
+        {
+            "textDocument": {"uri": "file:///project/a.c"},
+            "position": {"line": 1, "character": 4},
+            "dimensions": ["i"],
+        },
     ],
 )
 async def test_a_request_without_a_place_is_refused(start, wrong: dict[str, Any]) -> None:

@@ -278,7 +278,8 @@ async def session(
         for uri in ours:
             assert ours[uri] == theirs[uri], _difference(number, uri, ours[uri], theirs[uri])
     assert await client.stop() == 0
-    assert "Traceback" not in client.stderr, client.stderr[-4000:]
+    at = client.stderr.find("Traceback")
+    assert at < 0, client.stderr[max(0, at - 1000) : at + 9000]
 
 
 def _difference(burst: int, uri: str, ours: Json, theirs: Json) -> str:

@@ -98,6 +98,8 @@ def _roles(subject: Subject, part: Chain, body: Body) -> tuple[int, int, int] | 
     written = [each for each in body.mentions if each.writes]
     if len(written) != 1 or len(written[0].place.steps) < 2 or len(written[0].counters) != 2:
         return None
+    if len(set(names)) < 3:  # one hides another of the same name
+        return None
     (target,) = written
     text = subject.text[target.span.start : target.span.end]
     column = next((k for k, name in enumerate(names) if text.endswith(f"[{name}]")), None)

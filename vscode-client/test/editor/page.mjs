@@ -68,6 +68,37 @@ const STEPS = {
     await page.keyboard.press('Escape');
   },
 
+  async 'the side view steps through an order, and an arrow shows its two accesses'({ page, shoot }) {
+    await loop(page, 'for (int j = 1;').click();
+    await palette(page, 'polylsp: Show Iterations Beside');
+    const view = page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+    await view.locator('circle.point').first().waitFor(WAIT);
+    await view.getByLabel('Skewed, by').check(WAIT);
+    for (let step = 0; step < 3; step++) {
+      await view.getByLabel('One step on').click();
+    }
+    assert.match(await view.getByRole('status').innerText(), /^Step 3 of \d+, 3 iterations at once: /);
+    assert.equal(await view.locator('circle.now').count(), 3);
+    const marked = page.locator('.view-overlays [class*="ced-"]');
+    assert.equal(await marked.count(), 0);
+    await view.locator('.arrow').first().focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await marked.first().waitFor(WAIT);
+    assert.ok((await marked.count()) >= 2, 'both accesses are marked');
+    await view.getByLabel('Tiles').check();
+    await shoot('iterations');
+    await view.getByLabel('Across').selectOption('j');
+    await view.locator('text.name').first().getByText('j').waitFor(WAIT);
+    await page.keyboard.press('Escape');
+    await view.locator('.dependence').first().click();
+    await marked.first().waitFor(WAIT);
+    await page.getByRole('tab', { name: 'Iterations' }).getByRole('button', { name: /Close/ }).click();
+    await page.waitForFunction(() => !document.querySelector('.view-overlays [class*="ced-"]'), undefined, WAIT);
+    await line(page, 'void relax').click();
+    await page.keyboard.press('Control+Home');
+  },
+
   async 'a quick fix is chosen by keyboard, and saved'({ page, editor, shoot }) {
     await loop(page, 'for (int i = 0; i < n; i++)', 1).click();
     await page.keyboard.press('Control+.');
