@@ -1,7 +1,8 @@
-// "Measure here" and "Tune here": the server runs things, with a progress bar of its own that can be cancelled.
+// Measuring and tuning, from a lens or at the cursor: the server runs programs, a notification tells how far it is,
+// and its button ends them.
 
 import * as vscode from 'vscode';
-import type { LanguageClient } from 'vscode-languageclient/node';
+import type { LanguageClient, ProgressToken, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from 'vscode-languageclient/node';
 
 import { ITERATIONS } from './names';
 import { sizesOf } from './text';
@@ -11,10 +12,11 @@ export const MEASURE = 'polylsp.measure';
 export const TUNE = 'polylsp.tune';
 
 /** What the server calls a loop. */
-interface Loop {
+export interface Loop {
   readonly uri: string;
   readonly function: string;
   readonly ordinal: number;
+  readonly sizes?: Readonly<Record<string, number>>;
 }
 
 interface Target {
@@ -26,6 +28,7 @@ interface Target {
 /** What `polylsp measure` prints, as far as it matters here. */
 interface Answer {
   readonly reason?: string;
+  readonly line?: number;
   readonly targets?: readonly Target[];
 }
 
@@ -53,8 +56,39 @@ export async function run(
   }
   const sizes = await askForSizes(memory, loop);
   if (sizes) {
-    const answer = await client.sendRequest<Answer | null>('workspace/executeCommand', { command, arguments: [{ ...loop, sizes }] });
-    await tell(loop, answer, uri, position);
+    await carryOut(client, command, { ...loop, sizes }, position);
+  }
+}
+
+/** Have the server do it, and tell what came of it. */
+export async function carryOut(client: LanguageClient, command: string, loop: Loop, position?: vscode.Position): Promise<void> {
+  if (!vscode.workspace.isTrusted) {
+    await refuse();
+    return;
+  }
+  const title = `${command === TUNE ? 'Tuning' : 'Measuring'} ${loop.function}`;
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  const answer = await vscode.window.withProgress(options, async (progress, token) => {
+    reporting = { progress, percentage: 0 };
+    const params = { command, arguments: [loop] };
+    return client.sendRequest<Answer | null>('workspace/executeCommand', params, token).finally(() => (reporting = undefined));
+  });
+  await tell(loop, answer, position);
+}
+
+/** The notification that is shown, and how far it says that things are. */
+let reporting: { readonly progress: vscode.Progress<{ message?: string; increment?: number }>; percentage: number } | undefined;
+
+type Reported = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
+
+/** What the server says of its progress goes to our notification, if there is one. */
+export function progressed(token: ProgressToken, said: Reported, next: (token: ProgressToken, said: Reported) => void): void {
+  if (!reporting || !String(token).startsWith('polylsp-measure')) {
+    next(token, said);
+  } else if (said.kind !== 'end') {
+    const percentage = said.percentage ?? reporting.percentage;
+    reporting.progress.report({ message: said.message, increment: percentage - reporting.percentage });
+    reporting.percentage = percentage;
   }
 }
 
@@ -94,13 +128,13 @@ async function askForSizes(memory: vscode.Memento, loop: Loop): Promise<Record<s
 }
 
 /** In a few words what came of it; where nothing did, the server has told why. */
-async function tell(loop: Loop, answer: Answer | null, uri: vscode.Uri, position: vscode.Position): Promise<void> {
+async function tell(loop: Loop, answer: Answer | null, position: vscode.Position | undefined): Promise<void> {
   if (!answer || answer.reason) {
     return;
   }
   const message = `${loop.function}: ${figures(answer.targets ?? [])}`;
-  if (await vscode.window.showInformationMessage(message, 'Show Times')) {
-    await vscode.commands.executeCommand(ITERATIONS, uri.toString(), position);
+  if ((await vscode.window.showInformationMessage(message, 'Show Times')) && answer.line) {
+    await vscode.commands.executeCommand(ITERATIONS, loop.uri, position ?? { line: answer.line - 1, character: 0 });
   }
 }
 

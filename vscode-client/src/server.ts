@@ -16,7 +16,7 @@ import { CLIENT_COMMANDS } from './names';
 import { findServer } from './finding';
 import { agrees, isFound, type Launch, type Nothing } from './search';
 import { withoutRepetition } from './hover';
-import { knows, TUNE } from './measure';
+import { carryOut, knows, MEASURE, progressed, TUNE } from './measure';
 import { previewed } from './offload';
 import { SECTION, forServer, trace } from './settings';
 
@@ -172,6 +172,12 @@ export class Server implements vscode.Disposable {
       middleware: {
         provideHover: async (document, position, token, next) =>
           withoutRepetition(await next(document, position, token), document, position),
+        executeCommand: (command, given, next) => {
+          const client = this.running;
+          const isRun = client && (command === MEASURE || command === TUNE);
+          return isRun ? carryOut(client, command, given[0]) : next(command, given);
+        },
+        handleWorkDoneProgress: progressed,
         resolveCodeAction: async (action, token, next) => previewed(await next(action, token)),
         workspace: {
           configuration: async (params, token, next) => {
