@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from polylsp.ide import wording
@@ -53,6 +54,23 @@ def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.when))
     flags = f", `{found.flags}`" if found.flags else ""
     yield f"{found.compiler}{flags}; {found.device}; {when}."
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One version's time: `words` name the version, `note` has the time and what it is worth."""
+
+    words: str
+    seconds: float
+    note: str
+
+
+def measured_bars(found: Measurement) -> Iterator[Bar]:
+    """The median of each version, the original first."""
+    yield Bar("original", found.original.median, shown_seconds(found.original.median))
+    for figure in found.figures:
+        worth = "no difference" if figure.outcome == "no difference" else _ratio(figure.speedup)
+        yield Bar(_version(figure), figure.times.median, f"{shown_seconds(figure.times.median)}, {worth}")
 
 
 def measured_object(path: str, line: int, found: Measurement) -> dict[str, Any]:
