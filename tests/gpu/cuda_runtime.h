@@ -270,6 +270,20 @@ void launch(bool barriers, void (*kernel)(Parameters...), dim3 grid, dim3 thread
 
 } // namespace played
 
+// Of this all threads of a block must take part, as at a barrier.
+template <typename T> T __shfl_xor_sync(unsigned int mask, T value, int lanes, int width = 32)
+{
+    static T given[1024];
+    unsigned int own = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    if (mask != 0xffffffff || width != 32 || blockDim.x * blockDim.y * blockDim.z % 32 != 0)
+        played::fail("a part of a warp exchanges values");
+    given[own] = value;
+    played::barrier(-1);
+    T result = given[own ^ static_cast<unsigned int>(lanes)];
+    played::barrier(-2);
+    return result;
+}
+
 // --- Calls of the host ----------------------------------------------------------------------------------
 
 inline cudaError_t cudaMalloc(void **result, size_t bytes)

@@ -80,7 +80,7 @@ def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()
     memories = memories_of(region, choice.leaves)
     if isinstance(memories, Declined):
         return memories
-    setting = setting_of(region, choice.leaves, memories)
+    setting = setting_of(region, choice.leaves, memories, settings)
     if isinstance(setting, Declined):
         return setting
     fresh = setting.fresh
@@ -140,7 +140,7 @@ def _is_inside(region: Region, ordinal: int, outermost: set[int]) -> bool:
 
 def _remarks(host: Host) -> Iterator[str]:
     for kernel, made in host.kernels:
-        if made.total is not None:
+        if made.total is not None or made.frame.blocking.lanes is not None:
             yield f"What `{made.name}` adds up is added in another order."
         elif not kernel.parallel:
             yield f"`{made.name}` runs in one thread: nothing in it can run at once."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from polylsp.codegen.cuda.frame import Frame, unrolled
 from polylsp.codegen.cuda.launch import as_parameters
 from polylsp.codegen.cuda.references import subscripts_at, texts
 from polylsp.codegen.cuda.registers import Kept
-from polylsp.codegen.cuda.statements import braced
+from polylsp.codegen.cuda.statements import INDENT, braced
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,11 @@ def loaded(frame: Frame, held: Held) -> Iterator[str]:
 
 
 def stored(frame: Frame, held: Held) -> Iterator[str]:
-    """What goes back to the array."""
-    when, line = _when(frame, held), f"{_element(frame, held)} = {variable(frame, held)};"
+    """What goes back to the array, by one of the threads that share it."""
+    lanes = frame.blocking.lanes
+    alone = f"{frame.thread[lanes.letter]} == 0" if lanes is not None else ""
+    when = " && ".join(each for each in (_when(frame, held), alone) if each)
+    line = f"{_element(frame, held)} = {variable(frame, held)};"
     yield from unrolled(frame, list(braced(f"if ({when})", iter([line]))) if when else [line])
 
 
@@ -65,3 +69,29 @@ def _when(frame: Frame, held: Held) -> str:
     """Where there is an element, as a condition."""
     points: isl.Set = held.kept.element.domain()
     return frame.when(as_parameters(points, [axis.parameter for axis in frame.axes]), frame.values, {})
+
+
+# --- First values ------------------------------------------------------------------------
+
+
+def merged(held: Held, lines: list[str]) -> list[str]:
+    """Lines in which a variable of one value is declared where it is set first."""
+    declaration = f"{held.words} {held.name} = 0;"
+    if declaration not in lines:
+        return lines
+    start, word = lines.index(declaration), re.compile(rf"\b{held.name}\b")
+    first = next((k for k, line in enumerate(lines) if k > start and word.search(line)), start)
+    set_here = re.fullmatch(rf"( *){held.name} = (.*);", lines[first])
+    if set_here is None or word.search(set_here[2]):
+        return lines
+    if not set_here[1]:
+        rest = [*lines[start + 1 : first], f"{held.words} {lines[first]}", *lines[first + 1 :]]
+        return [*lines[:start], *rest]
+    alone = lines[first - 1].startswith("if (") and not lines[first - 1].endswith("{")
+    if alone and set_here[1] == INDENT and _ZERO.fullmatch(set_here[2]):
+        # It has that value already.
+        return lines[: first - 1] + lines[first + 1 :]
+    return lines
+
+
+_ZERO = re.compile(r"0(\.0*)?[fFlL]?")

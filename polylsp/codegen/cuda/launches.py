@@ -13,6 +13,7 @@ from polylsp.codegen.cuda.launch import spelled
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.mapping import host_date
 from polylsp.codegen.cuda.memory import Buffer
+from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.scan import scanned
 from polylsp.codegen.cuda.statements import INDENT
 from polylsp.codegen.cuda.totals import BLOCKS
@@ -42,12 +43,13 @@ def launches(host: Host) -> list[str]:
 
 def _counters(host: Host, length: int) -> list[str]:
     """The names of the host's loops: those of the kernels' counters, where they agree."""
-    result: list[str] = []
+    # Whoever asks a second time gets the same names.
+    fresh, result = Fresh({*host.setting.fresh.used}), list[str]()
     for depth in range(length):
         own = [(k, made) for k, made in host.kernels if depth < len(k.date) and k.date[depth] is None]
         found = {made.counters[k.date[:depth].count(None)] for k, made in own}
         name = found.pop() if len(found) == 1 else ""
-        result.append(name if name and name not in result else host.setting.fresh.name(f"h{depth}"))
+        result.append(name if name and name not in result else fresh.name(f"h{depth}"))
     return result
 
 
@@ -56,9 +58,9 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     for name, value in zip(kernel.counters, values, strict=True):
         if name != value and name in (*kernel.passed, *_words(kernel)):
             yield f"{INDENT}const int {name} = {value};"
-    threads = [str(axis.threads) for axis in kernel.axes] or ["1"]
+    threads = [str(count) for count in kernel.frame.blocking.threads] or ["1"]
     most = 65535 if kernel.total is None else _MOST[len(kernel.axes)]
-    counts = [f"blocks({_extent(a.first, a.end)}, {a.tile}, {most})" for a in kernel.axes] or ["1"]
+    counts = [f"blocks({a.extent}, {a.tile}, {most})" for a in kernel.axes] or ["1"]
     yield from (f"{INDENT}{line}" for line in wrapped("const dim3 grid(", counts, ");"))
     yield f"{INDENT}const dim3 threads({', '.join(threads)});"
     arguments = [*kernel.passed, *(v.source_name for v in kernel.scalars)]
@@ -80,19 +82,11 @@ _MOST = {1: 256, 2: 16, 3: 6}
 
 
 def _words(kernel: Written) -> list[str]:
-    """The words in the ends of a kernel's threads, and in where its sum goes."""
-    ends = [end for axis in kernel.axes for end in (axis.first, axis.end)]
+    """The words in how many threads a kernel has, and in where its sum goes."""
+    ends = [axis.extent for axis in kernel.axes]
     return [word for text in (*ends, kernel.target) for word in _WORD.findall(text)]
 
 
 def _shifted(buffer: Buffer) -> str:
     """Where the first element of the whole array would be."""
     return f"device_{buffer.name} - {buffer.offset}" if buffer.offset else f"device_{buffer.name}"
-
-
-def _extent(first: str, end: str) -> str:
-    if first.isdigit() and end.isdigit():
-        return str(int(end) - int(first))
-    if first == "0":
-        return end
-    return f"{end} - {first}" if first.isalnum() else f"{end} - ({first})"

@@ -16,13 +16,16 @@ from polylsp.codegen.cuda.totals import Total
 from polylsp.model.action import Declined
 from polylsp.model.program import Integer, Variable
 from polylsp.model.scop import Access
+from polylsp.settings import Settings
+
+_USUAL = Settings()
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
     """The words of a region's statements, the accesses that its leaves share, `parameters` as C writes them
     (isl name to text, in signed types), the variables behind these, and its buffers. `totals` are the sums of
-    blocks that its kernels have asked for."""
+    blocks that its kernels have asked for, `settings` what the user has set."""
 
     region: Region
     leaves: Mapping[str, Leaf]
@@ -32,10 +35,13 @@ class Setting:
     variables: Mapping[str, Variable]
     buffers: tuple[Buffer, ...]
     fresh: Fresh
+    settings: Settings
     totals: list[Total] = field(default_factory=list[Total])
 
 
-def setting_of(region: Region, found: Leaves, memories: Memories) -> Setting | Declined:
+def setting_of(
+    region: Region, found: Leaves, memories: Memories, settings: Settings = _USUAL
+) -> Setting | Declined:
     """The setting of a region; or why there is none."""
     subject, fresh = region.subject, fresh_of(region)
     names = variable_names(region, fresh)
@@ -44,7 +50,8 @@ def setting_of(region: Region, found: Leaves, memories: Memories) -> Setting | D
     words = Words(subject, names, extents, pointed)
     texts, variables = _parameters(region, names)
     leaves = {leaf.name: leaf for leaf in found.leaves}
-    made = Setting(region, leaves, found.shared, words, texts, variables, memories.buffers, fresh)
+    buffers = memories.buffers
+    made = Setting(region, leaves, found.shared, words, texts, variables, buffers, fresh, settings)
     unnamed = _unnamed(made)
     if unnamed:
         return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")
