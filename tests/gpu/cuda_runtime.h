@@ -19,12 +19,14 @@
 #include <map>
 #include <csetjmp>
 #include <memory>
+#include <set>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <vector>
 
 enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum { cudaHostRegisterDefault = 0 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 
 struct dim3 {
@@ -56,6 +58,7 @@ inline void fail(const char *what)
 // --- What may fail --------------------------------------------------------------------------------------
 
 inline long calls = 0;
+inline std::set<void *> locked;
 
 inline bool failing()
 {
@@ -67,6 +70,8 @@ inline bool failing()
 struct Report {
     ~Report()
     {
+        if (!locked.empty())
+            std::fprintf(stderr, "CUDA on the host: memory stays locked\n"), std::_Exit(97);
         const char *wanted = std::getenv("POLYLSP_CUDA_FAIL");
         if (wanted != nullptr && std::atol(wanted) == 0)
             std::fprintf(stderr, "calls %ld\n", calls);
@@ -292,6 +297,34 @@ inline cudaError_t cudaMalloc(void **result, size_t bytes)
         return cudaErrorMemoryAllocation;
     *result = played::allocate(bytes);
     return *result == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+inline cudaError_t cudaMallocHost(void **result, size_t bytes)
+{
+    if (played::failing())
+        return cudaErrorMemoryAllocation;
+    *result = std::malloc(bytes);
+    return *result == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+inline cudaError_t cudaFreeHost(void *start)
+{
+    std::free(start);
+    return cudaSuccess;
+}
+
+// As on a device, a failure stays known until someone asks for it.
+inline cudaError_t cudaHostRegister(void *start, size_t bytes, unsigned int)
+{
+    bool failed = played::failing() || bytes == 0 || !played::locked.insert(start).second;
+    return failed ? played::last = cudaErrorInvalidValue : cudaSuccess;
+}
+
+inline cudaError_t cudaHostUnregister(void *start)
+{
+    if (played::locked.erase(start) == 0)
+        played::fail("memory is released that was not locked");
+    return cudaSuccess;
 }
 
 inline cudaError_t cudaFree(void *start)

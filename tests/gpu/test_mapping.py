@@ -342,6 +342,36 @@ def test_sizes_that_no_device_has_are_refused(
     assert reason in answer.reason
 
 
+# --- What a person is told ---------------------------------------------------------------
+
+TOLD = {
+    "a condition on an element of each thread": ("for (int i = 0; i < n; i++) if (x[i] > 2) z[i] = 1;", True),
+    "a condition on one element for all": ("for (int i = 0; i < n; i++) if (x[0] > 2) z[i] = 1;", False),
+    "every other thread": ("for (int i = 0; i < n; i++) { if (i % 2) x[i] = 1; y[i] = x[i] + 1; }", True),
+    "a condition on a size": ("for (int i = 0; i < n; i++) { if (m > 9) x[i] = 1; y[i] = x[i] / 2; }", False),
+    "a loop that is longer for some": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) x[i] = x[i] / 2 + c[j][i];",
+        True,
+    ),
+    "a loop that begins later, and ends later": (
+        "for (int i = 0; i < n - 9; i++) for (int j = i; j < i + 9; j++) x[i] = x[i] / 2 + y[j];",
+        False,
+    ),
+    "a loop that ends where data say": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < k[i]; j++) x[i] = x[i] / 2 + y[i];",
+        True,
+    ),
+    "the last threads of a block": ("for (int i = 3; i < n - 2; i++) x[i] = y[i];", False),
+}
+
+
+@pytest.mark.parametrize(("body", "told"), TOLD.values(), ids=TOLD.keys())
+def test_tells_where_threads_of_a_warp_diverge(body: str, told: bool) -> None:
+    answer = asked(function(body), 1)
+    assert isinstance(answer, Edited), answer
+    assert any("diverge in line 5:" in remark for remark in answer.remarks) == told, answer.remarks
+
+
 # --- Whole functions ---------------------------------------------------------------------
 
 LOOPS = """for (int i = 0; i < n; i++)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from polylsp.analysis.effects import loops_in
 from polylsp.codegen.cuda.call import call, prototypes
 from polylsp.codegen.cuda.choice import chosen
+from polylsp.codegen.cuda.divergence import divergences
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.file import file_lines
 from polylsp.codegen.cuda.host import Host
@@ -121,7 +122,7 @@ def _edited(subject: Subject, found: Sequence[Made], reasons: Sequence[str] = ()
     replacements = [prototypes(subject, [one.host for one in found])]
     replacements += [each for one in found for each in one.replacements]
     assumed = tuple(dict.fromkeys(each for one in found for each in one.assumptions))
-    remarks = (*(each for one in found for each in _remarks(one.host)), *dict.fromkeys(reasons))
+    remarks = (*dict.fromkeys(each for one in found for each in _remarks(one.host)), *dict.fromkeys(reasons))
     return Edited(tuple(replacements), assumed, remarks, created=created)
 
 
@@ -140,7 +141,8 @@ def _is_inside(region: Region, ordinal: int, outermost: set[int]) -> bool:
 
 def _remarks(host: Host) -> Iterator[str]:
     for kernel, made in host.kernels:
-        if made.total is not None or made.frame.blocking.lanes is not None:
+        if made.total is not None or any(split.operator in ("+", "*") for split in made.splits):
             yield f"What `{made.name}` adds up is added in another order."
         elif not kernel.parallel:
             yield f"`{made.name}` runs in one thread: nothing in it can run at once."
+        yield from divergences(host.setting, made)

@@ -16,6 +16,7 @@ from polylsp.codegen.cuda.body import added_up, body
 from polylsp.codegen.cuda.expressions import Unwritable, Words
 from polylsp.codegen.cuda.frame import Frame
 from polylsp.codegen.cuda.instances import WORD
+from polylsp.codegen.cuda.lanes import Split
 from polylsp.codegen.cuda.launch import Launch, atoms, launch_of, sets_of
 from polylsp.codegen.cuda.layout import folded, wrapped
 from polylsp.codegen.cuda.leaves import Leaf
@@ -50,6 +51,11 @@ class Written:
     plain: bool
     total: Total | None = None
     target: str = ""
+
+    @property
+    def splits(self) -> list[Split]:
+        """What its threads add up together, in parts of it."""
+        return [part.split for part in self.frame.blocking.parts if part.split is not None]
 
     @property
     def axes(self) -> tuple[Axis, ...]:
