@@ -203,6 +203,37 @@ NESTS = {
         " if (l > y[i] + 3) break; s += x[i]; } z[i] = 1; } x[0] = s;",
         ("staged_s",),
     ),
+    "an array that each iteration sets anew": Nest(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { x[j] = 0; for (int l = 0; l < m; l++)"
+        " x[j] += a[i][l] * b[l][j]; } for (int j = 0; j < n; j++) c[i][j] = x[j]; }",
+        ("device_x + ((size_t)n - 1) * n, (size_t)n * sizeof(double)", "x[i * n + j] =", "shared_b[16][64]"),
+        ("for (int i = 0;",),
+    ),
+    "an array of the function that each iteration sets anew": Nest(
+        "double t[71]; for (int i = 0; i < n; i++) { for (int j = 0; j < 71; j++) t[j] = a[i][j] * 2;"
+        " for (int j = 0; j < 71; j++) c[i][j] = t[70 - j] + t[0]; }",
+        ("t[i * 71 + j] =",),
+    ),
+    "an array that some iterations set in part": Nest(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) x[j] = c[i][j] * 2;"
+        " for (int j = 0; j < i; j++) c[i][j] = x[i - 1 - j]; }",
+        ("for (int i = 1;",),
+    ),
+    "an array that a condition sets": Nest(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) if (y[j] > 1) x[j] = a[i][j];"
+        " for (int j = 0; j < m; j++) a[i][j] = x[m - 1 - j]; }",
+        ("for (int i = 0;",),
+    ),
+    "an array of which an earlier iteration is read": Nest(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) a[i][j] += x[m - 1 - j];"
+        " for (int j = 0; j < m; j++) x[j] = a[i][j] / 9; }",
+        ("for (int i = 0;",),
+    ),
+    "an array that is as large as any": Nest(
+        "for (int i = 0; i < 9; i++) { for (int j = 0; j < n; j++) x[j] = y[j] / (i + 1);"
+        " for (int j = 0; j < n; j++) z[j] += x[n - 1 - j]; }",
+        ("TRY(cudaMemcpy(x, device_x, (size_t)n",),
+    ),
     "one row, and what reads it": Nest(
         "for (int l = 0; l < m; l++) for (int i = 0; i < m; i++) for (int j = 0; j < m; j++)"
         " c[i][j] = fmin(c[i][j], c[i][l] + c[l][j]);",

@@ -64,6 +64,7 @@ class _Shape:
 _SHAPES = {
     1: (_Shape((128,), (1,), 16),),
     2: (_Shape((16, 16), (4, 4), 16), _Shape((32, 8), (1, 4), 0)),
+    3: (_Shape((16, 16, 1), (4, 4, 1), 16),),
 }
 """What is tried, by the number of dimensions of threads: the first one with which some copy pays. Tiles of
 64 x 64 with 16 values for each thread read 8 elements of shared memory for 16 multiplications."""

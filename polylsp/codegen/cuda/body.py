@@ -158,10 +158,10 @@ def _blocks(frame: Frame, lines: list[str]) -> list[str]:
     lines = [*(f"const int {axis.name} = {value_of(frame, axis)};" for axis in single), *lines]
     for a, axis in zip("xyz", frame.axes, strict=False):
         n = frame.atoms[axis.base]
-        start = _from(axis, f"blockIdx.{a} * {axis.tile}")
-        step = f"gridDim.{a} * {axis.tile}"
+        each = f" * {axis.tile}" if axis.tile > 1 else ""
+        start = _from(axis, f"blockIdx.{a}{each}")
         lines = [
-            f"for (int {n} = {start}; {n} < {axis.end}; {n} += {step}) {{",
+            f"for (int {n} = {start}; {n} < {axis.end}; {n} += gridDim.{a}{each}) {{",
             *(f"{INDENT}{line}" for line in lines),
             "}",
         ]

@@ -75,7 +75,7 @@ def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()
     reason = _already(region)
     if reason:
         return Declined(reason)
-    choice = chosen(region, settings)
+    choice = chosen(region, settings, expands=True)
     if isinstance(choice, Declined):
         return choice
     memories = memories_of(region, choice.leaves)

@@ -67,6 +67,9 @@ def _checks(host: Host) -> Iterator[str]:
     for each in dict.fromkeys(sizes(host.hosted)):
         yield f"if ({each} > INT_MAX)"
         yield f"{INDENT}return cudaErrorInvalidValue;"
+    for each in dict.fromkeys(count for b in host.buffers for count in b.each if not count.isdigit()):
+        yield f"if ({each} < 1)"
+        yield f"{INDENT}return cudaErrorInvalidValue;"
     for one, other in host.memories.apart:
         yield f"/* {one.name} and {other.name} must not overlap: the device has a copy of each. */"
         ends = [_address(each, end) for each in (one, other) for end in (False, True)]

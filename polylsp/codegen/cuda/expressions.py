@@ -39,13 +39,15 @@ class Unwritable(Exception):
 class Words:
     """How things are called on the device: variables by unique name, and for arrays the extents of all
     dimensions but the first. Scalars in `pointed` are found through a pointer; places of `elsewhere` (by
-    site) are not where the program has them, but in variables of a kernel."""
+    site) are not where the program has them, but in variables of a kernel; `before` are subscripts of arrays
+    that the program does not have."""
 
     subject: Subject
     names: Mapping[str, str]
     extents: Mapping[str, tuple[str, ...]]
     pointed: frozenset[str]
     elsewhere: Mapping[Site, str] = field(default_factory=dict[Site, str])
+    before: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
 
 _LITERAL = re.compile(r"-?(0[xX][0-9a-fA-F]+|\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?)[uUlLfF]*")
@@ -92,10 +94,13 @@ def place_text(place: Place, words: Words) -> str:
         return f"*{name}" if place.variable.name in words.pointed else name
     inner = words.extents.get(place.variable.name)
     subscripts = [s.subscript for s in place.steps if not isinstance(s, Field)]
-    if inner is None or len(subscripts) != len(place.steps) or len(subscripts) != len(inner) + 1:
+    before = words.before.get(place.variable.name, ())
+    count = len(before) + len(subscripts)
+    if inner is None or len(subscripts) != len(place.steps) or count != len(inner) + 1:
         raise Unwritable(f"`{place.variable.source_name}` is no array of numbers here.")
-    first = text_of(subscripts[0], words, 10 if inner else 0)
-    return element_text(name, inner, [first, *(text_of(s, words, PRECEDENCE["+"]) for s in subscripts[1:])])
+    first = [] if before else [text_of(subscripts[0], words, 10 if inner else 0)]
+    rest = (text_of(s, words, PRECEDENCE["+"]) for s in subscripts[len(first) :])
+    return element_text(name, inner, [*before, *first, *rest])
 
 
 def element_text(name: str, inner: Sequence[str], subscripts: Sequence[str]) -> str:

@@ -75,12 +75,32 @@ def _when(frame: Frame, held: Held) -> str:
 
 
 def merged(held: Held, lines: list[str]) -> list[str]:
-    """Lines in which a variable of one value is declared where it is set first."""
-    declaration = f"{held.words} {held.name} = 0;"
-    if declaration not in lines:
+    """Lines in which a variable is declared where it is set first, and set once where that is to zero."""
+    head, word = f"{held.words} {held.name}", re.compile(rf"\b{held.name}\b")
+    declared = (
+        k for k, line in enumerate(lines) if line.startswith(head) and line.endswith(("= 0;", "= {};"))
+    )
+    start = next(declared, len(lines))
+    first = next((k for k, line in enumerate(lines) if k > start and word.search(line)), len(lines))
+    if first == len(lines):
         return lines
-    start, word = lines.index(declaration), re.compile(rf"\b{held.name}\b")
-    first = next((k for k, line in enumerate(lines) if k > start and word.search(line)), start)
+    return _for_each(first, lines) if "[" in lines[start] else _for_one(held, start, first, lines)
+
+
+def _for_each(first: int, lines: list[str]) -> list[str]:
+    """Lines without a loop that sets all values to what they are from the start."""
+    begin = max(k for k in range(first + 1) if not lines[k].startswith(" "))
+    begin -= lines[begin].startswith("for ") and lines[begin - 1].startswith("#pragma")
+    end = next((k for k in range(first, len(lines)) if lines[k] == "}"), len(lines) - 1)
+    inside = [line.strip() for line in lines[begin : end + 1]]
+    done = [line for line in inside if not line.startswith(("#pragma", "for (", "if (", "const int", "}"))]
+    values = [re.fullmatch(r"\w+(?:\[\w+\])+ = (.*);", line) for line in done]
+    zero = [each for each in values if each is not None and _ZERO.fullmatch(each[1])]
+    return lines[:begin] + lines[end + 1 :] if len(zero) == len(done) == 1 else lines
+
+
+def _for_one(held: Held, start: int, first: int, lines: list[str]) -> list[str]:
+    word = re.compile(rf"\b{held.name}\b")
     set_here = re.fullmatch(rf"( *){held.name} = (.*);", lines[first])
     if set_here is None or word.search(set_here[2]):
         return lines

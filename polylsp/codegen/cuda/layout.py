@@ -55,6 +55,6 @@ def _margin(line: str) -> int:
 def _weight(line: str, place: int) -> float:
     """How far inside of a statement a place between two words is."""
     before = line[:place]
-    depth = sum(before.count(c) for c in "([") - sum(before.count(c) for c in ")]")
+    depth = 1.5 * (before.count("(") - before.count(")")) + 4 * (before.count("[") - before.count("]"))
     operator = line[place + 1 :].partition(" ")[0]
-    return 1.5 * depth + (0.0 if before.endswith((",", ";")) else _WEIGHTS.get(operator, 2.5))
+    return depth + (0.0 if before.endswith((",", ";")) else _WEIGHTS.get(operator, 2.5))

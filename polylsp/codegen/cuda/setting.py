@@ -13,6 +13,7 @@ from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
 from polylsp.codegen.cuda.naming import Fresh, fresh_of, variable_names
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.totals import Total
+from polylsp.codegen.transform.leaves import counter
 from polylsp.model.action import Declined
 from polylsp.model.program import Integer, Variable
 from polylsp.model.scop import Access
@@ -45,9 +46,9 @@ def setting_of(
     """The setting of a region; or why there is none."""
     subject, fresh = region.subject, fresh_of(region)
     names = variable_names(region, fresh)
-    extents = {b.variable.name: b.inner for b in memories.buffers if not b.scalar}
+    extents = {b.variable.name: b.extents for b in memories.buffers if not b.scalar}
     pointed = frozenset(b.variable.name for b in memories.buffers if b.scalar)
-    words = Words(subject, names, extents, pointed)
+    words = Words(subject, names, extents, pointed, before=_before(region, found, names))
     texts, variables = _parameters(region, names)
     leaves = {leaf.name: leaf for leaf in found.leaves}
     buffers = memories.buffers
@@ -56,6 +57,14 @@ def setting_of(
     if unnamed:
         return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")
     return made
+
+
+def _before(region: Region, found: Leaves, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The counters that tell which array of an expanded one an iteration has, by that array's name."""
+    return {
+        one.memory.variable.name: tuple(names[counter(region.subject, loop).name] for loop in one.loops)
+        for one in found.expanded
+    }
 
 
 def _parameters(region: Region, names: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Variable]]:
