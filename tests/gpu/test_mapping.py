@@ -212,7 +212,7 @@ NESTS = {
     "an array of the function that each iteration sets anew": Nest(
         "double t[71]; for (int i = 0; i < n; i++) { for (int j = 0; j < 71; j++) t[j] = a[i][j] * 2;"
         " for (int j = 0; j < 71; j++) c[i][j] = t[70 - j] + t[0]; }",
-        ("t[i * 71 + j] =",),
+        ("t[i * 71 + j] =", "71 * sizeof(double)"),
     ),
     "an array that some iterations set in part": Nest(
         "for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) x[j] = c[i][j] * 2;"
