@@ -16,6 +16,7 @@ _NAMES = {
     "openmp-target": "OpenMP offloading",
     "cuda": "CUDA",
     "numba": "Numba",
+    "pycuda": "PyCUDA",
 }
 
 

@@ -17,8 +17,9 @@ _OUT = isl.dim_type.out
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """A dimension of threads, `name` in C, from `first` to before `end` (in C, as the host knows them too).
-    `extent` says in C how many values that are, `values` are these, of a parameter `__p…`. A block has
+    """A dimension of threads, `name` in C, from `first` to before `end` (in C, as the host knows them too);
+    `ends` are its first and its last value, `values` those between, of a parameter `__p…`; `extent` says in C
+    how many there are. A block has
     `threads` along it, each of which runs `each` of the values, `threads` apart."""
 
     letter: str
@@ -27,6 +28,7 @@ class Axis:
     first: str
     end: str
     extent: str
+    ends: tuple[isl.PwAff, isl.PwAff]
     values: isl.Set
     threads: int
     each: int = 1
@@ -66,8 +68,8 @@ def axes_of(
         below = isl.Set.from_pw_aff(high).apply(isl.Map("{ [v] -> [x] : x <= v }"))
         threads = _BLOCKS[len(chosen)][number]
         between = above.intersect(below)
-        name = names[dimension]
-        found.append(Axis("xyz"[number], dimension, name, first, end, extent, between, threads))
+        name, ends = names[dimension], (low, high)
+        found.append(Axis("xyz"[number], dimension, name, first, end, extent, ends, between, threads))
     return found
 
 

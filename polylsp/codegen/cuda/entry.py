@@ -19,7 +19,7 @@ from polylsp.codegen.cuda.running import run_lines
 from polylsp.codegen.cuda.statements import INDENT
 from polylsp.model.program import Integer, Variable
 
-_LARGEST, _LARGEST_SUMMED = 1 << 30, 1 << 26
+LARGEST, LARGEST_SUMMED = 1 << 30, 1 << 26
 """What sizes stay below, so that no counter overflows an `int`: where counters are the user's own, and where
 they are sums of these."""
 
@@ -59,7 +59,7 @@ def _entry(host: Host) -> Iterator[str]:
 
 
 def _checks(host: Host) -> Iterator[str]:
-    largest = _LARGEST if all(made.plain for _, made in host.kernels) else _LARGEST_SUMMED
+    largest = LARGEST if all(made.plain for _, made in host.kernels) else LARGEST_SUMMED
     for each in host.limits:
         unsigned = each in {v.source_name for v in host.scalars if _is_unsigned(v)}
         yield f"if ({each} > {largest})" if unsigned else f"if ({each} > {largest} || {each} < -{largest})"

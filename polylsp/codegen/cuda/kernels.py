@@ -9,7 +9,7 @@ from math import prod
 import islpy as isl
 
 from polylsp.analysis.effects import effects
-from polylsp.codegen.cuda.adding import target_of, total_of
+from polylsp.codegen.cuda.adding import Target, target_of, total_of
 from polylsp.codegen.cuda.axes import Axis, axes_of, chosen, values_of
 from polylsp.codegen.cuda.blocking import Blocking, blocking, uncut
 from polylsp.codegen.cuda.body import added_up, body
@@ -39,7 +39,7 @@ from polylsp.model.program import Variable
 class Written:
     """A kernel's text. `counters` are those of the host, of which it takes `passed`; it takes `scalars` by
     value and `buffers`. `plain`: all its counters are the user's. What its blocks find is added to an element
-    of the device, `target` in C as the host knows it, by the kernel of a `total`."""
+    of the device, a `target`, by the kernel of a `total`."""
 
     name: str
     counters: tuple[str, ...]
@@ -50,7 +50,7 @@ class Written:
     lines: tuple[str, ...]
     plain: bool
     total: Total | None = None
-    target: str = ""
+    target: Target | None = None
 
     @property
     def splits(self) -> list[Split]:
@@ -100,7 +100,7 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
         (),
         not frame.is_cut and {*words.names.values()}.issuperset((*counters, *moving)),
         total,
-        target_of(setting, launch, summed, counters) if summed is not None else "",
+        target_of(setting, launch, summed, counters) if summed is not None else None,
     )
     bounds = f"__launch_bounds__({prod(frame.blocking.threads)}) " if frame.is_cut else ""
     head = wrapped(f"__global__ void {bounds}{name}(", _parameters(made, words, partial), ")")

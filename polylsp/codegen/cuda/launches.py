@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
@@ -11,7 +11,7 @@ from polylsp.codegen.cuda.host import Host
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import spelled
 from polylsp.codegen.cuda.layout import wrapped
-from polylsp.codegen.cuda.mapping import host_date
+from polylsp.codegen.cuda.mapping import Kernel, host_date
 from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.scan import scanned
@@ -23,30 +23,36 @@ _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 
 def launches(host: Host) -> list[str]:
     """The loops of the host around the kernels, in order."""
-    length = max(len(kernel.date) for kernel, _ in host.kernels)
     by_name = {kernel.name: made for kernel, made in host.kernels}
-    order = isl.UnionMap("{ }")
     context = spelled(host.setting.parameters, host.setting.region.context.params())
-    for kernel, _ in host.kernels:
-        counters = kernel.outer.intersect_domain(kernel.domain).range()
-        own = isl.Set.from_union_set(counters).set_tuple_name(kernel.name)
-        date = isl.Map.from_union_map(host_date(kernel, length)).set_tuple_name(isl.dim_type.in_, kernel.name)
-        order = order.union(date.intersect_domain(own).to_union_map())
-    names = _counters(host, length)
+    # Whoever asks a second time gets the same names.
+    names = host_counters(host.kernels, Fresh({*host.setting.fresh.used}))
     inside = {f"__d{k}": name for k, name in enumerate(names)}
 
     def call(name: str, values: list[str]) -> Iterator[str]:
         return _launch(host, by_name[name], values)
 
-    return scanned(order, context, list(inside), {**host.setting.parameters, **inside}, call)
+    return scanned(dated(host.kernels), context, list(inside), {**host.setting.parameters, **inside}, call)
 
 
-def _counters(host: Host, length: int) -> list[str]:
-    """The names of the host's loops: those of the kernels' counters, where they agree."""
-    # Whoever asks a second time gets the same names.
-    fresh, result = Fresh({*host.setting.fresh.used}), list[str]()
-    for depth in range(length):
-        own = [(k, made) for k, made in host.kernels if depth < len(k.date) and k.date[depth] is None]
+def dated(kernels: Sequence[tuple[Kernel, Written]]) -> isl.UnionMap:
+    """When the launches of kernels run, by the counters of the host's loops: `{ K[counters] -> [date] }`."""
+    order = isl.UnionMap("{ }")
+    length = max(len(kernel.date) for kernel, _ in kernels)
+    for kernel, _ in kernels:
+        counters = kernel.outer.intersect_domain(kernel.domain).range()
+        own = isl.Set.from_union_set(counters).set_tuple_name(kernel.name)
+        date = isl.Map.from_union_map(host_date(kernel, length)).set_tuple_name(isl.dim_type.in_, kernel.name)
+        order = order.union(date.intersect_domain(own).to_union_map())
+    return order
+
+
+def host_counters(kernels: Sequence[tuple[Kernel, Written]], fresh: Fresh) -> list[str]:
+    """The names of the host's loops, by the dimensions of dates: those of the kernels' counters, where they
+    agree."""
+    result: list[str] = []
+    for depth in range(max(len(kernel.date) for kernel, _ in kernels)):
+        own = [(k, made) for k, made in kernels if depth < len(k.date) and k.date[depth] is None]
         found = {made.counters[k.date[:depth].count(None)] for k, made in own}
         name = found.pop() if len(found) == 1 else ""
         result.append(name if name and name not in result else fresh.name(f"h{depth}"))
@@ -59,7 +65,7 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
         if name != value and name in (*kernel.passed, *_words(kernel)):
             yield f"{INDENT}const int {name} = {value};"
     threads = [str(count) for count in kernel.frame.blocking.threads] or ["1"]
-    most = 65535 if kernel.total is None else _MOST[len(kernel.axes)]
+    most = MOST_BLOCKS if kernel.total is None else MOST_SUMMED[len(kernel.axes)]
     counts = [f"blocks({a.extent}, {a.tile}, {most})" for a in kernel.axes] or ["1"]
     yield from (f"{INDENT}{line}" for line in wrapped("const dim3 grid(", counts, ");"))
     yield f"{INDENT}const dim3 threads({', '.join(threads)});"
@@ -68,23 +74,27 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     arguments += [kernel.total.scratch] if kernel.total is not None else []
     yield from (f"{INDENT}{line}" for line in wrapped(f"{kernel.name}<<<grid, threads>>>(", arguments, ");"))
     yield f"{INDENT}TRY(cudaGetLastError());"
-    if kernel.total is not None:
+    if kernel.total is not None and kernel.target is not None:
         count = " * ".join(f"grid.{axis.letter}" for axis in kernel.axes)
-        arguments = (count, kernel.total.scratch, kernel.target)
+        arguments = (count, kernel.total.scratch, kernel.target.address)
         call = wrapped(f"{kernel.total.kernel}<<<1, {BLOCKS}>>>(", arguments, ");")
         yield from (f"{INDENT}{line}" for line in call)
         yield f"{INDENT}TRY(cudaGetLastError());"
     yield "}"
 
 
-_MOST = {1: 256, 2: 16, 3: 6}
+MOST_BLOCKS = 65535
+"""Blocks along each axis: beyond, they go on to further iterations."""
+
+MOST_SUMMED = {1: 256, 2: 16, 3: 6}
 """Blocks along each axis of a sum: together, at most as many as the next kernel has threads."""
 
 
 def _words(kernel: Written) -> list[str]:
     """The words in how many threads a kernel has, and in where its sum goes."""
     ends = [axis.extent for axis in kernel.axes]
-    return [word for text in (*ends, kernel.target) for word in _WORD.findall(text)]
+    target = kernel.target.address if kernel.target is not None else ""
+    return [word for text in (*ends, target) for word in _WORD.findall(text)]
 
 
 def _shifted(buffer: Buffer) -> str:

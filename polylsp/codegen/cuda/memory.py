@@ -8,14 +8,17 @@ from itertools import combinations
 
 from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.liveness import exposed, live_after_loops
 from polylsp.codegen.affine import Names
 from polylsp.codegen.cuda.leaves import Leaves
+from polylsp.codegen.cuda.python_expressions import exact_words
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.footprint import names_before, section
 from polylsp.codegen.moving import Question
 from polylsp.codegen.naming import why_not_named
 from polylsp.codegen.transfer import array_data
 from polylsp.codegen.transform.type_words import element_words, plain_words
+from polylsp.language import PYTHON
 from polylsp.model.action import Declined
 from polylsp.model.program import Floating, Integer, Variable
 from polylsp.model.scop import Access, Memory
@@ -114,7 +117,8 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
 
 def plain_names(region: Region) -> Names:
     """How values are written just before a region, with numbers as numbers: another file has no macros."""
-    return Names(names_before(region.subject, region.scop, region.place).parameters)
+    found = names_before(region.subject, region.scop, region.place)
+    return Names(found.parameters, choice=found.choice)
 
 
 def _moved(found: Leaves) -> dict[str, list[Access]]:
@@ -147,6 +151,8 @@ def _of_each(
 def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -> Buffer | Declined:
     memory, variable = accesses[0].memory, accesses[0].memory.variable
     name = variable.source_name
+    if not name.isidentifier():
+        return Declined(f"`{name}` belongs to an object: give it a name of its own before the loops.")
     if any(a.memory is not memory for a in accesses) or any(step != "[]" for step in memory.shape):
         return Declined(f"`{name}` is a structure, or is seen in two ways: use an array of numbers.")
     reason = why_not_named(region.subject, region.place, variable, accesses)
@@ -154,20 +160,46 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     if reason or words is None:
         return Declined(reason or f"The elements of `{name}` have a type that a GPU does not have.")
     asked = Question(region.subject, Conflicts(region.scop), region.place, (), region.last)
+    written = any(a.kind == "write" for a in accesses)
     data = array_data(asked, variable, accesses, [])
+    if isinstance(data, Declined) and region.subject.language == PYTHON.name and memory.shape:
+        # All of it: an array knows its lengths, whatever it was made with.
+        return Buffer(
+            variable, memory, words, "0", f"{name}.shape[0]", _lengths(memory), True, written, written
+        )
     if isinstance(data, Declined):
         return data
     (moved,) = data.transfers
     assumed += data.assumptions
-    written = any(a.kind == "write" for a in accesses)
+    if not memory.shape and region.subject.language == PYTHON.name:
+        return _python_number(region, memory, words)
     if not memory.shape:
         return Buffer(variable, memory, words, "0", "1", (), True, moved.goes_out, written, True)
     part = section(region.subject, region.scop, accesses, region.place, plain_names(region))
     if part is None:
         return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
+    inner = part.inner
+    if region.subject.language == PYTHON.name:
+        inner = _lengths(memory)
     return Buffer(
-        variable, memory, words, part.first, part.count, part.inner, moved.comes_in, moved.goes_out, written
+        variable, memory, words, part.first, part.count, inner, moved.comes_in, moved.goes_out, written
     )
+
+
+def _lengths(memory: Memory) -> tuple[str, ...]:
+    """The lengths of all dimensions but the first, in Python."""
+    return tuple(f"{memory.variable.source_name}.shape[{k}]" for k in range(1, len(memory.shape)))
+
+
+def _python_number(region: Region, memory: Memory, words: str) -> Buffer | Declined:
+    """A number of Python that the loops change: it is handed over, and given back where it is needed."""
+    variable, name = memory.variable, memory.variable.source_name
+    subject = region.subject
+    after = live_after_loops(subject.function, subject.calls.summaries)[region.last.ordinal]
+    needed = bool({variable.name, "*"} & after) or variable.storage != "local"
+    if needed and variable.name not in exposed(region.statements):
+        return Declined(f"The last value of `{name}` is needed behind the loops: set it there.")
+    return Buffer(variable, memory, words, "0", "1", (), True, needed, True, True)
 
 
 def _alone(region: Region, memory: Memory) -> Buffer | Declined:
@@ -184,6 +216,8 @@ def _words(region: Region, memory: Memory) -> str | None:
         return None
     if isinstance(memory.element, Floating) and memory.element.bits not in (32, 64):
         return None
+    if region.subject.language == PYTHON.name:
+        return exact_words(memory.element)
     words = element_words(region.subject, memory.variable, memory.element) or ""
     own = [word for word in words.split() if word not in ("const", "volatile", "restrict")]
     if own and all(word in _BASIC for word in own):

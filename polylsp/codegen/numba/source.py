@@ -91,5 +91,5 @@ def source_of(subject: Subject) -> Source | Declined:
         return Declined(f"`{name}` cannot be read as it stands.")
     body = parsed.tree.body
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
-        return Declined(f"`{name}` is no plain function, which Numba needs.")
+        return Declined(f"`{name}` is no plain function, which is needed here.")
     return Source(subject, file, item, parsed, body[0])
