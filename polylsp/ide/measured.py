@@ -18,6 +18,7 @@ _NAMES = {
     "openmp-target": "OpenMP offloading",
     "cuda": "CUDA",
     "numba": "Numba",
+    "pycuda": "PyCUDA",
 }
 
 
