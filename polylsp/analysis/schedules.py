@@ -8,7 +8,7 @@ from polylsp.analysis.chains import binding, changes, loop_chain, spans
 from polylsp.analysis.components import components
 from polylsp.analysis.conflicts import Conflicts, before, same_iteration
 from polylsp.model.facts import Transform
-from polylsp.model.scop import Access, ScopStatement
+from polylsp.model.scop import Access, Memory, ScopStatement
 from polylsp.model.verdict import Parallel, Verdict
 
 Verdicts = dict[int, Verdict]
@@ -63,8 +63,10 @@ def _distribution(conflicts: Conflicts, verdicts: Verdicts, ordinal: int) -> Tra
     free = [p for p in parts if len(p) == 1 and (p[0], p[0]) not in edges]
     if len(parts) < 2 or not free:
         return None
-    texts = [_written(conflicts, [groups[g] for g in part]) for part in parts]
-    sentence = ", then ".join(f"a loop for {t}" for t in texts if t)
+    texts = [t for part in parts if (t := _written(conflicts, [groups[g] for g in part]))]
+    if len(texts) < 2:
+        return None
+    sentence = ", then ".join(f"a loop for {text}" for text in texts)
     return Transform("distribute", _schedule(conflicts, verdicts), sentence)
 
 
@@ -96,8 +98,13 @@ def _edges(
                 continue
             depth = conflicts.statement(first).loops.index(ordinal) + 1
             if not same_iteration(conflicts.same_element(first, second), depth).is_empty():
-                edges |= {(a, b)} if first.memory.dimensions else {(a, b), (b, a)}
+                edges |= {(a, b), (b, a)} if _has_copies(first.memory, depth) else {(a, b)}
     return edges
+
+
+def _has_copies(memory: Memory, depth: int) -> bool:
+    """Whether iterations of a loop have a variable each, declared there or private."""
+    return not memory.dimensions or memory.scoped >= depth
 
 
 def _written(conflicts: Conflicts, groups: list[list[ScopStatement]]) -> str:
@@ -150,12 +157,14 @@ def _wavefront(node: isl.ScheduleNode, size: int, conflicts: Conflicts) -> str:
 
 
 def _linear(aff: isl.Aff, names: list[str]) -> str:
-    parts: list[str] = []
-    for k, name in enumerate(names):
-        value = aff.get_coefficient_val(isl.dim_type.in_, k).to_python()
-        if value:
-            parts.append(name if value == 1 else f"{value} * {name}")
-    return " + ".join(parts) or "0"
+    """A sum, what is added before what is subtracted: `j - i`."""
+    found = [aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in range(len(names))]
+    terms = sorted(zip(found, names, strict=True), key=lambda term: term[0] < 0)
+    text = ""
+    for factor, name in ((f, n) for f, n in terms if f):
+        sign = ("-" if factor < 0 else "") if not text else " - " if factor < 0 else " + "
+        text += sign + (name if abs(factor) == 1 else f"{abs(factor)} * {name}")
+    return text or "0"
 
 
 # --- isl's scheduler ---------------------------------------------------------------------
@@ -173,7 +182,7 @@ def _scheduled(conflicts: Conflicts, verdicts: Verdicts) -> isl.Schedule | None:
     for number, statement in enumerate(conflicts.scop.statements):
         if number in writing:
             domain = domain.union(statement.domain.to_union_set())
-    validity = _ordering(conflicts, verdicts)
+    validity = ordering(conflicts, verdicts)
     constraints = isl.ScheduleConstraints.on_domain(domain)
     constraints = constraints.set_validity(validity).set_coincidence(validity).set_proximity(validity)
     return computed(constraints)
@@ -189,9 +198,9 @@ def computed(constraints: isl.ScheduleConstraints) -> isl.Schedule | None:
         raise
 
 
-def _ordering(conflicts: Conflicts, verdicts: Verdicts) -> isl.UnionMap:
+def ordering(conflicts: Conflicts, verdicts: Verdicts, updates: bool = False) -> isl.UnionMap:
     """Pairs of instances that must stay in order. A variable with a copy per iteration orders only
-    within one."""
+    within one. With `updates`, those too that may be reassociated."""
     scop = conflicts.scop
     copied = {
         name
@@ -200,7 +209,7 @@ def _ordering(conflicts: Conflicts, verdicts: Verdicts) -> isl.UnionMap:
         for name in (*verdict.private, *verdict.lastprivate)
     }
     result = isl.UnionMap("{ }")
-    for first, second in _pairs(scop.accesses):
+    for first, second in _pairs(scop.accesses, updates):
         source, sink = conflicts.statement(first), conflicts.statement(second)
         pairs = before(conflicts.same_element(first, second), source, sink, scop, 0)
         if first.memory.variable.source_name in copied:
@@ -210,12 +219,12 @@ def _ordering(conflicts: Conflicts, verdicts: Verdicts) -> isl.UnionMap:
     return result.coalesce()
 
 
-def _pairs(accesses: tuple[Access, ...]) -> list[tuple[Access, Access]]:
+def _pairs(accesses: tuple[Access, ...], updates: bool) -> list[tuple[Access, Access]]:
     return [
         (a, b)
         for a in accesses
         for b in accesses
         if a.memory is b.memory
         and "write" in (a.kind, b.kind)
-        and not (a.update is not None and a.update == b.update)
+        and (updates or a.update is None or a.update != b.update)
     ]

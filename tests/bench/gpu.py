@@ -232,7 +232,7 @@ def _row(
     known = next(
         v for k, v in said.items() if k.startswith(written.name) and not k[len(written.name)].isdigit()
     )
-    threads = prod(axis.threads for axis in written.axes)
+    threads = prod(written.frame.blocking.threads)
     count = counted(one, kernel, written, size)
     return (
         f"{sample} {written.name.rpartition('_kernel')[2]}",

@@ -61,7 +61,7 @@ def _outermost(facts: FunctionFacts) -> list[int]:
 
 def played(text: str) -> str:
     """The text of a `.cu` file with launches that a C++ compiler knows."""
-    barriers = "true" if "__syncthreads" in text else "false"
+    barriers = "true" if "__syncthreads" in text or "__shfl" in text else "false"
     return _LAUNCH.sub(rf"played::launch({barriers}, \1, \2, ", text)
 
 

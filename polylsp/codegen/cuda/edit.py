@@ -105,5 +105,5 @@ def _edited(subject: Subject, found: Sequence[Made], reasons: Sequence[str] = ()
     replacements = [prototypes(subject, [one.host for one in found])]
     replacements += [each for one in found for each in one.replacements]
     assumed = tuple(dict.fromkeys(each for one in found for each in one.launched.assumptions))
-    remarks = (*(each for one in found for each in one.launched.remarks), *dict.fromkeys(reasons))
+    remarks = tuple(dict.fromkeys([*(each for one in found for each in one.launched.remarks), *reasons]))
     return Edited(tuple(replacements), assumed, remarks, created=created)

@@ -41,14 +41,15 @@ class Unwritable(Exception):
 class Words:
     """How things are called on the device: variables by unique name, and for arrays the extents of all
     dimensions but the first. Scalars in `pointed` are found through a pointer; places of `elsewhere` (by
-    site) are not where the program has them, but in variables of a kernel. `exact` writes expressions of a
-    language whose numbers are not C's."""
+    site) are not where the program has them, but in variables of a kernel; `before` are subscripts of arrays
+    that the program does not have. `exact` writes expressions of a language whose numbers are not C's."""
 
     subject: Subject
     names: Mapping[str, str]
     extents: Mapping[str, tuple[str, ...]]
     pointed: frozenset[str]
     elsewhere: Mapping[Site, str] = field(default_factory=dict[Site, str])
+    before: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     exact: Exact | None = None
 
 
@@ -117,12 +118,13 @@ def place_text(place: Place, words: Words) -> str:
         return f"*{name}" if place.variable.name in words.pointed else name
     inner = words.extents.get(place.variable.name)
     subscripts = [s for s in place.steps if not isinstance(s, Field)]
-    if inner is None or len(subscripts) != len(place.steps) or len(subscripts) != len(inner) + 1:
+    before = words.before.get(place.variable.name, ())
+    count = len(before) + len(subscripts)
+    if inner is None or len(subscripts) != len(place.steps) or count != len(inner) + 1:
         raise Unwritable(f"`{place.variable.source_name}` is no array of numbers here.")
-    around = [10 if inner else 0, *(PRECEDENCE["+"] for _ in inner)]
-    return element_text(
-        name, inner, [_subscript(s, place, words, a) for s, a in zip(subscripts, around, strict=True)]
-    )
+    around = [10 if inner else 0, *(PRECEDENCE["+"] for _ in inner)][len(before) :]
+    own = [_subscript(s, place, words, a) for s, a in zip(subscripts, around, strict=True)]
+    return element_text(name, inner, [*before, *own])
 
 
 def _subscript(step: Index, place: Place, words: Words, around: float) -> str:

@@ -65,7 +65,7 @@ class Frame:
     @property
     def is_cut(self) -> bool:
         """Whether the first values of blocks have names of their own."""
-        return self.blocking.tiled or bool(self.several)
+        return self.blocking.tiled or bool(self.several) or self.blocking.lanes is not None
 
     @property
     def block(self) -> isl.Set:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.codegen.cuda.choice import chosen
+from polylsp.codegen.cuda.divergence import divergences
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.kernels import Written, written
 from polylsp.codegen.cuda.leaves import Leaves
@@ -14,6 +15,7 @@ from polylsp.codegen.cuda.memory import Memories, memories_of
 from polylsp.codegen.cuda.region import Region, loops_at
 from polylsp.codegen.cuda.setting import Setting, setting_of
 from polylsp.codegen.cuda.sums import sum_of
+from polylsp.language import PYTHON
 from polylsp.model.action import Declined
 from polylsp.model.verdict import Assumption
 from polylsp.settings import Settings
@@ -48,21 +50,22 @@ class Launched:
     def remarks(self) -> Iterator[str]:
         """What a person should know of them."""
         for kernel, made in self.kernels:
-            if made.total is not None:
+            if made.total is not None or any(split.operator in ("+", "*") for split in made.splits):
                 yield f"What `{made.name}` adds up is added in another order."
             elif not kernel.parallel:
                 yield f"`{made.name}` runs in one thread: nothing in it can run at once."
+            yield from divergences(self.setting, made)
 
 
 def launched(region: Region, settings: Settings, taken: frozenset[str] = frozenset()) -> Launched | Declined:
     """The kernels of a region; the function that launches them has none of the names that are `taken`."""
-    choice = chosen(region, settings)
+    choice = chosen(region, settings, expands=region.subject.language != PYTHON.name)
     if isinstance(choice, Declined):
         return choice
     memories = memories_of(region, choice.leaves)
     if isinstance(memories, Declined):
         return memories
-    setting = setting_of(region, choice.leaves, memories)
+    setting = setting_of(region, choice.leaves, memories, settings)
     if isinstance(setting, Declined):
         return setting
     fresh = setting.fresh

@@ -25,7 +25,8 @@ def launches(host: Host) -> list[str]:
     """The loops of the host around the kernels, in order."""
     by_name = {kernel.name: made for kernel, made in host.kernels}
     context = spelled(host.setting.parameters, host.setting.region.context.params())
-    names = host_counters(host.kernels, host.setting.fresh)
+    # Whoever asks a second time gets the same names.
+    names = host_counters(host.kernels, Fresh({*host.setting.fresh.used}))
     inside = {f"__d{k}": name for k, name in enumerate(names)}
 
     def call(name: str, values: list[str]) -> Iterator[str]:
@@ -63,9 +64,9 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     for name, value in zip(kernel.counters, values, strict=True):
         if name != value and name in (*kernel.passed, *_words(kernel)):
             yield f"{INDENT}const int {name} = {value};"
-    threads = [str(axis.threads) for axis in kernel.axes] or ["1"]
+    threads = [str(count) for count in kernel.frame.blocking.threads] or ["1"]
     most = MOST_BLOCKS if kernel.total is None else MOST_SUMMED[len(kernel.axes)]
-    counts = [f"blocks({_extent(a.first, a.end)}, {a.tile}, {most})" for a in kernel.axes] or ["1"]
+    counts = [f"blocks({a.extent}, {a.tile}, {most})" for a in kernel.axes] or ["1"]
     yield from (f"{INDENT}{line}" for line in wrapped("const dim3 grid(", counts, ");"))
     yield f"{INDENT}const dim3 threads({', '.join(threads)});"
     arguments = [*kernel.passed, *(v.source_name for v in kernel.scalars)]
@@ -90,8 +91,8 @@ MOST_SUMMED = {1: 256, 2: 16, 3: 6}
 
 
 def _words(kernel: Written) -> list[str]:
-    """The words in the ends of a kernel's threads, and in where its sum goes."""
-    ends = [end for axis in kernel.axes for end in (axis.first, axis.end)]
+    """The words in how many threads a kernel has, and in where its sum goes."""
+    ends = [axis.extent for axis in kernel.axes]
     target = kernel.target.address if kernel.target is not None else ""
     return [word for text in (*ends, target) for word in _WORD.findall(text)]
 
@@ -99,11 +100,3 @@ def _words(kernel: Written) -> list[str]:
 def _shifted(buffer: Buffer) -> str:
     """Where the first element of the whole array would be."""
     return f"device_{buffer.name} - {buffer.offset}" if buffer.offset else f"device_{buffer.name}"
-
-
-def _extent(first: str, end: str) -> str:
-    if first.isdigit() and end.isdigit():
-        return str(int(end) - int(first))
-    if first == "0":
-        return end
-    return f"{end} - {first}" if first.isalnum() else f"{end} - ({first})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from polylsp.analysis.aliases import overlap_assumptions
@@ -28,7 +28,8 @@ from polylsp.model.verdict import Assumption
 @dataclass(frozen=True, eq=False)
 class Buffer:
     """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
-    elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too."""
+    elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
+    device has such an array for `each` iteration of loops that run so often; the last one is the caller's."""
 
     variable: Variable
     memory: Memory
@@ -41,6 +42,7 @@ class Buffer:
     written: bool
     scalar: bool = False
     hosted: bool = True
+    each: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -51,6 +53,27 @@ class Buffer:
     def elements(self) -> str:
         """How many elements are on the device, as a product in `size_t`."""
         return " * ".join(["(size_t)" + _factor(self.count), *map(_factor, self.inner)])
+
+    @property
+    def extents(self) -> tuple[str, ...]:
+        """How many elements its dimensions on the device have, but for the first."""
+        return (*self.each[1:], self.count, *self.inner) if self.each else self.inner
+
+    @property
+    def allocated(self) -> str:
+        """How many elements the device has of it, as a product in `size_t`."""
+        if not self.each:
+            return self.elements
+        return " * ".join(["(size_t)" + _factor(self.each[0]), *map(_factor, self.extents)])
+
+    @property
+    def last(self) -> str:
+        """The first element of the caller's array on the device, of those of all iterations; empty for the
+        very first."""
+        if not self.each:
+            return ""
+        number = " * ".join(["(size_t)" + _factor(self.each[0]), *map(_factor, self.each[1:])])
+        return " * ".join([f"({number} - 1)", *map(_factor, (self.count, *self.inner))])
 
     @property
     def offset(self) -> str:
@@ -75,7 +98,9 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
     assumed: list[Assumption] = []
     for name, accesses in _moved(found).items():
         one = (
-            _alone(region, accesses[0].memory) if name in found.opened else _buffer(region, accesses, assumed)
+            _alone(region, accesses[0].memory)
+            if name in found.opened
+            else _of_each(region, found, accesses, assumed)
         )
         if isinstance(one, Declined):
             return one
@@ -110,6 +135,17 @@ def _moved(found: Leaves) -> dict[str, list[Access]]:
 
 def _may_overlap(one: Buffer, other: Buffer) -> bool:
     return any(True for _ in overlap_assumptions([one.memory], [other.memory], set()))
+
+
+def _of_each(
+    region: Region, found: Leaves, accesses: list[Access], assumed: list[Assumption]
+) -> Buffer | Declined:
+    """The buffer of an array, of which each iteration of some loops may have its own."""
+    one = next((each for each in found.expanded if each.memory is accesses[0].memory), None)
+    if one is None:
+        return _buffer(region, accesses, assumed)
+    made = _buffer(region, list(one.originals), assumed)
+    return replace(made, memory=one.memory, each=one.extents) if isinstance(made, Buffer) else made
 
 
 def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -> Buffer | Declined:
@@ -195,7 +231,9 @@ _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed",
 def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
     """The products that must stay within `int`, in which the device counts elements."""
     for each in buffers:
-        if each.inner:
+        if each.each:
+            yield " * ".join(["(long long)" + _factor(each.each[0]), *map(_factor, each.extents)])
+        elif each.inner:
             last = each.count if each.first == "0" else f"({each.first}) + {each.count}"
             yield " * ".join(["(long long)" + _factor(last), *map(_factor, each.inner)])
 

@@ -21,13 +21,16 @@ from polylsp.language import PYTHON
 from polylsp.model.action import Declined
 from polylsp.model.program import Integer, Variable
 from polylsp.model.scop import Access
+from polylsp.settings import Settings
+
+_USUAL = Settings()
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
     """The words of a region's statements, the accesses that its leaves share, `parameters` as C writes them
     (isl name to text, in signed types), the variables behind these, and its buffers. `totals` are the sums of
-    blocks that its kernels have asked for."""
+    blocks that its kernels have asked for, `settings` what the user has set."""
 
     region: Region
     leaves: Mapping[str, Leaf]
@@ -37,30 +40,42 @@ class Setting:
     variables: Mapping[str, Variable]
     buffers: tuple[Buffer, ...]
     fresh: Fresh
+    settings: Settings
     totals: list[Total] = field(default_factory=list[Total])
 
 
-def setting_of(region: Region, found: Leaves, memories: Memories) -> Setting | Declined:
+def setting_of(
+    region: Region, found: Leaves, memories: Memories, settings: Settings = _USUAL
+) -> Setting | Declined:
     """The setting of a region; or why there is none."""
     subject, fresh = region.subject, fresh_of(region)
     names = variable_names(region, fresh)
     is_python = subject.language == PYTHON.name
     lengths = _lengths(memories, names, fresh, plain_names(region)) if is_python else {}
     extents = {
-        b.variable.name: tuple(names.get(each, each) for each in b.inner)
+        b.variable.name: tuple(names.get(each, each) for each in b.extents)
         for b in memories.buffers
         if not b.scalar
     }
     pointed = frozenset(b.variable.name for b in memories.buffers if b.scalar)
     exact = _python_words(region, lengths) if is_python else None
-    words = Words(subject, names, extents, pointed, exact=exact)
+    words = Words(subject, names, extents, pointed, before=_before(region, found, names), exact=exact)
     texts, variables = _parameters(region, names, lengths)
     leaves = {leaf.name: leaf for leaf in found.leaves}
-    made = Setting(region, leaves, found.shared, words, texts, variables, memories.buffers, fresh)
+    buffers = memories.buffers
+    made = Setting(region, leaves, found.shared, words, texts, variables, buffers, fresh, settings)
     unnamed = _unnamed(made)
     if unnamed:
         return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")
     return made
+
+
+def _before(region: Region, found: Leaves, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The counters that tell which array of an expanded one an iteration has, by that array's name."""
+    return {
+        one.memory.variable.name: tuple(names[counter(region.subject, loop).name] for loop in one.loops)
+        for one in found.expanded
+    }
 
 
 _LENGTH = re.compile(r"(\w+)\.shape\[(\d+)\]")

@@ -92,7 +92,7 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     arguments += [f"{numpy}.{number_text(v)}({v.source_name})" for v in kernel.scalars]
     arguments += [host.address(b) for b in kernel.buffers]
     arguments += [host.own(kernel.total.scratch)] if kernel.total is not None else []
-    block = ", ".join([*(str(axis.threads) for axis in kernel.axes), "1", "1", "1"][:3])
+    block = ", ".join([*map(str, kernel.frame.blocking.threads), "1", "1", "1"][:3])
     yield from wrapped(f"{host.own(kernel.name)}(", [*arguments, f"block=({block})", f"grid={grid}"], ")")
     if kernel.total is not None and kernel.target is not None:
         count = " * ".join(f"{grid}[{k}]" for k in range(len(kernel.axes)))

@@ -31,7 +31,7 @@ class SourceModule:
 
 def _played(source: str) -> str:
     """The kernels, and for each a function that launches it."""
-    barriers = "true" if "__syncthreads" in source else "false"
+    barriers = "true" if "__syncthreads" in source or "__shfl" in source else "false"
     shape = "dim3(gx, gy, gz), dim3(bx, by, bz)"
     lines = ["#include <cuda_runtime.h>", source]
     for name, parameters in SIGNATURE.findall(source):
