@@ -58,7 +58,7 @@ def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class Timed:
     """One version's time: `words` name the version, `note` has the time and what it is worth."""
 
     words: str
@@ -66,12 +66,12 @@ class Bar:
     note: str
 
 
-def measured_bars(found: Measurement) -> Iterator[Bar]:
+def measured_bars(found: Measurement) -> Iterator[Timed]:
     """The median of each version, the original first."""
-    yield Bar("original", found.original.median, shown_seconds(found.original.median))
+    yield Timed("original", found.original.median, shown_seconds(found.original.median))
     for figure in found.figures:
         worth = "no difference" if figure.outcome == "no difference" else _ratio(figure.speedup)
-        yield Bar(_version(figure), figure.times.median, f"{shown_seconds(figure.times.median)}, {worth}")
+        yield Timed(_version(figure), figure.times.median, f"{shown_seconds(figure.times.median)}, {worth}")
 
 
 def measured_object(path: str, line: int, found: Measurement) -> dict[str, Any]:
