@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from polylsp.codegen import openacc, openmp, openmp_target
+from polylsp.codegen import openacc, openmp, openmp_target, slices
 from polylsp.codegen.cuda import edit as cuda
 from polylsp.codegen.numba import restructure
 from polylsp.codegen.pycuda import edit as pycuda
 from polylsp.codegen.rewriting import Edit, rewritten_first
 from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
+from polylsp.codegen.transform.composing import limited
 from polylsp.codegen.transform.restructure import restructured
-from polylsp.language import C, named
+from polylsp.language import PYTHON, C, named
 from polylsp.model.action import (
     KERNELS_OF,
+    PYTHON_TRANSFORMS,
     TARGETS,
     TARGETS_OF,
     WHOLE_FUNCTION,
@@ -54,6 +56,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return KERNELS[ask.action](subject, ask.ordinal, settings)
     if ask.action == "restructure":
         return restructured(subject, settings, again)
+    if ask.action == "slices":
+        return limited(settings, lambda: slices.edit(subject, ask.ordinal))
     if ask.action in TRANSFORMS:
         return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")
@@ -63,4 +67,6 @@ def _is_for(action: ActionName, language: str) -> bool:
     """Whether an action is one on loops of a language."""
     if action in KERNELS:
         return KERNELS_OF[language] == action
-    return action in TARGETS_OF[language] if action in TARGETS else language == C.name
+    if action in TARGETS:
+        return action in TARGETS_OF[language]
+    return language == (PYTHON.name if action in PYTHON_TRANSFORMS else C.name)

@@ -221,7 +221,7 @@ def rows(file: Path, size: int) -> Iterator[tuple[str, ...]]:
             if not isinstance(one, Made):
                 yield (f"{file.stem}: {one.reason}", *[""] * 7)
                 continue
-            said = compiled("\n".join(file_lines(one.region, one.host)))
+            said = compiled("\n".join(file_lines(one.launched.region, one.host)))
             for kernel, written in one.host.kernels:
                 yield _row(file.stem, one, kernel, written, said, size)
 

@@ -43,10 +43,10 @@ class Ran:
 
 
 class Played:
-    """Runs programs; what they compile is kept in a folder."""
+    """Runs programs; what they compile is kept in a folder. There may be more flags for g++."""
 
-    def __init__(self, gxx: str, folder: Path) -> None:
-        flags = [*CXX, "-fPIC", f"-I{header_folder(gxx, folder, '-fPIC')}"]
+    def __init__(self, gxx: str, folder: Path, *more: str) -> None:
+        flags = [*CXX, *more, "-fPIC", f"-I{header_folder(gxx, folder, '-fPIC')}"]
         library = folder / "device.so"
         source = str(STAND_IN / "device.cpp")
         subprocess.run([gxx, *flags, "-shared", source, "-o", str(library)], check=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,11 @@ import pytest
 from polylsp.model.action import Ask, Declined
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
+from tests.codegen.python_nests import nest
 
 from .device import Device
 from .playing import Played, on_gpu, written
+from .python_nests import trial
 from .python_samples import FOLDER, compared, tried
 
 SETTINGS = Settings(offload_threshold=0)
@@ -206,6 +209,34 @@ REFUSED = {
     "nothing at once": ("for i in range(1, n): x[i] += x[i - 1]", "can run at once"),
     "two types of whole numbers": ("for i in range(n): c[i] = c[i] + i", "mixes types"),
 }
+
+
+@pytest.mark.timeout(300)
+def test_nests_drawn_at_random_keep_their_meaning(played: Played, tmp_path: Path) -> None:
+    done, refuted = trial([nest(random.Random(number)) for number in DRAWN], played, tmp_path)
+    assert not refuted, refuted[0]
+    assert not any(each.declined for each in done)
+
+
+DRAWN = (0, 3, 8)
+"""Nests that have kernels: `python_nests.py` draws more."""
+
+ELSEWHERE = {
+    "a method": ("class A:\n    def f(self, n: int, x: {0}):\n        {1}\n", "stands in a class"),
+    "code outside of functions": ("x = np.zeros(10)\nn = 10\n{1}\n", "put the loops into one first"),
+    "a function in a statement": ("if True:\n    def f(n: int, x: {0}):\n        {1}\n", "another statement"),
+    "a decorator": ("@fast\ndef f(n: int, x: {0}):\n    {1}\n", "`@fast` may compile"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_what_stands_elsewhere_is_left_alone(text: str, reason: str) -> None:
+    loop = "for i in range(n): x[i] *= 2"
+    text = "import numpy as np\nfrom lib import fast\n\n" + text.format("np.ndarray", loop)
+    functions = analyse("a.py", text, SETTINGS, schedules=False).functions
+    placed = next(each for each in functions if each.answer.facts.loops)
+    answer = edit("a.py", text, SETTINGS, Ask("pycuda", placed.answer.facts.name, placed.start, 1))
+    assert isinstance(answer, Declined) and reason in answer.reason, answer
 
 
 @pytest.mark.parametrize(("body", "reason"), REFUSED.values(), ids=REFUSED.keys())

@@ -11,7 +11,7 @@ from polylsp.codegen.cuda.axes import Axis
 from polylsp.codegen.cuda.blocking import Part
 from polylsp.codegen.cuda.compute import computed, strip_ends, strip_values
 from polylsp.codegen.cuda.copies import Shared, copy, place_in
-from polylsp.codegen.cuda.frame import Frame, value_of
+from polylsp.codegen.cuda.frame import Frame, named
 from polylsp.codegen.cuda.held import Held, loaded, merged, stored, variable
 from polylsp.codegen.cuda.registers import Kept
 from polylsp.codegen.cuda.scan import expression
@@ -155,9 +155,9 @@ def _places(frame: Frame) -> Iterator[str]:
 def _blocks(frame: Frame, lines: list[str]) -> list[str]:
     """Each block goes on to further tiles, behind those of all others: its threads stay together."""
     single = [axis for axis in reversed(frame.axes) if axis.each == 1]
-    lines = [*(f"const int {axis.name} = {value_of(frame, axis)};" for axis in single), *lines]
-    for a, axis in zip("xyz", frame.axes, strict=False):
-        n = frame.atoms[axis.base]
+    lines = [*(line for axis in single for line in named(frame, axis, lines)), *lines]
+    for axis in frame.axes:
+        a, n = axis.letter, frame.atoms[axis.base]
         each = f" * {axis.tile}" if axis.tile > 1 else ""
         start = _from(axis, f"blockIdx.{a}{each}")
         lines = [

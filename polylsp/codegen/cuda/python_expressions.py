@@ -40,8 +40,11 @@ from polylsp.model.program import (
 )
 
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-_SMALL, _LOCAL, _MOST = 31, 40, 62
-"""Bits of counters and sizes, of variables that are whole numbers, and of what `long long` surely holds."""
+_SMALL, _LOCAL = 1 << 30, 1 << 40
+"""How large counters and sizes are at most, and variables that are whole numbers."""
+
+_INT, _LONG = (1 << 31) - 1, 1 << 62
+"""What `int` and `long long` hold."""
 
 _TYPES: dict[Type, str] = {
     Integer(1, False): "bool", Integer(8, True): "signed char", Integer(8, False): "unsigned char",
@@ -95,7 +98,7 @@ class PythonWords:
 
     def assigned_text(self, value: Expr, target: Type, words: Words) -> str:
         """What stands behind `=`: an assignment converts by itself; raises `Unwritable`."""
-        if is_unlimited(target) and self.bits(value) > _LOCAL:
+        if is_unlimited(target) and self.size(value) > _LOCAL:
             raise Unwritable(
                 f"`{words.subject.source(value.site)}` may be larger than a GPU's whole numbers."
             )
@@ -114,27 +117,27 @@ class PythonWords:
             return grouped(moved, 9, around)
         return f"({own} < 0 ? {moved} : {own})"
 
-    def bits(self, value: Expr) -> int:
-        """How many bits the size of a whole number has at most."""
+    def size(self, value: Expr) -> int:
+        """How large a whole number is at most, whatever its sign."""
         match value:
             case Constant(number):
-                return int(number).bit_length()
+                return abs(int(number))
             case Read(place) if not place.steps:
                 return _SMALL if place.variable.name in self.small else _LOCAL
             case Invariant():
                 return _SMALL
             case Unary(_, operand) | Cast(operand) if isinstance(operand.type, Integer):
-                return self.bits(operand)
-            case Select(_, then, otherwise):
-                return max(self.bits(then), self.bits(otherwise))
-            case Binary(operator, left, right) if operator in ("+", "-", "min", "max"):
-                return max(self.bits(left), self.bits(right)) + (operator in ("+", "-"))
+                return self.size(operand)
+            case Select(_, then, otherwise) | Binary("min" | "max", then, otherwise):
+                return max(self.size(then), self.size(otherwise))
+            case Binary("+" | "-", left, right):
+                return self.size(left) + self.size(right)
             case Binary("*", left, right):
-                return self.bits(left) + self.bits(right)
+                return self.size(left) * self.size(right)
             case Binary(operator) if operator in (*_COMPARISONS, "&&", "||"):
                 return 1
             case _:
-                return value.type.bits if isinstance(value.type, Integer) else _MOST + 1
+                return 1 << value.type.bits if isinstance(value.type, Integer) else _LONG + 1
 
     # --- Operators ---------------------------------------------------------------------------
 
@@ -198,13 +201,13 @@ class PythonWords:
         if any(_bare(each).type == Integer(64, False) for each in (value.left, value.right)):
             raise Unwritable(f"`{words.subject.source(value.site)}` mixes types: convert one of them first.")
         elements = any(_is_element(each) for each in (value.left, value.right))
-        bits = self.bits(value)
-        if bits > _MOST and not elements:
+        size = self.size(value)
+        if size > _LONG and not elements:
             raise Unwritable(
                 f"`{words.subject.source(value.site)}` may be larger than a GPU's whole numbers."
             )
         left = self.text_of(value.left, words, own)
-        if bits > _SMALL and not self._is_long(value.left):
+        if size > _INT and not self._is_long(value.left):
             left = f"(long long){self.text_of(value.left, words, UNARY)}"
         right = self.text_of(value.right, words, own + 1)
         return grouped(f"{left} {value.operator} {right}", own, around)
@@ -219,7 +222,7 @@ class PythonWords:
             case Cast(operand, of_type) if is_unlimited(of_type):
                 return self._is_long(operand)
             case Binary(operator) if operator in ("+", "-", "*"):
-                return self.bits(value) > _SMALL
+                return self.size(value) > _INT
             case _:
                 return value.type == Integer(64, True) and not isinstance(value, Constant)
 
@@ -296,11 +299,9 @@ def _constant(value: Constant, around: float) -> str:
         text = repr(float(number)) + ("f" if value.type == Floating(32) else "")
         return grouped(text, UNARY if number < 0 else 99, around)
     whole = int(number)
-    if whole.bit_length() > _MOST:
+    if abs(whole) > _LONG:
         raise Unwritable(f"{whole} is larger than a GPU's whole numbers.")
-    return grouped(
-        f"{whole}{'LL' if whole.bit_length() > _SMALL else ''}", UNARY if whole < 0 else 99, around
-    )
+    return grouped(f"{whole}{'LL' if abs(whole) > _INT else ''}", UNARY if whole < 0 else 99, around)
 
 
 def _bare(value: Expr) -> Expr:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from polylsp.codegen.feasible.helpful import expands_to_split, fused_pair, fuses_well, reuses, rewritten
 from polylsp.codegen.feasible.speed import faster
 from polylsp.codegen.feasible.trials import Trials
+from polylsp.codegen.slices import loops_of
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
 from polylsp.language import C
@@ -39,7 +40,7 @@ def feasibility(trials: Trials) -> Feasibility:
     for loop in trials.subject.facts.loops:
         refused += _refused(trials, loop)
         if not transformed:
-            possible += _rewritten(trials, loop)
+            possible += [*_rewritten(trials, loop), *_on_slices(trials, loop)]
         if transformed:
             possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
     if transformed:
@@ -95,6 +96,17 @@ def _rewritten(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
         found = trials.answer(target, loop.ordinal, loop.ordinal)
         if isinstance(found, Edited):
             yield Possible(target, loop.ordinal, (loop.ordinal,), assumptions=found.assumptions)
+
+
+def _on_slices(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
+    """That a loop can be a statement on slices, where those around it cannot be with it."""
+    above = trials.subject.around(loop.ordinal)
+    if any(trials.succeeds("slices", each.ordinal, each.ordinal) for each in above):
+        return
+    found = trials.answer("slices", loop.ordinal, loop.ordinal)
+    if isinstance(found, Edited):
+        loops = loops_of(trials.subject, loop.ordinal)
+        yield Possible("slices", loop.ordinal, loops, assumptions=found.assumptions)
 
 
 def _not_together(trials: Trials) -> Iterator[Refused]:

@@ -14,6 +14,7 @@ from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.region import Region, loops_at, region_of, regions_of
 from polylsp.codegen.numba.loop_text import fresh, lines_of
 from polylsp.codegen.numba.source import Source, source_of
+from polylsp.codegen.pycuda.differences import differences
 from polylsp.codegen.pycuda.helper import helper
 from polylsp.codegen.pycuda.host import NAMES, host_of
 from polylsp.codegen.subject import Subject
@@ -82,6 +83,8 @@ def _source(subject: Subject) -> Source | Declined:
     if "." in name:
         told = f"`{name}` stands in a class or in another function"
         return Declined(f"{told}: put the loops into one of their own.")
+    if subject.indentation(subject.start):
+        return Declined(f"`{name}` stands inside of another statement: kernels cannot stand before it.")
     source = source_of(subject)
     if isinstance(source, Source) and source.definition.decorator_list:
         decorator = ast.unparse(source.definition.decorator_list[0])
@@ -131,7 +134,8 @@ def _edited(source: Source, found: Sequence[Made], reasons: Sequence[str] = ()) 
     at = _above(subject.text, subject.start)
     before = Replacement(Span(at, at), "".join(f"{line}{end}" for line in lines))
     assumed = tuple(dict.fromkeys(each for one in found for each in one.launched.assumptions))
-    remarks = (*(each for one in found for each in one.launched.remarks), *dict.fromkeys(reasons))
+    told = (each for one in found for each in (*one.launched.remarks, *differences(one.launched)))
+    remarks = (*dict.fromkeys(told), *dict.fromkeys(reasons))
     return Edited((before, *(each for one in found for each in one.replacements)), assumed, remarks)
 
 
@@ -185,11 +189,11 @@ def _called(
         call = wrapped(f"{found} = {name}(", arguments, ")")
         call += [f"if {found}:", f"{unit}{targets} = {found}", "else:"]
     at, before = span.start, "".join(f"{indentation}{line}{end}" for line in call)
-    for line in text[span.start : span.end].splitlines(keepends=True):
+    for line in text[span.start : span.end].split("\n"):
         if line.strip():
             yield Replacement(Span(at, at), f"{before}{unit}")
             before = ""
-        at += len(line)
+        at += len(line) + 1
 
 
 # --- Numbers of the file -----------------------------------------------------------------

@@ -6,10 +6,12 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from polylsp.analysis.effects import loops_in
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.launched import Launched
 from polylsp.codegen.cuda.memory import Buffer, plain_names
 from polylsp.codegen.cuda.naming import Fresh
+from polylsp.codegen.transform.leaves import counter
 from polylsp.model.program import Variable
 
 NAMES = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
@@ -77,8 +79,14 @@ def scalars(host: Host, lines: list[str]) -> list[Variable]:
     words = {word for line in lines for word in NAMES.findall(line)}
     found = {v for v in _variables(host.launched) if v.source_name in words}
     found |= {b.variable for b in host.numbers}
+    subject = host.launched.region.subject
+    counters = {
+        counter(subject, each.ordinal) for each in loops_in(subject.function.body) if each.step.statements
+    }
     for each in found:
-        if [v.source_name for v in host.launched.region.subject.variables].count(each.source_name) > 1:
+        # A name that counts the iterations of several loops has the value of the loop around.
+        same = {v for v in subject.variables if v.source_name == each.source_name} - {each}
+        if same - counters:
             raise Unwritable(f"More than one variable is called `{each.source_name}` here: rename one.")
     listed = host.launched.region.subject.function.parameters
     place = {v: k for k, v in enumerate(listed)}
