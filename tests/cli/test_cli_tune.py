@@ -83,11 +83,13 @@ def code_of(path: str) -> str:
             "int main(void)\n{\n    for (int i = 0; i < 9; i++) ;\n    return 0;\n}\n",
             "`main` is the program itself",
         ),
+        ("def f(a):\n\n    for i in range(len(a)):\n        a[i] = 0.0\n", "nothing to tune in `f`"),
     ],
 )
 def test_what_cannot_be_tuned(polylsp, text: str, words: str) -> None:
-    Path("a.c").write_text(text)
-    ran = polylsp("tune", "a.c:3")
+    name = "a.c" if "{" in text else "a.py"
+    Path(name).write_text(text)
+    ran = polylsp("tune", f"{name}:3")
     assert ran.status == 2 and words in ran.err and ran.out == ""
 
 
