@@ -101,7 +101,9 @@ def iteration_space(
 
 def drawn(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
     """What a person who points at a loop is shown of its iterations."""
-    return iteration_space(path, text, settings, asked.function, asked.ordinal, None, asked.starts)
+    return iteration_space(
+        path, text, settings, asked.function, asked.ordinal, asked.dimensions, asked.starts
+    )
 
 
 def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:

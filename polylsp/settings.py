@@ -57,6 +57,27 @@ class Settings:
             " whichever leaves the shortest chain of steps one after the other."
         },
     )
+    cuda_block_sizes: tuple[int, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Threads of a block of a GPU from `x` on, powers of two; empty: by what a kernel does."
+            " Threads that share a sum are left as they are."
+        },
+    )
+    cuda_tile_sizes: tuple[int, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Iterations that a block of a GPU takes at once where it copies to shared memory,"
+            " outermost loop first, the loop inside of threads last; empty: by what a kernel does."
+        },
+    )
+    cuda_pinned: bool = field(
+        default=False,
+        metadata={
+            "doc": "Lock the host's arrays in memory while a GPU uses them: transfers are faster, and the"
+            " lock itself takes about as long as one of them."
+        },
+    )
     sizes: tuple[str, ...] = field(
         default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
     )

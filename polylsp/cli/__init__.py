@@ -14,7 +14,7 @@ import polylsp
 from polylsp.cli.exits import Exit
 from polylsp.cli.places import address, count, define, file_line, pair_of_names, size
 
-TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda")
+TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda", "pycuda")
 TRANSFORMS = (
     "interchange",
     "distribute",
@@ -31,6 +31,7 @@ TRANSFORMS = (
     "overlap-check",
     "rewrite-reduction",
     "substitute-induction",
+    "slices",
 )
 """As in `model/action.py`, which `--help` must not load."""
 

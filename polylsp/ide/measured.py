@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from polylsp.ide import wording
@@ -17,6 +18,7 @@ _NAMES = {
     "openmp-target": "OpenMP offloading",
     "cuda": "CUDA",
     "numba": "Numba",
+    "pycuda": "PyCUDA",
 }
 
 
@@ -53,6 +55,23 @@ def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.when))
     flags = f", `{found.flags}`" if found.flags else ""
     yield f"{found.compiler}{flags}; {found.device}; {when}."
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One version's time: `words` name the version, `note` has the time and what it is worth."""
+
+    words: str
+    seconds: float
+    note: str
+
+
+def measured_bars(found: Measurement) -> Iterator[Timed]:
+    """The median of each version, the original first."""
+    yield Timed("original", found.original.median, shown_seconds(found.original.median))
+    for figure in found.figures:
+        worth = "no difference" if figure.outcome == "no difference" else _ratio(figure.speedup)
+        yield Timed(_version(figure), figure.times.median, f"{shown_seconds(figure.times.median)}, {worth}")
 
 
 def measured_object(path: str, line: int, found: Measurement) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from polylsp.model.measurement import AskToMeasure, NoPlan, Plan, Rung, Variant
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
-from polylsp.model.space import Arrow, Drawing, Drawn, IterationSpace
+from polylsp.model.space import Arrow, Drawing, Drawn, IterationSpace, Order
 from polylsp.model.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown, Verdict, Witness
 from polylsp.settings import Settings
 from polylsp.text import Span
@@ -107,7 +107,17 @@ def draw(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
     _misbehave(" ".join(re.findall(r"DRAW_(\w+)", body)))
     if not body or "DRAW_NOTHING" in body:
         return Rejection("budget", Site(0, 0), "nothing to draw")
-    return IterationSpace(("i", ""), ((0, 0), (1, 0), (2, 0)), (Arrow("flow", (0, 0), (1, 0)),), (("n", 3),))
+    if asked.dimensions is not None and "x" in asked.dimensions:
+        return Rejection("unsupported-statement", Site(0, 0), "`x` is not an iterator of this nest")
+    header = list(re.finditer(r"\bfor\b", body))[asked.ordinal - 1]
+    at = Site(*[next(n for n, token in enumerate(_tokens(body)) if token[1] == header.start())] * 2)
+    ends = AccessPoint("a", "a[t]", "write", at), AccessPoint("a", "a[t - 1]", "read", at)
+    points = ((0, 0), (1, 0), (2, 0))
+    arrows = (Arrow("flow", (0, 0), (1, 0), ends),)
+    written = Order(tuple((each,) for each in points))
+    return IterationSpace(
+        ("i", ""), points, arrows, (("n", 3),), written=written, parallel=Order((points,), ("i",))
+    )
 
 
 def _misbehave(body: str) -> None:

@@ -76,12 +76,13 @@ class Source:
         return isinstance(call, ast.Call) and self.path(call.func) in ("prange", "numba.prange")
 
 
-def source_of(subject: Subject) -> Source | Declined:
-    """The tree of the function that is edited."""
+def source_of(subject: Subject, *, for_numba: bool = True) -> Source | Declined:
+    """The tree of the function that is edited. Numba takes none that stands in a class or a function."""
     name = subject.function.name
     if name == MODULE:
-        return Declined("Numba compiles functions: put the loop into one first.")
-    if "." in name:
+        what = "Numba compiles functions" if for_numba else "Only functions are edited"
+        return Declined(f"{what}: put the loop into one first.")
+    if "." in name and for_numba:
         told = f"`{name}` stands in a class or in another function"
         return Declined(f"{told}: put the loop into a function of its own for Numba.")
     file = outline(subject.text)
@@ -91,5 +92,5 @@ def source_of(subject: Subject) -> Source | Declined:
         return Declined(f"`{name}` cannot be read as it stands.")
     body = parsed.tree.body
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
-        return Declined(f"`{name}` is no plain function, which Numba needs.")
+        return Declined(f"`{name}` is no plain function{', which Numba needs' if for_numba else ''}.")
     return Source(subject, file, item, parsed, body[0])

@@ -34,10 +34,13 @@ export async function runOnPage(editor, tools, pictures) {
 }
 
 const fileOf = (editor) => path.join(editor.workspace, 'example.c');
-const line = (page, text, number = 0) => page.locator('.view-line', { hasText: text }).nth(number);
+const line = (page, text) => page.locator('.view-line', { hasText: text }).first();
 
-/** The word `for` of the first loop with such a header, or a later one. */
-const loop = (page, header, number = 0) => line(page, header, number).locator('span', { hasText: /^for$/ }).last();
+/** The word `for` of a loop with such a header. */
+const loop = (page, header) => line(page, header).locator('span', { hasText: /^for$/ }).last();
+
+/** That of `multiply`, by the brace that it alone has. */
+const outer = (page) => page.locator('.view-line', { hasText: /for\s\(int\si\s=\s0;.*\{/ }).locator('span', { hasText: /^for$/ }).last();
 
 const STEPS = {
   async 'a file is opened, and its loops have findings and hints'({ page, editor, shoot }) {
@@ -68,8 +71,75 @@ const STEPS = {
     await page.keyboard.press('Escape');
   },
 
+  async 'the side view steps through an order, and an arrow shows its two accesses'({ page, shoot }) {
+    await loop(page, 'for (int j = 1;').click();
+    await palette(page, 'polylsp: Show Iterations Beside');
+    const view = page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+    await view.locator('circle.point').first().waitFor(WAIT);
+    await view.getByLabel('Skewed, by').check(WAIT);
+    for (let step = 0; step < 3; step++) {
+      await view.getByLabel('One step on').click();
+    }
+    assert.match(await view.getByRole('status').innerText(), /^Step 3 of \d+, 3 iterations at once: /);
+    assert.equal(await view.locator('circle.now').count(), 3);
+    const marked = page.locator('.view-overlays [class*="ced-"]');
+    assert.equal(await marked.count(), 0);
+    await view.locator('.arrow').first().focus();
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('Enter');
+    await marked.first().waitFor(WAIT);
+    assert.ok((await marked.count()) >= 2, 'both accesses are marked');
+    await view.getByLabel('Tiles').check();
+    await shoot('iterations');
+    await view.getByLabel('Across').selectOption('j');
+    await view.locator('text.name').first().getByText('j').waitFor(WAIT);
+    await page.keyboard.press('Escape');
+    await view.locator('.dependence').first().click();
+    await marked.first().waitFor(WAIT);
+    await page.getByRole('tab', { name: 'Iterations' }).getByRole('button', { name: /Close/ }).click();
+    await page.waitForFunction(() => !document.querySelector('.view-overlays [class*="ced-"]'), undefined, WAIT);
+    await line(page, 'void relax').click();
+    await page.keyboard.press('Control+Home');
+  },
+
+  async 'generated code is shown, and nothing is changed'({ page, editor, shoot }) {
+    await outer(page).click();
+    await palette(page, 'polylsp: Show Generated Code');
+    await page.locator('.quick-input-list .monaco-list-row', { hasText: 'with OpenMP' }).first().click(WAIT);
+    const added = page.locator('.monaco-diff-editor .view-line', { hasText: '#pragma omp parallel for' });
+    await added.waitFor(WAIT);
+    await shoot('generated');
+    await added.click();
+    await page.keyboard.type('x');
+    await page.locator('.monaco-editor-overlaymessage', { hasText: 'read-only' }).waitFor(WAIT);
+    await page.getByRole('tab', { name: /with OpenMP/ }).getByRole('button', { name: /Close/ }).click();
+    await line(page, 'void multiply').waitFor(WAIT);
+    assert.doesNotMatch(fs.readFileSync(fileOf(editor), 'utf8'), /pragma/);
+  },
+
+  async 'a measurement is cancelled; another one, at sizes that are asked for, is shown as bars'({ page, shoot }) {
+    await outer(page).click();
+    await measure(page, '');
+    const progress = page.locator('.notification-list-item', { hasText: 'Measuring multiply' });
+    await progress.waitFor(WAIT);
+    await shoot('measuring');
+    await progress.getByRole('button', { name: 'Cancel' }).click();
+    await progress.waitFor({ state: 'detached', ...WAIT });
+    await measure(page, 'n=500');
+    const told = page.locator('.notification-list-item', { hasText: /multiply: .*openmp/ });
+    await told.waitFor(WAIT);
+    await page.locator('.view-line', { hasText: 'for (int i = 0; i < n; i++)' }).filter({ hasText: /OpenMP.*n=500/ }).waitFor(WAIT);
+    await shoot('measured');
+    await told.getByRole('button', { name: 'Show Times' }).click();
+    const view = page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
+    await view.getByRole('row', { name: /^original/ }).waitFor(WAIT);
+    assert.ok((await view.locator('meter').count()) >= 2);
+    await shoot('bars');
+    await page.getByRole('tab', { name: 'Iterations' }).getByRole('button', { name: /Close/ }).click();
+  },
+
   async 'a quick fix is chosen by keyboard, and saved'({ page, editor, shoot }) {
-    await loop(page, 'for (int i = 0; i < n; i++)', 1).click();
+    await outer(page).click();
     await page.keyboard.press('Control+.');
     await page.locator('.action-widget .monaco-list-row', { hasText: 'with OpenMP' }).first().waitFor(WAIT);
     await shoot('actions');
@@ -97,6 +167,17 @@ const STEPS = {
   },
 };
 
+/** Measure at the cursor; what is no size is refused first. */
+async function measure(page, sizes) {
+  await palette(page, 'polylsp: Measure Here');
+  const input = page.locator('.quick-input-widget', { hasText: 'Sizes for multiply' }).locator('input.input');
+  await input.fill('n=many', WAIT);
+  await page.locator('.quick-input-message', { hasText: 'is no size' }).waitFor(WAIT);
+  await input.fill(sizes);
+  await page.locator('.quick-input-message', { hasText: 'is no size' }).waitFor({ state: 'detached', ...WAIT });
+  await page.keyboard.press('Enter');
+}
+
 /** Walk down the lightbulb's list to an action, and take it. */
 async function choose(page, title) {
   const focused = page.locator('.action-widget .monaco-list-row.focused');
@@ -107,7 +188,7 @@ async function choose(page, title) {
   await page.keyboard.press('Enter');
 }
 
-async function palette(page, title) {
+export async function palette(page, title) {
   await page.keyboard.press('F1');
   await page.locator('.quick-input-box input').fill(`>${title}`);
   await page.locator('.quick-input-list .monaco-list-row', { hasText: title }).first().waitFor(WAIT);
