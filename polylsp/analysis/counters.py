@@ -6,12 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.analysis.always import all_always_assigned
+from polylsp.analysis.always import all_always_assigned, always_run
 from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, listed
-from polylsp.analysis.effects import walk
+from polylsp.analysis.effects import loops_in, walk
 from polylsp.analysis.linear import counting, places_copies
 from polylsp.analysis.mending import can_be_lastprivate, lasting, summing
+from polylsp.analysis.races import loops_surely_run
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.witness import first_iterations
 from polylsp.model.directive import Finding, Lacking, Mend, Race
@@ -28,7 +30,7 @@ def counter_findings(
     if found is None:
         return
     for variable in _set_in(loop):
-        every = (a for one in sharing.construct.loops for a in all_always_assigned(one.body, variable))
+        every = (*_always_set(sharing, variable), *_set_in_inner_loops(conflicts, sharing, variable))
         assign = next((each for each in every if sharing.construct.exclusion(each.site) is None), None)
         if assign is None:
             continue
@@ -46,6 +48,28 @@ def counter_findings(
             mend = counting(sharing, variable, "private" if private else "")
             counted = mend and Lacking("count", variable.source_name, _point(assign, "write"), mend)
             yield variable.name, counted or _carried(loop, assign, found, private)
+
+
+def _always_set(sharing: DataSharing, variable: Variable) -> Iterator[Assign]:
+    for loop in sharing.construct.loops:
+        yield from all_always_assigned(loop.body, variable)
+
+
+def _set_in_inner_loops(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Iterator[Assign]:
+    """The assignments in inner loops that surely run, if they run often enough."""
+    outer = sharing.construct.loop
+    for statement in always_run(outer.body, inner_loops=True):
+        if (
+            not isinstance(statement, Assign)
+            or statement.target.steps
+            or statement.target.variable != variable
+        ):
+            continue
+        around = [each for each in loops_in(outer.body) if within(statement.site, each.site)]
+        # What a `for` does first belongs to the loop around it.
+        own = [each for each in around if not within(statement.site, each.header)]
+        if own and loops_surely_run(conflicts, outer.ordinal, own[-1].ordinal):
+            yield statement
 
 
 def _finding(

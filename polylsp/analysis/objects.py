@@ -9,7 +9,7 @@ from polylsp.analysis.delinearise import FLAT, Layout, layout_of
 from polylsp.analysis.dimensions import Needed, best_split, iterator_names, rows_meet
 from polylsp.analysis.paths import path_text
 from polylsp.analysis.raw import RawAccess, RawStatement, Region
-from polylsp.analysis.state import At, Base, Member, Opaque, Parameters
+from polylsp.analysis.state import At, Base, Member, Opaque, Parameters, anything
 from polylsp.analysis.value import (
     ZERO,
     Poly,
@@ -17,7 +17,6 @@ from polylsp.analysis.value import (
     is_affine,
 )
 from polylsp.model.program import Array, OtherType, Pointer, Struct
-from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Memory, Polynomial
 
 Key = tuple[str, tuple[str, ...]]
@@ -26,11 +25,13 @@ Members = list[tuple[RawStatement, RawAccess]]
 
 def grouped(region: Region) -> dict[Key, Members]:
     """Accesses by object: same base, same shape. An access of a whole structure counts as one of each
-    of its parts that are named elsewhere."""
-    shapes: dict[str, set[tuple[str, ...]]] = defaultdict(set)
+    of its parts that are named elsewhere; to read one is not to follow the pointers in it."""
+    shapes: dict[str, dict[tuple[str, ...], int]] = defaultdict(dict)
     for statement in region.statements:
         for access in statement.accesses:
-            shapes[access.path.base.name].add(access.path.shape)
+            last = max(access.path.followed, default=-1)
+            known = shapes[access.path.base.name]
+            known[access.path.shape] = max(last, known.get(access.path.shape, -1))
     groups: dict[Key, Members] = {}
     for statement in region.statements:
         statement.accesses = [
@@ -41,17 +42,19 @@ def grouped(region: Region) -> dict[Key, Members]:
     return groups
 
 
-def _parts(access: RawAccess, shapes: set[tuple[str, ...]]) -> list[RawAccess]:
-    """The access itself, or one of each longer path that others of its object take."""
+def _parts(access: RawAccess, known: dict[tuple[str, ...], int]) -> list[RawAccess]:
+    """The access itself, or one of each longer path that others of its object take. `known` says after how
+    many steps each shape follows its last pointer."""
     own = access.path.shape
+    shapes = {s for s, last in known.items() if access.kind == "write" or last < len(own)}
     longer = [s for s in shapes if _is_prefix(own, s) and not any(_is_prefix(s, other) for other in shapes)]
     if not longer:
         return [access]
-    anything = Opaque(0, Rejection("data-dependent-value", access.site, "all elements are meant"))
+    every = At(anything(access.site))
     found: list[RawAccess] = []
     for shape in sorted(longer):
         rest = shape[len(own) :]
-        steps = tuple(At(anything) if s == "[]" else Member(s[1:]) for s in rest)
+        steps = tuple(every if s == "[]" else Member(s[1:]) for s in rest)
         path = replace(access.path, steps=(*access.path.steps, *steps))
         found.append(replace(access, path=path, exact=access.exact and "[]" not in rest, region=None))
     return found

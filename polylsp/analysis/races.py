@@ -108,6 +108,24 @@ def happens_always(
     return not often.is_empty() and bool(often.is_subset(where))
 
 
+def loops_surely_run(conflicts: Conflicts, outer: int, inner: int) -> bool:
+    """Whether two iterations of loop `outer` come to an iteration of loop `inner` inside of it, at all
+    parameter values at which these loops run often."""
+    scop = conflicts.scop
+    around = next((s.loops for s in scop.statements if outer in s.loops and inner in s.loops), None)
+    if around is None:
+        return False
+    first, last = around.index(outer), around.index(inner)
+    chain = around[first : last + 1]
+    if any(scop.loops[one].obstacles for one in chain):
+        return False
+    reached = scop.loops[inner].domain.project_out(isl.dim_type.set, first + 1, last - first)
+    often = conflicts.defined(hints=True).intersect(scop.loops[outer].domain.params())
+    for one in chain:
+        often = often.intersect(_runs_often(conflicts, one, False))
+    return not often.is_empty() and bool(often.is_subset(_apart(reached, first, 1)))
+
+
 def _runs_often(conflicts: Conflicts, one: int, once: bool) -> isl.Set:
     """The parameter values at which a loop has many iterations, or as many as it ever has; or only one."""
     domain = conflicts.scop.loops[one].domain

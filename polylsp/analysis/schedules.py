@@ -8,7 +8,7 @@ from polylsp.analysis.chains import binding, changes, loop_chain, spans
 from polylsp.analysis.components import components
 from polylsp.analysis.conflicts import Conflicts, before, same_iteration
 from polylsp.model.facts import Transform
-from polylsp.model.scop import Access, ScopStatement
+from polylsp.model.scop import Access, Memory, ScopStatement
 from polylsp.model.verdict import Parallel, Verdict
 
 Verdicts = dict[int, Verdict]
@@ -63,8 +63,10 @@ def _distribution(conflicts: Conflicts, verdicts: Verdicts, ordinal: int) -> Tra
     free = [p for p in parts if len(p) == 1 and (p[0], p[0]) not in edges]
     if len(parts) < 2 or not free:
         return None
-    texts = [_written(conflicts, [groups[g] for g in part]) for part in parts]
-    sentence = ", then ".join(f"a loop for {t}" for t in texts if t)
+    texts = [t for part in parts if (t := _written(conflicts, [groups[g] for g in part]))]
+    if len(texts) < 2:
+        return None
+    sentence = ", then ".join(f"a loop for {text}" for text in texts)
     return Transform("distribute", _schedule(conflicts, verdicts), sentence)
 
 
@@ -96,8 +98,13 @@ def _edges(
                 continue
             depth = conflicts.statement(first).loops.index(ordinal) + 1
             if not same_iteration(conflicts.same_element(first, second), depth).is_empty():
-                edges |= {(a, b)} if first.memory.dimensions else {(a, b), (b, a)}
+                edges |= {(a, b), (b, a)} if _has_copies(first.memory, depth) else {(a, b)}
     return edges
+
+
+def _has_copies(memory: Memory, depth: int) -> bool:
+    """Whether iterations of a loop have a variable each, declared there or private."""
+    return not memory.dimensions or memory.scoped >= depth
 
 
 def _written(conflicts: Conflicts, groups: list[list[ScopStatement]]) -> str:
@@ -150,12 +157,14 @@ def _wavefront(node: isl.ScheduleNode, size: int, conflicts: Conflicts) -> str:
 
 
 def _linear(aff: isl.Aff, names: list[str]) -> str:
-    parts: list[str] = []
-    for k, name in enumerate(names):
-        value = aff.get_coefficient_val(isl.dim_type.in_, k).to_python()
-        if value:
-            parts.append(name if value == 1 else f"{value} * {name}")
-    return " + ".join(parts) or "0"
+    """A sum, what is added before what is subtracted: `j - i`."""
+    found = [aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in range(len(names))]
+    terms = sorted(zip(found, names, strict=True), key=lambda term: term[0] < 0)
+    text = ""
+    for factor, name in ((f, n) for f, n in terms if f):
+        sign = ("-" if factor < 0 else "") if not text else " - " if factor < 0 else " + "
+        text += sign + (name if abs(factor) == 1 else f"{abs(factor)} * {name}")
+    return text or "0"
 
 
 # --- isl's scheduler ---------------------------------------------------------------------

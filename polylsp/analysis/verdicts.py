@@ -205,7 +205,9 @@ def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
         if conflicts.statement(access).guards:
             word = "written" if access.kind == "write" else "read"
             text = f"whether `{access.text}` is {word} depends on data"
-            advice = f"if each iteration uses its own `{access.memory.path}`, declare it inside the loop"
+            # An element of an array, or of a structure, cannot be declared anew.
+            own = f"if each iteration uses its own `{access.memory.path}`, declare it inside the loop"
+            advice = "" if access.memory.shape else own
             return Rejection("non-affine-condition", access.site, text, advice)
     text = f"`{write.text}` may be the same element in two iterations"
     return Rejection("non-affine-subscript", write.site, text, "")

@@ -110,16 +110,15 @@ def is_uneven(scop: Scop, root: int) -> bool:
 
 
 def _depends(domain: isl.Set, depth: int) -> bool:
-    """Whether the dimensions inside the one at `depth` do not have the same values for all of its values."""
-    count = domain.dim(_SET)
-    around = domain.project_out(_SET, depth + 1, count - depth - 1)
-    inside = domain.eliminate(_SET, depth, 1)
-    return not inside.intersect(_widened(around, domain)).is_subset(domain)
+    """Whether a dimension inside the one at `depth` has not as many values for all of its values."""
+    return any(_extent_depends(domain, depth, inner) for inner in range(depth + 1, domain.dim(_SET)))
 
 
-def _widened(around: isl.Set, domain: isl.Set) -> isl.Set:
-    """The outer dimensions alone, as a set of all of the domain's dimensions."""
-    more = around.add_dims(_SET, domain.dim(_SET) - around.dim(_SET))
-    return isl.Set.from_basic_set(isl.BasicSet.universe(domain.get_space())).intersect(
-        more.reset_tuple_id() if not domain.has_tuple_id() else more.set_tuple_id(domain.get_tuple_id())
-    )
+def _extent_depends(domain: isl.Set, depth: int, inner: int) -> bool:
+    own = domain.project_out(_SET, inner + 1, domain.dim(_SET) - inner - 1)
+    own = own.project_out(_SET, depth + 1, inner - depth - 1).reset_tuple_id()
+    values = isl.Map.from_range(own).move_dims(isl.dim_type.in_, 0, isl.dim_type.out, 0, depth + 1)
+    # Counted from the first one, so that a window that moves along is the same everywhere.
+    counted = values.sum(values.lexmin().neg())
+    anywhere = counted.eliminate(isl.dim_type.in_, depth, 1).intersect_domain(counted.domain())
+    return not anywhere.is_subset(counted)

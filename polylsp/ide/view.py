@@ -9,7 +9,7 @@ from typing import Literal
 from polylsp.ide import wording
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.lookup import outermost
-from polylsp.ide.measured import Bar, measured_bars
+from polylsp.ide.measured import Timed, measured_bars
 from polylsp.ide.measuring import Loop
 from polylsp.model.facts import LoopFacts
 from polylsp.model.measurement import Measurement
@@ -73,7 +73,7 @@ class View:
     dependences: tuple[Between, ...]
     rays: tuple[Ray, ...]
     orders: tuple[Stepping, ...]
-    bars: tuple[Bar, ...]
+    bars: tuple[Timed, ...]
 
 
 def view(
@@ -146,7 +146,7 @@ def _parallel_words(order: Order) -> str:
     return f"With {sentence}, in parallel" if sentence else "In another order, in parallel"
 
 
-def _bars(placed: PlacedFunction, loop: LoopFacts, measured: Mapping[Loop, Measurement]) -> tuple[Bar, ...]:
+def _bars(placed: PlacedFunction, loop: LoopFacts, measured: Mapping[Loop, Measurement]) -> tuple[Timed, ...]:
     """The times of the loop, or of those around it: whole calls are measured."""
     for ordinal in (loop.ordinal, outermost(placed, loop).ordinal, 0):
         found = measured.get((placed.answer.facts.name, ordinal))

@@ -68,6 +68,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     commands.APPLY_ACTION: commands.apply_action,
     commands.TELL_REMARKS: commands.tell_remarks,
     commands.MEASURE: commands.measure,
+    commands.TUNE: commands.tune,
 }
 
 

@@ -25,6 +25,7 @@ from polylsp.server.jobs import Jobs
 from polylsp.server.measurements import Measurements
 from polylsp.server.progress import Progress
 from polylsp.server.protocol import Protocol, ServerCancelled, strict_converter
+from polylsp.server.tunings import Tunings
 from polylsp.server.worker import WORKER_COMMAND
 from polylsp.settings import Settings
 
@@ -70,6 +71,7 @@ class PolylspServer(LanguageServer):
         self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
         self.measurements = Measurements(self.protocol)
+        self.tunings = Tunings()
         self.trace = types.TraceValue.Off
         self._findings: dict[str, Findings | CellFindings] = {}
         self._json: dict[str, dict[str, str]] = {}
@@ -114,6 +116,7 @@ class PolylspServer(LanguageServer):
         self._cancel_delay(uri)
         document.close()
         self.measurements.forget(uri)
+        self.tunings.forget(uri)
         self.jobs.drop(document)
         del self._findings[uri]
         told = {*document.uris, *self._json.pop(uri, {})}

@@ -92,7 +92,10 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     body = next((each.group() for each in _FUNCTION.finditer(text) if each.start() == wanted.starts), "")
     if not body or "MEASURE_DECLINE" in body:
         return NoPlan(f"`{wanted.function}` cannot be measured.")
-    variant = Variant("openmp", "directives", text.replace("for", "/**/ for"))
+    made = f"/*{wanted.parameters if 'TUNE' in body else ''}*/"
+    variant = Variant(
+        "openmp", "restructured", text.replace("for", f"{made} for"), parameters=wanted.parameters
+    )
     rung = Rung(tuple(size for _, size in wanted.sizes), 1, ())
     call = f"void polylsp_register(void) {{ }}\nvoid polylsp_call(void) {{ {wanted.function}(100); }}\n"
     names = tuple(name for name, _ in wanted.sizes)

@@ -6,8 +6,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.domain import Reader, adds_one, counts_signed, declaring, first_value, operands
+from polylsp.codegen.transform.domain import counts_signed
 from polylsp.codegen.transform.expression import Linear, added, extremum
+from polylsp.codegen.transform.headers import Reader, adds_one, declaring, first_value, operands
 from polylsp.codegen.transform.syntax import LoopText
 
 

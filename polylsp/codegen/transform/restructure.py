@@ -12,7 +12,16 @@ from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS, block, distribute, panel, register_tile
 from polylsp.codegen.transform.chain import Chain, chain_inside
 from polylsp.codegen.transform.composing import State, depth_inside, limited, stands_in_tiles, until_done
-from polylsp.codegen.transform.exposing import cut_in_strips, eliminations, partings, time_tiles, wavefronts
+from polylsp.codegen.transform.exposing import (
+    cut_in_strips,
+    deep_wavefronts,
+    eliminations,
+    partings,
+    sums_in_place,
+    tiles_of_sums,
+    time_tiles,
+    wavefronts,
+)
 from polylsp.codegen.transform.together import joined
 from polylsp.model.action import ActionName, Answer, Declined, Edited, Replacement, applied
 from polylsp.model.facts import LoopFacts
@@ -35,6 +44,8 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     state = State(subject, settings, lru_cache(_FEW_TEXTS)(again))
     timed = time_tiles(state)
     eliminated = eliminations(state)
+    in_place = sums_in_place(state)
+    in_tiles = tiles_of_sums(state)
     in_strips = cut_in_strips(state)
     parted = until_done(state, partings)
     split = until_done(state, _separations)
@@ -42,20 +53,21 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     products = _products(state)
     moved = until_done(state, _blocks)
     tiled = len(state.subject.facts.loops) > count
+    waved = until_done(state, deep_wavefronts)
     threaded = until_done(state, _directives)
     slanted = until_done(state, wavefronts)
     last = _last(state)
-    exposed = timed or in_strips or parted or products or eliminated
+    exposed = timed or in_place or in_tiles or in_strips or parted or products or eliminated or waved
     if not exposed and not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     changed = _difference(subject.text, applied(state.subject.text, last.replacements))
     assumed = tuple(dict.fromkeys((*state.assumptions, *last.assumptions)))
     done: tuple[tuple[ActionName, bool], ...] = (
         ("time-tile", timed),
-        ("distribute", split or parted),
+        ("distribute", split or parted or in_tiles),
         ("interchange", moved and not tiled),
-        ("tile", tiled or in_strips),
-        ("skew", slanted),
+        ("tile", tiled or in_place or in_tiles or in_strips),
+        ("skew", slanted or waved),
         ("openmp", threaded),
     )
     parts: list[ActionName] = [name for name, is_done in done if is_done]

@@ -21,8 +21,8 @@ from polylsp.model.verdict import Assumption
 from polylsp.settings import Settings
 
 _SLOPES = ((1, 1), (2, 1), (1, 2), (3, 1), (1, 3), (4, 1), (1, 4))
-"""How much each of two counters adds to the wavefront, simplest first; one of them is 1, so that it can be
-computed back from the wavefront and the other."""
+"""How much each of two counters adds to the wavefront, if both count up, simplest first; one of them is 1, so
+that it can be computed back from the wavefront and the other."""
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -33,7 +33,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if len(chain.ordinals) < 2:
         name = subject.known(ordinal).iterator
         return Declined(f"No other loop stands directly inside or around `{name}`, with nothing beside it.")
-    answers = [_skewed(subject, chain.part(k, k + 2)) for k in range(len(chain.ordinals) - 1)]
+    answers = [skewed(subject, chain.part(k, k + 2)) for k in range(len(chain.ordinals) - 1)]
     return next((each for each in answers if isinstance(each, Edited)), answers[0])
 
 
@@ -44,31 +44,33 @@ def innermost(subject: Subject, ordinal: int) -> Answer:
         return chain
     if len(chain.ordinals) < 2:
         return Declined(f"No other loop stands directly around `{subject.known(ordinal).iterator}`.")
-    return _skewed(subject, chain.part(len(chain.ordinals) - 2, len(chain.ordinals)))
+    return skewed(subject, chain.part(len(chain.ordinals) - 2, len(chain.ordinals)))
 
 
-def _skewed(subject: Subject, chain: Chain) -> Answer:
+def skewed(subject: Subject, chain: Chain) -> Answer:
+    """Two loops, if they have a wavefront."""
     found = unstable(subject, chain.ordinals) or leaves_of(subject, [chain.leaf])
     if isinstance(found, Declined):
         return found
-    points = iterations(subject, chain)
+    points = iterations(subject, chain, down=True)
     if isinstance(points, Declined):
         return points
     for depth in range(2):
         if carried_at(found, [identity(chain.leaf)], depth) is None:
             return Declined(f"The loop `{points.counters[depth]}` can run in parallel as it stands.")
-    slope = _slope(found)
+    slope = _slope(found, points.steps)
     if not isinstance(slope, tuple):
         shown = f"`{points.counters[0]}` and `{points.counters[1]}`"
         return refusal(found, f"Running a wavefront of the loops {shown} in parallel", slope)
     return _edited(subject, found, chain, points, slope)
 
 
-def _slope(found: Leaves) -> tuple[int, int] | LeafDependence:
+def _slope(found: Leaves, steps: tuple[int, ...]) -> tuple[int, int] | LeafDependence:
     """The simplest wavefront that separates all iterations that depend on each other, or what defeats the
     last one tried."""
     broken: LeafDependence | None = None
-    for slope in _SLOPES:
+    for factors in _SLOPES:
+        slope = factors[0] * steps[0], factors[1] * steps[1]
         broken = violated(found, [isl.Map(f"{{ [i0, i1] -> [{slope[0]} i0 + {slope[1]} i1] }}")])
         if broken is None:
             return slope
@@ -79,7 +81,7 @@ def _slope(found: Leaves) -> tuple[int, int] | LeafDependence:
 def _edited(
     subject: Subject, found: Leaves, chain: Chain, points: Iterations, slope: tuple[int, int]
 ) -> Answer:
-    stays = 0 if slope[1] == 1 else 1
+    stays = 0 if abs(slope[1]) == 1 else 1
     wave = f"{slope[0]} i0 + {slope[1]} i1"
     dates = isl.Map(f"{{ [i0, i1] -> [{wave}, i{stays}] }}")
     broken = violated(found, [dates])
@@ -98,19 +100,27 @@ def _edited(
         return pieces
     made = replaced(subject, chain.texts[0], pieces, style_of(subject, chain.texts))
     front = sum_text(dict(zip(points.counters, slope, strict=True)))
-    assumed = (*found.assumptions, *_no_overflow(found, chain, slope, front))
+    assumed = (*found.assumptions, *_no_overflow(found, chain, points.steps, slope, front))
     inner = points.counters[stays]
     remark = f"`{name}` is the wavefront `{front}`; the loop `{inner}` inside it can run in parallel."
     return Edited((made,), assumed, (remark,))
 
 
-def _no_overflow(found: Leaves, chain: Chain, slope: tuple[int, int], front: str) -> tuple[Assumption, ...]:
-    """That the wavefront can be counted, unless all its values are known to be small."""
+def _no_overflow(
+    found: Leaves, chain: Chain, steps: tuple[int, ...], slope: tuple[int, int], front: str
+) -> tuple[Assumption, ...]:
+    """That the wavefront can be counted, unless no value that the counters can have is too large for that."""
     domain = found.scop.loops[chain.ordinals[1]].domain
     inside = domain.project_out(isl.dim_type.set, 0, domain.dim(isl.dim_type.set) - 2).reset_tuple_id()
+    limit = 2 ** (63 if type_words(found.subject, chain) == "long" else 31)
+    # A loop ends when its counter has passed the last value, which the type holds too.
+    held = " and ".join(
+        f"-{limit} <= i{k} <= {limit} - 2" if step > 0 else f"-{limit} < i{k} < {limit}"
+        for k, step in enumerate(steps)
+    )
+    inside = inside.intersect(isl.Set(f"{{ [i0, i1] : {held} }}"))
     values = inside.apply(isl.Map(f"{{ [i0, i1] -> [{slope[0]} i0 + {slope[1]} i1] }}"))
     values = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
-    small = isl.Set("{ [w] : -1000000000 < w < 1000000000 }")
-    if values.is_subset(small):
+    if values.is_subset(isl.Set(f"{{ [w] : -{limit} < w <= {limit} - 2 }}")):
         return ()
     return (Assumption("no-overflow", (front,), f"`{front}` does not overflow"),)

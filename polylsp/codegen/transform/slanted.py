@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polylsp.codegen.transform.domain import Iterations, formula
+from polylsp.codegen.transform.domain import Iterations
 from polylsp.codegen.transform.expression import Linear, added, extremum, sum_text
+from polylsp.codegen.transform.headers import formula
 from polylsp.codegen.transform.layout import Made, Piece
 from polylsp.codegen.transform.scan import Counter
 from polylsp.codegen.transform.syntax import Braces

@@ -11,8 +11,9 @@ import islpy as isl
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import Chain, chain_around, unstable
 from polylsp.codegen.transform.dependences import leaves_of
-from polylsp.codegen.transform.domain import Iterations, counters, formula, iterations
+from polylsp.codegen.transform.domain import Iterations, counters, iterations
 from polylsp.codegen.transform.fresh import fresh_name, type_words
+from polylsp.codegen.transform.headers import formula
 from polylsp.codegen.transform.layout import Piece, replaced, style_of
 from polylsp.codegen.transform.leaves import LeafDependence, Leaves, backward, listed, refusal
 from polylsp.codegen.transform.locality import tile_sizes

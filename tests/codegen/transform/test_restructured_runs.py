@@ -21,7 +21,7 @@ RESTRUCTURED = {
     *("2mm", "3mm", "gemm", "syr2k", "syrk", "trmm", "doitgen"),
     *("correlation", "covariance", "gramschmidt", "lu", "gemver", "mvt"),
     *("jacobi-1d", "jacobi-2d", "heat-3d", "fdtd-2d", "seidel-2d", "symm", "floyd-warshall"),
-    *("cholesky", "durbin", "gesummv", "ludcmp", "trisolv", "atax", "bicg"),
+    *("cholesky", "durbin", "gesummv", "ludcmp", "trisolv", "atax", "bicg", "nussinov"),
 }
 # Tiles so small that the samples have several, whole ones and others.
 SMALL_TILES = Settings(parallel_threshold=0, tile_sizes=(6, 7, 9))
