@@ -58,7 +58,7 @@ def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
     "target",
     [
         *("setup", "demo", "test", "lint", "vsix", "test-editors", "soak", "clean"),
-        *("bench-latency", "bench-transform", "bench-speed", "bench-gpu", "bench-measure"),
+        *("bench-latency", "bench-transform", "bench-speed", "bench-gpu", "bench-measure", "test-gpu"),
     ],
 )
 def test_every_promised_target_is_there(target: str) -> None:
