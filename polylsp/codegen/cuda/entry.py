@@ -64,7 +64,7 @@ def _checks(host: Host) -> Iterator[str]:
         unsigned = each in {v.source_name for v in host.scalars if _is_unsigned(v)}
         yield f"if ({each} > {largest})" if unsigned else f"if ({each} > {largest} || {each} < -{largest})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
-    for each in dict.fromkeys(sizes(host.hosted)):
+    for each in dict.fromkeys(sizes(host.buffers)):
         yield f"if ({each} > INT_MAX)"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     for each in dict.fromkeys(count for b in host.buffers for count in b.each if not count.isdigit()):

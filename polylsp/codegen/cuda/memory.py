@@ -112,7 +112,16 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
     told = {frozenset((one.memory.path, other.memory.path)) for one, other in apart}
     rest = overlap_assumptions([m for m in every if m.name in written], every, set())
     assumed += [each for each in rest if frozenset(each.subjects) not in told]
-    return Memories(ordered, tuple(apart), tuple(dict.fromkeys(assumed)))
+    handed = [each for pair in apart for each in pair]
+    known = tuple(
+        each if each in handed or _moves(region, each) else replace(each, hosted=False) for each in ordered
+    )
+    return Memories(known, tuple(apart), tuple(dict.fromkeys(assumed)))
+
+
+def _moves(region: Region, buffer: Buffer) -> bool:
+    """Whether the caller has to hand an array over: not if only kernels use it."""
+    return buffer.comes_in or buffer.goes_out or region.subject.language == PYTHON.name
 
 
 def plain_names(region: Region) -> Names:
