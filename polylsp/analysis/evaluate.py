@@ -219,11 +219,24 @@ def _called(call: Call, scope: Scope) -> Value:
     if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
         return _opaque(call, scope)
     values = [value_of(a, scope) for a in call.arguments]
-    own = scope.environment
-    scope.environment = {v.name: x for v, x in zip(summary.parameters, values, strict=True)}
+    own, shared = scope.environment, _shared(summary.returns, summary.parameters, scope)
+    if shared is None:
+        return _opaque(call, scope)
+    given = {v.name: x for v, x in zip(summary.parameters, values, strict=True)}
+    scope.environment = {name: own[name] for name in shared if name in own} | given
     value = value_of(summary.returns, scope)
     scope.environment = own
     return value if isinstance(value, Poly) else _opaque(call, scope)
+
+
+def _shared(returned: Expr, parameters: tuple[Variable, ...], scope: Scope) -> frozenset[str] | None:
+    """The names of the variables of the file that another function's value is computed of, as far as the
+    caller names them too; `None` where it does so by another name."""
+    read = {node.place.variable for node in subexpressions(returned) if isinstance(node, Read)}
+    outer = read - set(parameters)
+    known = {v for v in scope.effects.variables if v.storage not in ("local", "parameter")}
+    renamed = {v.source_name for v in outer - known} & {v.source_name for v in known}
+    return None if renamed else frozenset(v.name for v in outer & known)
 
 
 def _scalar(expression: Expr, variable: Variable, scope: Scope) -> Value:

@@ -95,6 +95,9 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             title = f"Rewrite the loops of {name} and run them in parallel with Numba"
             codes = ("needs-skewing", "needs-interchange", "needs-distribution", "sequential-loop")
             return Told(title, codes=codes)
+        case "slices":
+            several = f"loops {names}" if len(loops) > 1 else f"loop {names}"
+            return Told(f"Write the {several} with NumPy's slices")
         case "restructure":
             return Told(_restructuring(placed, possible))
         case _:

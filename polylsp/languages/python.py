@@ -54,7 +54,7 @@ def read(
     prepared: list[tuple[int, Prepared]] = []
     chosen = _with_module(items)
     for number, item in enumerate(chosen):
-        declarations = known.needed(item.words | {item.owner})
+        declarations = known.needed(item)
         needs = tuple(declarations.items())
         one = state.prepared.get((item, needs))
         if one is None:

@@ -47,7 +47,7 @@ def look(path: Path, found: Found) -> None:
     items = outline(decode(path.read_bytes()))
     known = environment(items)
     for item in items.functions:
-        declarations = known.needed(item.words | {item.owner})
+        declarations = known.needed(item)
         function = lower(item.name, item.texts, item.lines, declarations, item.owner)
         _count(path, item, function, found)
 

@@ -1,4 +1,5 @@
-"""Nests of Python that nobody wrote, edited for Numba and run: `python -m tests.codegen.python_nests`.
+"""Nests of Python that nobody wrote, edited for Numba, or written as slices (`--action slices`), and run:
+`python -m tests.codegen.python_nests`.
 
 CPython runs the edited text with a `prange` that takes iterations in other orders: whatever that is, the
 function must leave in memory what the original leaves.
@@ -12,11 +13,12 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from polylsp.model.action import Ask, Declined, Edited, applied
+from polylsp.model.action import ActionName, Ask, Declined, Edited, applied
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 
@@ -56,14 +58,14 @@ def nest(draw: random.Random) -> str:
     return f"{HEAD}def kernel({ARGUMENTS}):\n" + "\n".join(_Writer(draw).function()) + "\n"
 
 
-def trial(text: str) -> Tried:
+def trial(text: str, action: ActionName = "numba") -> Tried:
     """Edit each loop of a function alone, run what comes of it, and compare."""
     report = analyse("drawn.py", text, SETTINGS, schedules=False)
     (function,) = report.functions
     made: dict[str, None] = {}
     declined: list[str] = []
     for loop in function.answer.facts.loops:
-        answer = edit("drawn.py", text, SETTINGS, Ask("numba", "kernel", function.start, loop.ordinal))
+        answer = edit("drawn.py", text, SETTINGS, Ask(action, "kernel", function.start, loop.ordinal))
         if isinstance(answer, Declined):
             declined.append(answer.reason)
         else:
@@ -73,13 +75,20 @@ def trial(text: str) -> Tried:
 
 def _checked(text: str, answer: Edited) -> str:
     edited = applied(text, answer.replacements)
-    for sizes in SIZES:
+    for sizes in filter(partial(_admitted, answer), SIZES):
         wanted = _left(text, sizes)
         for order in ORDERS:
             for one, other in zip(wanted, _left(edited, sizes, order), strict=True):
                 close = np.allclose(one, other, rtol=1e-9, atol=1e-9, equal_nan=True)
                 assert close, f"other values with (n, m) = {sizes}\n{text}\n{edited}"
     return edited
+
+
+def _admitted(answer: Edited, sizes: tuple[int, int]) -> bool:
+    """Whether what an edit assumes of numbers is true."""
+    names = dict(zip(("n", "m"), sizes, strict=True))
+    ends = [each.subjects[0] for each in answer.assumptions if each.sentence.endswith("is not negative")]
+    return all(eval(end, names) >= 0 for end in ends)
 
 
 def _left(text: str, sizes: tuple[int, int], order: Order | None = None) -> list[Any]:
@@ -242,12 +251,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--action", default="numba")
     asked = parser.parse_args()
     outcomes, reasons = Counter[str](), Counter[str]()
     for number in range(asked.examples):
         text = nest(random.Random(f"{asked.seed} {number}"))
         try:
-            tried = trial(text)
+            tried = trial(text, asked.action)
         except Exception:
             print(f"--- seed {asked.seed}, example {number}\n{text}", flush=True)
             raise

@@ -167,3 +167,36 @@ def test_reductions_and_copies_mean_the_same(tmp_path: Path) -> None:
     before.write_text(done.text, encoding="utf-8")
     after.write_text(done.edited, encoding="utf-8")
     assert_same(printed(before), printed(after))
+
+
+OVERTAKEN = """
+import numpy as np
+from numba import njit
+
+
+def forward(a):
+    a[1:] += a[:-1]
+
+
+def backward(a):
+    a[:-1] += a[1:]
+
+
+def computed(a):
+    a[1:] += 2.0 * a[:-1]
+
+
+if __name__ == "__main__":
+    for function in (forward, backward, computed):
+        plain, compiled = np.arange(8.0), np.arange(8.0)
+        function(plain)
+        njit(function)(compiled)
+        print(function.__name__, np.array_equal(plain, compiled))
+"""
+
+
+@pytest.mark.timeout(600)
+def test_one_thread_overtakes_itself_in_updates_by_a_part_before(tmp_path: Path) -> None:
+    path = tmp_path / "overtaken.py"
+    path.write_text(OVERTAKEN, encoding="utf-8")
+    assert printed(path).split() == ["forward", "False", "backward", "True", "computed", "True"]

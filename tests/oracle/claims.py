@@ -74,6 +74,11 @@ class ModelClaim:
     flow: str
 
 
+def plain(name: str) -> str:
+    """The name of an attribute, or of a method, without what it belongs to."""
+    return name.rpartition(".")[2]
+
+
 def claims(text: str) -> list[Claim]:
     """The verdicts on all loops of a C text."""
     return claims_and_models(text)[0]
@@ -98,24 +103,25 @@ def claims_and_models(
         ends: list[AccessClaim] = []
         for point in (d.source, d.sink):
             span = placed.span(point.site)
-            ends.append(AccessClaim(point.variable, point.text, point.kind == "write", span.start, span.end))
+            name = plain(point.variable)
+            ends.append(AccessClaim(name, point.text, point.kind == "write", span.start, span.end))
         return DependenceClaim(d.kind, ends[0], ends[1], d.distance, d.certain)
 
     def assumption(a: Assumption) -> AssumptionClaim:
-        return AssumptionClaim(a.kind, a.subjects, a.sentence)
+        return AssumptionClaim(a.kind, tuple(map(plain, a.subjects)), a.sentence)
 
     def claim(placed: PlacedFunction, loop: LoopFacts) -> Claim:
-        function = placed.answer.facts.name
+        function = plain(placed.answer.facts.name)
         match loop.verdict:
             case Parallel() as v:
                 return Claim(
                     function,
                     loop.ordinal,
                     "reduction" if v.reductions else "parallel",
-                    private=v.private,
-                    lastprivate=v.lastprivate,
-                    reductions=tuple((r.variable, r.operator) for r in v.reductions),
-                    inductions=tuple((i.variable, i.step) for i in v.inductions),
+                    private=tuple(map(plain, v.private)),
+                    lastprivate=tuple(map(plain, v.lastprivate)),
+                    reductions=tuple((plain(r.variable), r.operator) for r in v.reductions),
+                    inductions=tuple((plain(i.variable), i.step) for i in v.inductions),
                     assumptions=tuple(assumption(a) for a in v.assumptions),
                 )
             case Sequential(witness=w, carried=carried):

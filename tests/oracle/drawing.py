@@ -16,6 +16,7 @@ from .fitting import fitted
 from .nests import (
     Declare,
     Element,
+    Exchange,
     Expr,
     Function,
     Inputs,
@@ -71,7 +72,9 @@ def drawn(draw: Any, wild: bool, drawer_type: type[Programs], form: Form) -> Pro
 
 def _kept(parameters: list[Parameter], body: list[Statement]) -> list[Parameter]:
     """The parameters without arrays that nothing uses."""
-    used = {node.array for s in body for node in walk(s) if isinstance(node, Element | Linear | Section)}
+    nodes = [node for s in body for node in walk(s)]
+    used = {node.array for node in nodes if isinstance(node, Element | Linear | Section)}
+    used |= {name for node in nodes if isinstance(node, Exchange) for name in (node.left, node.right)}
     return [p for p in parameters if p.extents is None or p.name in used]
 
 

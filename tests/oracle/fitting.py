@@ -16,6 +16,7 @@ from .nests import (
     Binary,
     Declare,
     Element,
+    Exchange,
     Expr,
     Function,
     Inputs,
@@ -55,13 +56,14 @@ def fitted(program: Program, inputs: tuple[Inputs, ...]) -> Program | None:
             machines.append(machine)
     if not kept:
         return None
-    offsets = {} if program.wraps else _offsets(machines)
+    groups = _exchanged(program)
+    offsets = {} if program.wraps else _offsets(machines, groups)
     passed = {node.array for node in walk(program) if isinstance(node, Section)}
     arrays = _fitted_names(program)
     offsets = {name: offset for name, offset in offsets.items() if name in arrays and any(offset)}
     if passed & offsets.keys():
         return None
-    program = _extended(program, machines, offsets)
+    program = _extended(program, [_ranges(machine, groups) for machine in machines], machines, offsets)
     program = rebuild(program, lambda node: _moved(node, offsets))
     return numbered(replace(program, inputs=tuple(kept)))
 
@@ -70,18 +72,30 @@ def _small(machine: Machine) -> bool:
     return all(abs(k) <= LARGEST for event in machine.trace for k in event.key)
 
 
-def _ranges(machine: Machine) -> Ranges:
+def _exchanged(program: Program) -> dict[str, set[str]]:
+    """The names that each array goes by, where arrays change their names."""
+    found: dict[str, set[str]] = {}
+    for node in walk(program):
+        if isinstance(node, Exchange):
+            joined = found.get(node.left, {node.left}) | found.get(node.right, {node.right})
+            found |= dict.fromkeys(joined, joined)
+    return found
+
+
+def _ranges(machine: Machine, groups: dict[str, set[str]]) -> Ranges:
     keys: dict[str, set[tuple[int, ...]]] = defaultdict(set)
     for event in machine.trace:
         if event.key:
-            keys[machine.slots[event.slot].name].add(event.key)
+            name = machine.slots[event.slot].name
+            for each in groups.get(name, {name}):
+                keys[each].add(event.key)
     return {name: [(min(d), max(d)) for d in zip(*found, strict=True)] for name, found in keys.items()}
 
 
-def _offsets(machines: list[Machine]) -> dict[str, tuple[int, ...]]:
+def _offsets(machines: list[Machine], groups: dict[str, set[str]]) -> dict[str, tuple[int, ...]]:
     lowest: dict[str, list[int]] = {}
     for machine in machines:
-        for name, ranges in _ranges(machine).items():
+        for name, ranges in _ranges(machine, groups).items():
             now = lowest.setdefault(name, [0] * len(ranges))
             lowest[name] = [min(a, low) for a, (low, _) in zip(now, ranges, strict=True)]
     return {name: tuple(-low for low in lows) for name, lows in lowest.items()}
@@ -123,11 +137,13 @@ def plus(e: Expr, constant: int) -> Expr:
             return Binary("+" if constant > 0 else "-", e, Number(abs(constant)))
 
 
-def _extended(program: Program, machines: list[Machine], offsets: dict[str, tuple[int, ...]]) -> Program:
+def _extended(
+    program: Program, touched: list[Ranges], machines: list[Machine], offsets: dict[str, tuple[int, ...]]
+) -> Program:
     def constants(name: str, rank: int) -> tuple[int, ...]:
         extents = [1] * rank
-        for machine in machines:
-            for d, (low, high) in enumerate(_ranges(machine).get(name, ())):
+        for one in touched:
+            for d, (low, high) in enumerate(one.get(name, ())):
                 needed = (
                     max(high + 1, -low) if program.wraps else high + 1 + offsets.get(name, (0,) * rank)[d]
                 )
@@ -147,10 +163,10 @@ def _extended(program: Program, machines: list[Machine], offsets: dict[str, tupl
 
     def _over(size: str, name: str, d: int) -> int:
         over = -20
-        for machine in machines:
+        for machine, one in zip(machines, touched, strict=True):
             n = dict(machine.inputs.parameters)[size]
             over = max(over, 1 - n)
-            ranges = _ranges(machine).get(name)
+            ranges = one.get(name)
             if ranges:
                 offset = offsets.get(name, (0,) * len(ranges))[d]
                 over = max(over, ranges[d][1] + 1 + offset - n)

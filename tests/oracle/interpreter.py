@@ -21,6 +21,7 @@ from .nests import (
     Declare,
     Element,
     Evaluate,
+    Exchange,
     Expr,
     For,
     Function,
@@ -47,7 +48,7 @@ from .nests import (
     walk,
 )
 from .values import COMPARE, Undefined, Value, common, integer, wrapped
-from .whole import Extent, added_up, points, store_all
+from .whole import Extent, added_up, points, store_all, store_where
 
 Typed = tuple[Code, Type]
 
@@ -172,6 +173,8 @@ class _Compiler:
         match statement:
             case Declare():
                 return self.declaration(statement)
+            case Assign(target=target, value=value, mask=mask) if mask is not None:
+                return self.masked_assignment(target, mask, value)
             case Assign(target=target, value=value, operator=operator):
                 return self.assignment(target, operator, value)
             case Evaluate(call=call):
@@ -184,6 +187,8 @@ class _Compiler:
                 return lambda m: kind
             case For() | While():
                 return self.loop(statement)
+            case Exchange(left=left, right=right):
+                return _exchange(self.find(left).index, self.find(right).index)
 
     def declaration(self, d: Declare) -> Code:
         value = None if d.value is None else self.converted(d.value, d.type)
@@ -231,6 +236,13 @@ class _Compiler:
         new = self.converted(Binary(operator, target, value) if operator else value, type)
         others = self.shapes(value)
         return store_all(place, new, target.uid, shape, others, self.reads_once(value))
+
+    def masked_assignment(self, target: Target, mask: Expr, value: Expr) -> Code:
+        """One number is stored where the mask was true for all elements alike before."""
+        place, type = self.place(target)
+        test, new = self.condition(mask), self.converted(value, type)
+        shapes = self.shapes(mask)
+        return store_where(place, test, new, target.uid, self.slices(target), shapes, self.reads_once(mask))
 
     def reads_once(self, e: Node) -> bool:
         """Whether there are elements without slices in an expression."""
@@ -477,3 +489,10 @@ def _arguments(m: Machine, kernel: Function) -> list[Any]:
             m.observable.append(slot)
             made[name] = View(slot)
     return list(made.values())
+
+
+def _exchange(left: int, right: int) -> Code:
+    def run(m: Machine) -> None:
+        m.env[left], m.env[right] = m.env[right], m.env[left]
+
+    return run

@@ -29,6 +29,7 @@ from .nests import (
     Name,
     Node,
     Program,
+    Slice,
     Statement,
     While,
     children,
@@ -58,7 +59,7 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
     if memories & {s.name for s in walk(kernel) if isinstance(s, Declare) and s.type in ("int", "unsigned")}:
         return None
     numbers = statement_numbers(found.program, memories)
-    if not numbers:
+    if not numbers or _never_stores(found):
         return None
     always = {numbers[uid] for uid in _sure(found.program.kernel, memories) if uid in numbers}
     for run in found.runs:
@@ -75,6 +76,18 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
         if text:
             return [Refutation(kernel.name, 0, "model", f"{text}with {shown(run.inputs)}")]
     return []
+
+
+def _never_stores(found: Evidence) -> bool:
+    """Whether an array statement stores nothing in any run: what it keeps apart first, as a statement of its
+    own, is then not to be seen in the model."""
+    ran = {event.uid for run in found.runs for event in run.trace}
+    targets = (node.target for node in walk(found.program.kernel) if isinstance(node, Assign))
+    return any(_is_part(target) and target.uid not in ran for target in targets)
+
+
+def _is_part(node: Node) -> bool:
+    return isinstance(node, Element) and any(isinstance(s, Slice) for s in node.subscripts)
 
 
 def _shapes(program: Program, inputs: Inputs) -> dict[str, int]:

@@ -137,12 +137,14 @@ class Declare:
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`target = value`, or `target operator= value`; `++` and `--` are `+` and `-` with `brief`."""
+    """`target = value`, or `target operator= value`; `++` and `--` are `+` and `-` with `brief`. `mask`: only
+    elements of slices are stored for which it is true, as in `a[1:n][b[1:n] > 0] = value` (Python)."""
 
     target: Target
     value: Expr
     operator: str = ""
     brief: bool = False
+    mask: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +186,15 @@ class Jump:
     kind: Literal["break", "continue"]
 
 
-Statement = Union[Declare, Assign, Evaluate, If, For, While, Jump]
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """`left, right = right, left`: two arrays change their names (Python)."""
+
+    left: str
+    right: str
+
+
+Statement = Union[Declare, Assign, Evaluate, If, For, While, Jump, Exchange]
 Loop = Union[For, While]
 
 

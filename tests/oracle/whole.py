@@ -53,6 +53,35 @@ def store_all(
     return run
 
 
+def store_where(
+    place: Code,
+    test: Code,
+    value: Code,
+    uid: int,
+    shape: tuple[Extent, ...],
+    others: list[tuple[Extent, ...]],
+    reads_once: bool,
+) -> Code:
+    """Test every point of a shape, then store one value at those for which that was true."""
+
+    def run(m: Machine) -> None:
+        lengths = _lengths(m, shape)
+        if any(_lengths(m, other) != lengths for other in others):
+            raise Undefined("the shapes do not fit")
+        if 0 in lengths and (any(lengths) or reads_once):
+            raise Undefined(_EMPTY)
+        result = value(m)
+        every, chosen = list(product(*map(range, lengths))), list[tuple[int, ...]]()
+        for m.point in every:
+            m.tick()
+            chosen += [m.point] if test(m) else []
+        for m.point in chosen:
+            m.store(*place(m), result, uid)
+        m.point = ()
+
+    return run
+
+
 def added_up(
     value: Code, type: Type, add: Callable[..., Value], shapes: list[tuple[Extent, ...]], reads_once: bool
 ) -> Code:

@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from polylsp.codegen.feasible.helpful import expands_to_split, fused_pair, fuses_well, reuses, rewritten
 from polylsp.codegen.feasible.speed import faster
 from polylsp.codegen.feasible.trials import Trials
+from polylsp.codegen.slices import loops_of
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
 from polylsp.language import C
 from polylsp.model.action import (
-    KERNEL_TARGETS,
+    KERNELS_OF,
     TARGETS_OF,
     WHOLE_FUNCTION,
     Declined,
@@ -39,13 +40,13 @@ def feasibility(trials: Trials) -> Feasibility:
     for loop in trials.subject.facts.loops:
         refused += _refused(trials, loop)
         if not transformed:
-            possible += _rewritten(trials, loop)
+            possible += [*_rewritten(trials, loop), *_on_slices(trials, loop)]
         if transformed:
             possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
     if transformed:
         refused += _not_together(trials)
         possible += faster(trials)
-        refused += _without_kernels(trials)
+    refused += _without_kernels(trials)
     return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
 
 
@@ -62,16 +63,16 @@ def _roots(trials: Trials, loop: LoopFacts) -> tuple[LoopFacts, ...]:
 def _without_kernels(trials: Trials) -> Iterator[Refused]:
     """The loops of which there are no kernels: loops of one nest are asked about together."""
     above = trials.subject.text.count("\n", 0, trials.subject.start)
+    target = KERNELS_OF[trials.subject.language]
     for loop in trials.subject.facts.loops:
         inside = trials.subject.nest(loop.ordinal)
         if inside is None or not _roots(trials, loop):
             continue
         around = (*trials.subject.around(loop.ordinal), loop)
         outer = next(each.ordinal for each in around if each.ordinal in inside[0].loops)
-        for target in KERNEL_TARGETS:
-            found = trials.answer(target, loop.ordinal, outer)
-            if isinstance(found, Declined):
-                yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
+        found = trials.answer(target, loop.ordinal, outer)
+        if isinstance(found, Declined):
+            yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
 
 
 def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:
@@ -95,6 +96,17 @@ def _rewritten(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
         found = trials.answer(target, loop.ordinal, loop.ordinal)
         if isinstance(found, Edited):
             yield Possible(target, loop.ordinal, (loop.ordinal,), assumptions=found.assumptions)
+
+
+def _on_slices(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
+    """That a loop can be a statement on slices, where those around it cannot be with it."""
+    above = trials.subject.around(loop.ordinal)
+    if any(trials.succeeds("slices", each.ordinal, each.ordinal) for each in above):
+        return
+    found = trials.answer("slices", loop.ordinal, loop.ordinal)
+    if isinstance(found, Edited):
+        loops = loops_of(trials.subject, loop.ordinal)
+        yield Possible("slices", loop.ordinal, loops, assumptions=found.assumptions)
 
 
 def _not_together(trials: Trials) -> Iterator[Refused]:

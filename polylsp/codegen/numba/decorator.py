@@ -22,6 +22,11 @@ class Decorated:
     in_parallel: bool = False
 
 
+def is_compiled(source: Source) -> bool:
+    """Whether Numba compiles the function as it stands."""
+    return any(source.path(_function(one)) in _COMPILERS for one in source.definition.decorator_list)
+
+
 def decorated(source: Source, njit: str) -> Decorated | Declined:
     """The decorator, spelled `njit` where there is none yet."""
     decorators = source.definition.decorator_list

@@ -19,18 +19,25 @@ def range_arguments(call: ast.expr) -> tuple[ast.expr, ast.expr, int] | None:
 
 def successor(node: ast.expr) -> str:
     """The text of an expression and one more."""
+    return moved(node, 1)
+
+
+def moved(node: ast.expr, by: int) -> str:
+    """The text of an expression with a number added."""
     number = constant(node)
     if number is not None:
-        return str(number + 1)
+        return str(number + by)
     match node:
         case ast.BinOp(left=left, op=ast.Sub() | ast.Add() as operation, right=right):
             more = constant(right)
             if more is not None:
-                total = (more if isinstance(operation, ast.Add) else -more) + 1
-                sign = "+" if total > 0 else "-"
-                return f"{ast.unparse(left)} {sign} {abs(total)}" if total else ast.unparse(left)
+                return _sum(ast.unparse(left), (more if isinstance(operation, ast.Add) else -more) + by)
         case ast.Name() | ast.Attribute() | ast.Subscript() | ast.Call() | ast.BinOp():
             pass
         case _:
-            return f"({ast.unparse(node)}) + 1"
-    return f"{ast.unparse(node)} + 1"
+            return _sum(f"({ast.unparse(node)})", by)
+    return _sum(ast.unparse(node), by)
+
+
+def _sum(text: str, number: int) -> str:
+    return f"{text} {'+' if number > 0 else '-'} {abs(number)}" if number else text

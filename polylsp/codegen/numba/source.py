@@ -8,8 +8,11 @@ from functools import cached_property
 
 from polylsp.codegen.subject import Subject
 from polylsp.frontends.python.environment import environment
+from polylsp.frontends.python.inference import inferred
+from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.names import Declarations, path_of
 from polylsp.frontends.python.outline import MODULE, Item, Outline, outline
+from polylsp.frontends.python.parameters import parameter_kinds
 from polylsp.frontends.python.parse import Parsed, parse
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.model.action import Declined
@@ -45,6 +48,13 @@ class Source:
         stored = (n for n in self.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
         return frozenset(arguments | {n.id for n in stored})
 
+    @cached_property
+    def lists(self) -> tuple[str, ...]:
+        """The names that stand for lists."""
+        given = parameter_kinds(self.definition, self.declarations)
+        own = inferred(self.definition.body, given, self.declarations).own
+        return tuple(name for name, kind in own.items() if isinstance(kind, Array) and kind.lists)
+
     def path(self, node: ast.expr) -> str:
         """The full dotted name of what an expression names; empty for what the function binds itself."""
         root = node
@@ -76,12 +86,13 @@ class Source:
         return isinstance(call, ast.Call) and self.path(call.func) in ("prange", "numba.prange")
 
 
-def source_of(subject: Subject) -> Source | Declined:
-    """The tree of the function that is edited."""
+def source_of(subject: Subject, *, for_numba: bool = True) -> Source | Declined:
+    """The tree of the function that is edited. Numba takes none that stands in a class or a function."""
     name = subject.function.name
     if name == MODULE:
-        return Declined("Numba compiles functions: put the loop into one first.")
-    if "." in name:
+        what = "Numba compiles functions" if for_numba else "Only functions are edited"
+        return Declined(f"{what}: put the loop into one first.")
+    if "." in name and for_numba:
         told = f"`{name}` stands in a class or in another function"
         return Declined(f"{told}: put the loop into a function of its own for Numba.")
     file = outline(subject.text)
@@ -91,5 +102,5 @@ def source_of(subject: Subject) -> Source | Declined:
         return Declined(f"`{name}` cannot be read as it stands.")
     body = parsed.tree.body
     if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
-        return Declined(f"`{name}` is no plain function, which Numba needs.")
+        return Declined(f"`{name}` is no plain function{', which Numba needs' if for_numba else ''}.")
     return Source(subject, file, item, parsed, body[0])

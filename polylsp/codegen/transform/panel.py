@@ -110,6 +110,8 @@ def _roles(subject: Subject, part: Chain, body: Body) -> tuple[int, int, int] | 
     written = [each for each in body.mentions if each.writes]
     if len(written) != 1 or len(written[0].counters) != 2:
         return None
+    if len(set(names)) < 3:  # one hides another of the same name
+        return None
     (target,) = written
     last = target.place.steps[-1]
     added = _terms(last.subscript) if isinstance(last, Index) else ()

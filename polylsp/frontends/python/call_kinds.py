@@ -39,6 +39,8 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
         base = kinds.of(node.func.value) if not path or path.split(".")[0] in kinds.local else UNKNOWN
         if isinstance(base, Array) or base is None:
             return _method(node.func.attr, base, node, kinds)
+        if isinstance(base, Instance):
+            return _own_method(node.func.attr, base, kinds)
     arguments = [kinds.of(argument) for argument in node.args]
     name = library.math_name(path)
     if path in ("len", "int", "round", "ord", "hash") and len(node.args) < 2:
@@ -149,8 +151,8 @@ def _of_list(node: ast.Call, kinds: Kinds) -> Kind | None:
 
 def _method(name: str, base: Array | None, node: ast.Call, kinds: Kinds) -> Kind | None:
     """The result of a method of an array."""
-    if base is None:
-        return None
+    if base is None or base.lists:
+        return None if base is None else UNKNOWN
     if name == "copy":
         return Array(base.element, base.rank, base.assumed)
     if name == "astype" and node.args:
@@ -162,6 +164,13 @@ def _method(name: str, base: Array | None, node: ast.Call, kinds: Kinds) -> Kind
     if name == "transpose" and not node.args:
         return base
     return Number(base.element) if name == "item" else UNKNOWN
+
+
+def _own_method(name: str, base: Instance, kinds: Kinds) -> Kind:
+    """The result of a method of an object."""
+    found = kinds.declarations.get(base.name)
+    method = found.method(name) if isinstance(found, ClassOf) else None
+    return method.result if method is not None else UNKNOWN
 
 
 def _reduced(of: Kind | None, node: ast.Call, name: str) -> Kind | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import logging
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -15,20 +14,19 @@ from polylsp.frontends.python.names import ClassOf, Declaration
 from polylsp.frontends.python.outline import Class
 from polylsp.frontends.python.parameters import parameter_kinds
 from polylsp.frontends.python.usage import kinds_by_use, own_nodes
+from polylsp.mishap import contained
 from polylsp.query import query
-
-_log = logging.getLogger(__name__)
 
 
 @query(size=256)
 def class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf:
     """What the attributes of a class's objects are: as its body annotates them, and what its methods
     assign to them, by how these use them where nothing else tells; and what they are in its `bases`."""
-    try:
-        return _class_of(found, known, bases)
-    except Exception:
-        _log.exception("reading the class `%s`", found.name)
-        return ClassOf(found.name, ())
+    return contained(
+        f"reading the class `{found.name}`",
+        lambda: _class_of(found, known, bases),
+        lambda: ClassOf(found.name, ()),
+    )
 
 
 def _class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf:

@@ -29,12 +29,15 @@ class Parameter:
 @dataclass(frozen=True, slots=True)
 class Callable:
     """A function of the file. `result` is what it returns; `problem` says why calls of it are not
-    followed, or is empty."""
+    followed, or is empty. `uses` are the attributes of its object that a method names, of which those that
+    hold arrays are parameters of it too, and `binds` those that it binds."""
 
     name: str
     parameters: tuple[Parameter, ...]
     result: Kind
     problem: str = ""
+    uses: tuple[str, ...] = ()
+    binds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +50,15 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class ClassOf:
-    """A class of the file, and what its objects' attributes are."""
+    """A class of the file, what its objects' attributes are, and its methods."""
 
     name: str
     fields: tuple[tuple[str, Kind], ...]
+    methods: tuple[Callable, ...] = ()
+
+    def method(self, name: str) -> Callable | None:
+        """The method of a name, which may be that of a class that this one is derived from."""
+        return next((one for one in self.methods if one.name.rpartition(".")[2] == name), None)
 
 
 Declaration = Union[Imported, Callable, Value, ClassOf]

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from polylsp.frontends.python import classes, environment
+from polylsp.frontends.python import callables, classes, environment
 from polylsp.frontends.python.lower import function
 from polylsp.pipeline import analyse
 from polylsp.settings import Settings
@@ -64,7 +64,7 @@ def test_a_function_that_cannot_be_lowered_costs_itself_alone(monkeypatch: pytes
 
 @pytest.mark.usefixtures("_quiet")
 @pytest.mark.parametrize(
-    ("module", "step"), [(environment, "_callable"), (classes, "_class_of"), (environment, "_declared")]
+    ("module", "step"), [(callables, "_callable"), (classes, "_class_of"), (environment, "_declared")]
 )
 def test_what_cannot_be_declared_costs_no_function(
     module: ModuleType, step: str, monkeypatch: pytest.MonkeyPatch

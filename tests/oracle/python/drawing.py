@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from itertools import combinations
 
 from hypothesis import strategies as st
 
 from .. import drawing
 from ..draw_expressions import Array
 from ..fitting import plus
-from ..nests import Assign, Binary, Element, Expr, If, Name, Number, Program, Slice, Statement, Sum
+from ..nests import Assign, Binary, Element, Exchange, Expr, If, Name, Number, Program, Slice, Statement, Sum
 from .rewriting import pythonic
 
 
@@ -41,19 +42,34 @@ class Programs(drawing.Programs):
     """Programs with array statements among the others, and subscripts that count from the end."""
 
     with_whole: bool = False
+    with_exchanges: bool = False
 
     def program(self) -> Program:
         self.with_whole = self.chance(50)
+        self.with_exchanges = self.chance(20)
         program = super().program()
-        if self.chance(40):
+        if self.chance(25):
+            program = replace(program, features=program.features | {"object"})
+        if self.chance(40) and "exchange" not in self.features:
             program = replace(program, features=program.features | {"views"})
-        if "alias" in self.features or not self.chance(30):
+        if not self.features.isdisjoint(("alias", "exchange")) or not self.chance(30):
             return program
         return replace(program, wraps=True, features=program.features | {"negative subscripts"})
 
     def statement(self) -> list[Statement]:
-        kinds: list[Callable[[], list[Statement]]] = [super().statement, self.whole, self.sum]
-        return kinds[self.pick([0, 0, 0, 0, 1, 1, 2]) if self.with_whole else 0]()
+        if self.with_exchanges and self.chance(20):
+            return self.exchange()
+        kinds: list[Callable[[], list[Statement]]] = [super().statement, self.whole, self.sum, self.masked]
+        return kinds[self.pick([0, 0, 0, 0, 0, 0, 1, 1, 1, 2, 2, 3]) if self.with_whole else 0]()
+
+    def exchange(self) -> list[Statement]:
+        """`a, b = b, a`."""
+        pairs = [p for p in combinations(self.arrays, 2) if p[0].rank == p[1].rank > 0]
+        if not pairs:
+            return self.simple()
+        self.feature("exchange")
+        one, other = self.pick(pairs)
+        return [Exchange(one.name, other.name)]
 
     def window(self) -> Window:
         n = Name(self.pick(["n", "m"]))
@@ -77,6 +93,19 @@ class Programs(drawing.Programs):
         shape = windows[-sum(isinstance(s, Slice) for s in target.subscripts) :]
         statement = Assign(target, self.parts(arrays, shape), self.pick(["", "", "", "+", "-", "*"]))
         return [If(self.affine_condition(), (statement,))] if self.chance(10) else [statement]
+
+    def masked(self) -> list[Statement]:
+        """`a[1:n][b[0:n - 1] > 2.0] = 1.0`."""
+        arrays = [array for array in self.arrays if array.rank > 0]
+        if not arrays:
+            return self.simple()
+        self.feature("mask")
+        rank = self.pick(arrays).rank
+        arrays = [array for array in arrays if array.rank == rank]
+        windows = [self.window() for _ in range(rank)]
+        target, by = (self.part(self.pick(arrays), windows) for _ in range(2))
+        mask = Binary(self.pick(["<", ">"]), by, Number(self.number(-2, 2), self.type))
+        return [Assign(target, Number(self.number(0, 3), self.type), mask=mask)]
 
     def sum(self) -> list[Statement]:
         """`s += np.sum(a[0:n] * b[1:n + 1])`."""

@@ -12,6 +12,7 @@ from ..nests import (
     Declare,
     Element,
     Evaluate,
+    Exchange,
     Expr,
     For,
     Function,
@@ -44,6 +45,8 @@ _FUNCTION = {"fabs": "abs", "fmax": "max", "fmin": "min", "sqrt": "math.sqrt", "
 _ANNOTATION = {"double": "float", "int": "int", "void": "None"}
 _DTYPE = {"double": "np.float64", "int": "np.int64"}
 _NOT = 3
+OWNER = "Drawn"
+"""The class of programs that are methods of an object."""
 _HEAD = "import math\n\nimport numpy as np\nimport numpy.typing as npt\n"
 
 
@@ -53,8 +56,10 @@ def layout(program: Program) -> Layout:
     printer.put(_HEAD)
     for variable in program.globals:
         printer.put(f"\n{variable.name} = {'0.0' if variable.type == 'double' else '0'}\n")
+    if "object" in program.features:
+        printer.class_of(program)
     for function in program.functions:
-        printer.put("\n\n")
+        printer.put("\n" if printer.owner else "\n\n")
         printer.function(function, {declaration.name for declaration in program.globals})
     return printer.out
 
@@ -65,28 +70,49 @@ class _Printer:
     kernel: Function | None = None
     function_name: str = ""
     views: tuple[View, ...] = ()
+    owner: tuple[str, ...] = ()
+    methods: frozenset[str] = frozenset()
 
     def put(self, text: str) -> None:
         self.out.text += text
 
+    def class_of(self, program: Program) -> None:
+        """The class of which the functions are methods, and the kernel's parameters attributes."""
+        given = program.kernel.parameters
+        self.put(f"\n\nclass {OWNER}:\n    def __init__(self, {', '.join(map(_parameter, given))}):\n")
+        for parameter in given:
+            self.put(f"        self.{parameter.name} = {parameter.name}\n")
+        self.owner = tuple(parameter.name for parameter in given)
+        self.methods = frozenset(function.name for function in program.functions)
+
     def function(self, function: Function, global_names: set[str]) -> None:
         self.function_name = function.name
-        parameters = ", ".join(_parameter(parameter) for parameter in function.parameters)
-        self.put(f"def {function.name}({parameters}) -> {_ANNOTATION[function.type]}:\n")
+        is_last = function.name == "kernel"
+        depth = 1 if self.owner else 0
+        parameters = [_parameter(p) for p in function.parameters if not (self.owner and is_last)]
+        parameters = ["self", *parameters] if self.owner else parameters
+        result = _ANNOTATION[function.type]
+        self.put(f"{'    ' * depth}def {function.name}({', '.join(parameters)}) -> {result}:\n")
+        depth += 1
         used = {node.name for node in walk(function) if isinstance(node, Name)} & global_names
         for name in sorted(used):
-            self.put(f"    global {name}\n")
+            self.put(f"{'    ' * depth}global {name}\n")
         is_kernel = self.kernel is not None and function.name == self.kernel.name
-        self.name_views(whole_views(function) if is_kernel else [], 1)
-        self.statements(function.body, 1)
+        self.name_views(whole_views(function) if is_kernel else [], depth)
+        self.statements(function.body, depth)
         if function.result is not None:
-            self.put("    return ")
+            self.put("    " * depth + "return ")
             self.expression(function.result)
             self.put("\n")
 
+    def named(self, name: str) -> str:
+        """How a name is spelled: attributes of the object are, in its method `kernel`."""
+        return f"self.{name}" if self.function_name == "kernel" and name in self.owner else name
+
     def name_views(self, views: list[View], depth: int) -> None:
         for view in views:
-            self.put("    " * depth + f"{view.name} = {view.text}\n")
+            text = self.named(view.array) + view.text.removeprefix(view.array)
+            self.put("    " * depth + f"{view.name} = {text}\n")
         self.views = (*views, *self.views)
 
     def statements(self, body: tuple[Statement, ...], depth: int) -> None:
@@ -113,6 +139,9 @@ class _Printer:
                 self.put("\n")
             case Jump(kind=kind):
                 self.put(f"{kind}\n")
+            case Exchange(left=left, right=right):
+                one, other = self.named(left), self.named(right)
+                self.put(f"{one}, {other} = {other}, {one}\n")
             case If():
                 self.condition(statement, depth)
             case For():
@@ -168,8 +197,12 @@ class _Printer:
                     self.put(_empty(extents, type))
                 else:
                     self.value(value, type)
-            case Assign(target=target, operator=operator, value=value):
+            case Assign(target=target, operator=operator, value=value, mask=mask):
                 self.expression(target)
+                if mask is not None:
+                    self.put("[")
+                    self.expression(mask)
+                    self.put("]")
                 self.put(f" {operator}= ")
                 self.value(value, "int")
 
@@ -194,7 +227,7 @@ class _Printer:
                 text = f"{value}.0" if type == "double" else str(value)
                 self.put(f"({text})" if value < 0 and level else text)
             case Name(name=name):
-                self.put(name)
+                self.put(self.named(name))
             case Element(array=array, subscripts=subscripts):
                 self.element(e)
             case Linear(array=array, row=row, width=width, column=column):
@@ -220,7 +253,8 @@ class _Printer:
                 self.expression(otherwise, 1)
                 self.put(")")
             case Call(function=function, arguments=arguments):
-                self.call(_FUNCTION.get(function, function), arguments)
+                called = f"self.{function}" if function in self.methods else function
+                self.call(_FUNCTION.get(function, called), arguments)
         if hasattr(e, "uid"):
             self.out.spans[e.uid] = (start, len(self.out.text))
 
@@ -239,7 +273,7 @@ class _Printer:
         return self.subscripted(e.array, e.subscripts)
 
     def subscripted(self, array: str, subscripts: tuple[Expr | Slice, ...]) -> None:
-        self.put(f"{array}[")
+        self.put(f"{self.named(array)}[")
         for index, subscript in enumerate(subscripts):
             self.put(", " if index else "")
             if isinstance(subscript, Slice):
@@ -259,7 +293,7 @@ class _Printer:
         if subscripts:
             self.subscripted(array, subscripts)
         else:
-            self.put(array)
+            self.put(self.named(array))
         if offset is not None:
             self.put("[")
             self.expression(offset)

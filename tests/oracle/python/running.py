@@ -13,6 +13,7 @@ import numpy as np
 from ..extents import extents
 from ..machine import Key, Machine
 from ..nests import Parameter, Program
+from .printing import OWNER
 from .recording import Log, Recorded, recorded
 
 _LOOP, _ENTER, _NEXT, _LEAVE = "oracle_loop", "oracle_enter", "oracle_next", "oracle_leave"
@@ -40,7 +41,10 @@ def run(program: Program, text: str, start: Machine) -> Run:
     for p in program.kernel.parameters:
         arguments[p.name] = _argument(program, p, start, log, arguments)
     with np.errstate(all="ignore"):
-        result = names[program.kernel.name](**arguments)
+        if "object" in program.features:
+            result = names[OWNER](**arguments).kernel()
+        else:
+            result = names[program.kernel.name](**arguments)
     arrays = {name: value for name, value in arguments.items() if isinstance(value, Recorded)}
     return Run(log, arrays, {v.name: names[v.name] for v in program.globals}, result)
 
@@ -101,7 +105,7 @@ def _tools(log: Log) -> dict[str, Any]:
 
 def _instrumented(text: str) -> ast.Module:
     tree = ast.parse(text)
-    for node in tree.body:
+    for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             _Loops(node.name).generic_visit(node)
     return ast.fix_missing_locations(tree)

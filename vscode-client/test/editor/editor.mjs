@@ -35,6 +35,8 @@ export async function startEditor({ tools, vsix, python }) {
   const configure = (more = {}) => fs.writeFileSync(path.join(user, 'settings.json'), JSON.stringify({ ...SETTINGS, ...more }));
   configure();
   makeEnvironment(path.join(workspace, '.venv'), python);
+  const other = path.join(folder, 'python');
+  makeEnvironment(other, python); // for workspaces that have none, or whose own is not run
   const env = {
     ...process.env,
     HOME: folder,
@@ -60,7 +62,7 @@ export async function startEditor({ tools, vsix, python }) {
     process.kill(-process_.pid, 'SIGTERM');
     fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
-  return { host: `127.0.0.1:${port}`, folder, workspace, configure, stop };
+  return { host: `127.0.0.1:${port}`, folder, workspace, python: `${other}/bin/python3`, configure, stop };
 }
 
 /** A page of the browser. */

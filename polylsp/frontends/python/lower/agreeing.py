@@ -30,7 +30,7 @@ def agree(context: Context, one: Expr, other: Expr, arrays: frozenset[str]) -> b
 
 def measured(context: Context, array: Stored) -> tuple[Expr, ...]:
     """The lengths of an array in an array statement: those that are assumed to be equal are one."""
-    return tuple(_measured(context, array, extent) for extent in array.extents)
+    return tuple(_measured(context, array, extent) for extent in lengths(context, array))
 
 
 def _measured(context: Context, array: Stored, extent: Expr) -> Expr:
@@ -49,6 +49,15 @@ def told(context: Context) -> None:
             root = context.agreed.root(length)
             if root != length:
                 context.agreed.note(array, _equal(context, root, length))
+
+
+def lengths(context: Context, array: Stored) -> tuple[Expr, ...]:
+    """The lengths of an array, for use: those of arrays that change their names are assumed to be equal."""
+    what = "length" if array.kind.rank == 1 else "shape"
+    for other in array.alike[1:]:
+        for name in (*array.alike, array.variable.name):
+            context.agreed.note(name, f"`{array.alike[0]}` and `{other}` have the same {what}")
+    return array.extents
 
 
 def _difference(one: Expr, other: Expr) -> tuple[str, str, int] | None:

@@ -15,28 +15,21 @@ from polylsp.frontends.python.kinds import (
     INT,
     UNKNOWN,
     Array,
-    Nothing,
+    Kind,
     Number,
     wider,
 )
 from polylsp.frontends.python.lower.arithmetic import binary, convert, number_type
-from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
-from polylsp.frontends.python.lower.places import base_of, not_a_number
+from polylsp.frontends.python.lower.context import Context, Effects, refuse
+from polylsp.frontends.python.lower.passing import called, method_called, method_of
+from polylsp.frontends.python.lower.places import not_a_number
 from polylsp.frontends.python.names import Callable
 from polylsp.model.program import (
-    AddressOf,
     Call,
-    Constant,
     Expr,
-    Index,
     Integer,
     Invariant,
-    OtherType,
-    Place,
-    Pointer,
-    Read,
 )
-from polylsp.model.program import Array as ArrayType
 
 if TYPE_CHECKING:
     from polylsp.frontends.python.lower.elementwise import Operand
@@ -49,9 +42,12 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
         found = _known(context, node, path, fx)
         if found is not None:
             return found
-    elif isinstance(node.func, ast.Attribute) and isinstance(context.kind(node.func.value), Array):
+    elif isinstance(node.func, ast.Attribute) and _is_array(context.kind(node.func.value)):
         result = _of_method(context, node, fx)
         return result.at(()) if result is not None else Invariant(name_of(node), DOUBLE, context.site(node))
+    method = method_of(context, node)
+    if method is not None:
+        return method_called(context, node, method, fx)
     if isinstance(node.func, ast.Name) and node.func.id not in context.kinds.local:
         declared = context.kinds.declarations.get(node.func.id)
         if isinstance(declared, Callable):
@@ -64,6 +60,10 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
     return refuse(
         context, fx, "unknown-call", node, f"it is not known what `{name}` reads and writes", advice
     )
+
+
+def _is_array(kind: Kind | None) -> bool:
+    return isinstance(kind, Array) and not kind.lists
 
 
 def _without_rank(context: Context, node: ast.Call, path: str) -> ast.Name | None:
@@ -187,60 +187,3 @@ def _pure(context: Context, node: ast.Call, name: str, fx: Effects) -> Expr:
     if name in ("abs", "absolute") and arguments and isinstance(arguments[0].type, Integer):
         return Call("abs", arguments, True, INT, site)
     return Call(name, arguments, True, INT if result == BOOL else result, site)
-
-
-def called(context: Context, node: ast.Call, declared: Callable, fx: Effects) -> Expr:
-    """A call of a function of the file."""
-    arguments = _matched(context, node, declared, fx)
-    problem = "it calls itself" if declared.name == context.name else declared.problem
-    if problem:
-        refuse(context, fx, "unknown-call", node, f"`{declared.name}` is not followed: {problem}")
-    passed: list[Expr] = []
-    for parameter, given in zip(declared.parameters, arguments, strict=False):
-        passed.append(_passed(context, given, parameter.kind, fx))
-    result = declared.result
-    of_type = result.type if isinstance(result, Number) else OtherType("None")
-    if not isinstance(result, (Number, Nothing)):
-        text = f"what `{declared.name}` returns is not a number"
-        refuse(context, fx, "unsupported-type", node, text, "let it write into an array that it is given")
-    return Call(declared.name, tuple(passed), False, of_type, context.site(node))
-
-
-def _matched(context: Context, node: ast.Call, declared: Callable, fx: Effects) -> list[ast.expr]:
-    """The arguments in the order of the parameters."""
-    named = {k.arg: k.value for k in node.keywords if k.arg is not None}
-    names = [one.name for one in declared.parameters]
-    found = list(node.args) + [named[name] for name in names[len(node.args) :] if name in named]
-    starred = len(named) < len(node.keywords) or any(isinstance(one, ast.Starred) for one in node.args)
-    if starred or len(found) != len(names) or not named.keys() <= set(names):
-        text = f"this call of `{declared.name}` does not give each of its {len(names)} parameters a value"
-        refuse(context, fx, "unknown-call", node, text, "write all arguments")
-    return found
-
-
-def _passed(context: Context, node: ast.expr, wanted: object, fx: Effects) -> Expr:
-    array = base_of(context, node)
-    if array is not None:
-        if not isinstance(wanted, Array) or wanted.rank != array.kind.rank:
-            text = f"`{context.text(node)}` is passed for a parameter that is used as something else"
-            return refuse(context, fx, "unsupported-type", node, text)
-        return address(context, node, array)
-    given = _argument(context, node, fx)
-    if not isinstance(wanted, Number):
-        text = f"`{context.text(node)}` is passed for a parameter that is not a number"
-        return refuse(context, fx, "unsupported-type", node, text)
-    if isinstance(wanted.type, Integer) and not isinstance(given.type, Integer):
-        text = f"`{context.text(node)}` is passed as a whole number, which it is not known to be"
-        return refuse(context, fx, "unsupported-type", node, text)
-    return convert(given, wanted.type)
-
-
-def address(context: Context, node: ast.expr, array: Stored) -> Expr:
-    """An array as an argument, or as a value that a name is bound to."""
-    site, variable = context.site(node), array.variable
-    if isinstance(variable.type, Pointer) and not array.steps:
-        return Read(Place(variable, (), variable.type, site))
-    assert isinstance(variable.type, ArrayType)
-    first = Index(Constant(0, INT, site))
-    element = variable.type.element
-    return AddressOf(Place(variable, (first,), element, site), Pointer(element), site)

@@ -29,12 +29,14 @@ def _no_shapes() -> Shapes:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Where the elements of an array are: steps from a variable, the array's kind and its lengths."""
+    """Where the elements of an array are: steps from a variable, the array's kind and its lengths; these rest
+    on it that the arrays `alike`, of which the variable holds one or another, have equal ones."""
 
     variable: Variable
     steps: tuple[Index | Field, ...]
     kind: Array
     extents: tuple[Expr, ...]
+    alike: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -63,8 +65,9 @@ class Context(UniqueNames):
     is not known, and why; `settled` names that are bound once at most; `captured` names that other
     functions see too; `viewed` are names of parts of arrays, each with that of the array, and `views` the
     parts that they stand for from their bindings on; `aliased` are names that share arrays with other such
-    names; `agreed` is what is assumed of lengths; `own` is a method's first parameter,
-    its object; `name` the function's; `mask` the condition, in words, under which elements are stored.
+    names; `agreed` is what is assumed of lengths; `own` is a method's first parameter, its object, and
+    `rebound` are attributes that get another array; `name` the function's; `mask` the condition, in words,
+    under which elements are stored.
     """
 
     parsed: Parsed
@@ -87,6 +90,7 @@ class Context(UniqueNames):
     aliased: set[str] = field(default_factory=set[str])
     agreed: Agreement = field(default_factory=Agreement)
     own: str = ""
+    rebound: tuple[str, ...] = ()
     mask: str = ""
     name: str = ""
     shapes: Shapes = field(default_factory=_no_shapes)
@@ -113,11 +117,6 @@ class Context(UniqueNames):
         if isinstance(root, ast.Name) and root.id in self.kinds.local:
             return ""
         return path_of(node, self.kinds.declarations)
-
-    def attribute(self, node: ast.expr) -> str:
-        """`self.u`, where an expression is an attribute of a method's own object; else empty."""
-        is_own = isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
-        return self.text(node) if is_own and self.own and node.value.id == self.own else ""  # type: ignore[union-attr]
 
     def next_implied(self) -> int:
         """The ordinal of one more loop that no `for` of the source writes."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import ast
-import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
@@ -20,21 +19,24 @@ from polylsp.frontends.python.lower.pranges import pranges, runs_in_parallel
 from polylsp.frontends.python.lower.racing import racing_statements
 from polylsp.frontends.python.lower.shapes import shapes
 from polylsp.frontends.python.lower.sharing import captured, shared_names
-from polylsp.frontends.python.lower.statements import block
+from polylsp.frontends.python.lower.statements import block, outlive
 from polylsp.frontends.python.lower.storage import parameter
+from polylsp.frontends.python.lower.tuples import name_subscripts
 from polylsp.frontends.python.lower.views import find_views
 from polylsp.frontends.python.names import Declarations
+from polylsp.frontends.python.objects import is_attribute, made_first, name_attributes, passed_along, rebound
 from polylsp.frontends.python.parameters import parameter_kinds
 from polylsp.frontends.python.parse import Parsed, parse
 from polylsp.frontends.python.tokens import Line
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.versions import split
+from polylsp.mishap import contained
 from polylsp.model.program import Block, Declare, Function, Site, Unsupported
 from polylsp.model.rejection import Rejection
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
-_log = logging.getLogger(__name__)
+_TOO_DEEP = "this function is nested too deeply to be analysed"
 _OURS = "an internal error of polylsp stopped the analysis of this function"
 
 
@@ -50,17 +52,16 @@ def lower(
     parsed = parse(texts, lines)
     if isinstance(parsed, Rejection):
         return rejected(name, texts, lines, parsed)
-    try:
-        return _lower(name, parsed, declarations, owner)
-    except RecursionError:
-        whole = Site(0, max(0, len(texts) - 1))
-        deep = Rejection("budget", whole, "this function is nested too deeply to be analysed")
-        return rejected(name, texts, lines, deep)
-    except Exception:
-        # Whatever goes wrong here is a bug of ours: it costs the user one function, not the file.
-        _log.exception("lowering the function `%s`", name)
-        whole = Site(0, max(0, len(texts) - 1))
-        return rejected(name, texts, lines, Rejection("budget", whole, _OURS, "please report it"))
+    whole = Site(0, max(0, len(texts) - 1))
+
+    def work() -> Function:
+        try:
+            return _lower(name, parsed, declarations, owner)
+        except RecursionError:
+            return rejected(name, texts, lines, Rejection("budget", whole, _TOO_DEEP))
+
+    ours = Rejection("budget", whole, _OURS, "please report it")
+    return contained(f"lowering the function `{name}`", work, lambda: rejected(name, texts, lines, ours))
 
 
 def rejected(name: str, texts: tuple[str, ...], lines: tuple[Line, ...], rejection: Rejection) -> Function:
@@ -80,65 +81,76 @@ def definition(parsed: Parsed) -> Definition | None:
 def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) -> Function:
     """What is assumed of lengths is known in the end, and told of arrays where they come into being: once
     there is any, the function is lowered again."""
-    _split(parsed, declarations, owner)
+    given = _given(parsed, declarations, owner)
+    _split(parsed, declarations, given)
+    if "ndindex" in parsed.texts:
+        name_subscripts(_body(parsed), inferred(_body(parsed), given, declarations))
     agreed = Agreement()
-    function = _lowered(name, parsed, declarations, owner, agreed)
-    return _lowered(name, parsed, declarations, owner, agreed) if agreed.words else function
+    function = _lowered(name, parsed, declarations, given, agreed)
+    return _lowered(name, parsed, declarations, given, agreed) if agreed.words else function
 
 
-def _split(parsed: Parsed, declarations: Declarations, owner: str) -> None:
+def _body(parsed: Parsed) -> list[ast.stmt]:
+    found = definition(parsed)
+    return found.body if found is not None else parsed.tree.body
+
+
+def _given(parsed: Parsed, declarations: Declarations, owner: str) -> dict[str, Kind]:
+    """What the parameters of a function are, and the attributes of the objects that it is given; these are
+    names in its tree from here on."""
+    found = definition(parsed)
+    if found is None:
+        return {}
+    given = parameter_kinds(found, declarations, owner)
+    attributes = name_attributes(found.body, given, declarations)
+    return given | passed_along(found.name, given, declarations, owner) | attributes
+
+
+def _split(parsed: Parsed, declarations: Declarations, given: Mapping[str, Kind]) -> None:
     """Let names that are bound again be names of their own, where they are more than numbers: what Numba
-    makes of those in a parallel loop goes by their names."""
+    makes of those in a parallel loop goes by their names. Attributes keep theirs, which others know."""
     found = definition(parsed)
     if found is None or runs_in_parallel(found, declarations):
         return
-    given = parameter_kinds(found, declarations, owner)
     kinds = inferred(found.body, given, declarations)
     bound = Counter(
         n.id for n in own_nodes(found.body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
     )
     bound.update(bound.keys() & given.keys())
-    again = {name for name, count in bound.items() if count > 1}
+    again = {name for name, count in bound.items() if count > 1 and not is_attribute(name)}
     split(found.body, given, {name for name in again if not isinstance(kinds.of_name(name), Number)})
 
 
 def _lowered(
-    name: str, parsed: Parsed, declarations: Declarations, owner: str, agreed: Agreement
+    name: str, parsed: Parsed, declarations: Declarations, given: dict[str, Kind], agreed: Agreement
 ) -> Function:
     found = definition(parsed)
-    body = found.body if found is not None else parsed.tree.body
-    given = parameter_kinds(found, declarations, owner) if found is not None else {}
+    body = _body(parsed)
     kinds = inferred(body, given, declarations)
     unbound = in_place(body, kinds)
     context = Context(
         parsed, kinds, _ordinals(body), private=own_iterators(body, unbound), name=name, agreed=agreed
     )
-    context.own = next((one for one, kind in given.items() if kind == Instance(owner)), "")
+    context.own = next((one for one, kind in given.items() if isinstance(kind, Instance)), "")
+    context.rebound = tuple(sorted(rebound(body, given, unbound)))
     context.captured = captured(body) if found is not None else kinds.local
     find_views(context, body)
     shared = shared_names(body, kinds, context.path, context.viewed, given)
     arguments = tuple(
-        parameter(context, one, kind, one in shared) for one, kind in _now(given, kinds).items()
+        parameter(context, one, kind, one in shared)
+        for one, kind in _now(given, kinds).items()
+        if isinstance(kind, Array) or not (is_attribute(one) or one == context.own)
     )
-    context.settled = _settled(body, frozenset(given), unbound)
-    context.unfollowed.update(_rebound_attributes(context, body))
-    context.shapes = shapes(context, body, frozenset(context.parameters))
+    context.settled = _settled(body, given, unbound)
+    context.shapes = shapes(context, body, context.parameters.keys() - made_first(body, context.own))
     find_owned(context, body, shared | context.captured)
     find_aliased(context, body)
     lowered = block(context, body)
     told(context)
     declared = tuple(Declare(one, Site(0, 0)) for one in context.declared)
-    whole = Block((*declared, *lowered.statements))
+    whole = Block((*declared, *lowered.statements, *outlive(context, Site(0, 0))))
     parallel, racing = pranges(context, found), racing_statements(context, found)
     return Function(name, arguments, whole, _name_site(parsed.texts), racing, parallel)
-
-
-def _rebound_attributes(context: Context, body: Sequence[ast.stmt]) -> dict[str, str]:
-    """The attributes of a method's own object that get another array while it runs."""
-    found = (n for n in own_nodes(list(body)) if isinstance(n, ast.Attribute))
-    targets = [n for n in found if isinstance(n.ctx, ast.Store)]
-    names = {context.attribute(n) for n in targets if not isinstance(context.kind(n), Number)}
-    return dict.fromkeys(names - {""}, "is bound to another array")
 
 
 def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:
@@ -148,8 +160,9 @@ def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:
     }
 
 
-def _settled(body: Sequence[ast.stmt], given: frozenset[str], unbound: frozenset[int]) -> frozenset[str]:
-    """Names that are bound once at most: parameters never, others in no loop."""
+def _settled(body: Sequence[ast.stmt], given: Mapping[str, Kind], unbound: frozenset[int]) -> frozenset[str]:
+    """Names that are bound once at most: parameters never, others in no loop. Numbers that others see are
+    not among them."""
 
     def is_bound(node: ast.AST) -> bool:
         return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in unbound
@@ -161,8 +174,9 @@ def _settled(body: Sequence[ast.stmt], given: frozenset[str], unbound: frozenset
             found[node.id] = found.get(node.id, 0) + 1
         if isinstance(node, (ast.For, ast.While)):
             in_loops |= {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and is_bound(n)}
-    once = {name for name, count in found.items() if count == 1 and name not in in_loops | given}
-    return frozenset(once | (given - found.keys()))
+    seen = {name for name, kind in given.items() if is_attribute(name) and isinstance(kind, Number)}
+    once = {name for name, count in found.items() if count == 1 and name not in in_loops | given.keys()}
+    return frozenset((once | (given.keys() - found.keys())) - seen)
 
 
 def _ordinals(body: Sequence[ast.stmt]) -> dict[int, int]:

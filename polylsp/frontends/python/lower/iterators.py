@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+from polylsp.frontends.python.objects import is_attribute
 from polylsp.frontends.python.usage import own_nodes
 
 
@@ -41,7 +42,8 @@ def own_iterators(body: Sequence[ast.stmt], kept: frozenset[int]) -> frozenset[s
             for name in names:
                 bound[name] -= 1
     spoilt |= {name for name in found if bound.get(name, 0) > 0}
-    return frozenset(found - spoilt - _read_outside(body, found))
+    attributes = {name for name in found if is_attribute(name)}
+    return frozenset(found - spoilt - attributes - _read_outside(body, found))
 
 
 def _stores(node: ast.AST) -> bool:

@@ -130,7 +130,7 @@ def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Stat
     context.depth += 1
     body = block(context, node.body)
     context.depth -= 1
-    name = node.target.id if isinstance(node.target, ast.Name) else None
+    name = spelled(node.target.id) if isinstance(node.target, ast.Name) else None
     reads = named_in(context, node.iter)
     prologue = Block((Unsupported(rejection, header(context, node), (), reads),))
     place = (header(context, node), context.site(node))

@@ -31,12 +31,11 @@ def find_aliased(context: Context, body: Body) -> None:
     for binding in bindings(body):
         names = [one for one in (binding.target, binding.value) if one is not None]
         if len(names) == 2 and all(_is_name(context, one) for one in names):
-            context.aliased.update(context.attribute(one) or getattr(one, "id", "") for one in names)
+            context.aliased.update(getattr(one, "id", "") for one in names)
 
 
 def _is_name(context: Context, node: ast.expr) -> bool:
-    named = isinstance(node, ast.Name) or bool(context.attribute(node))
-    return named and isinstance(context.kind(node), Array)
+    return isinstance(node, ast.Name) and isinstance(context.kind(node), Array)
 
 
 def _own(context: Context, name: str, body: Body, binding: Binding) -> None:

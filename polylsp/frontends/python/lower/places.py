@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 
 from polylsp.frontends.python.kinds import DOUBLE, INT, NATURAL, Array, Number
+from polylsp.frontends.python.lower.agreeing import lengths
 from polylsp.frontends.python.lower.arithmetic import convert, number_type
 from polylsp.frontends.python.lower.context import Context, Effects, Stored, refuse
 from polylsp.frontends.python.lower.natural import is_natural
-from polylsp.frontends.python.lower.storage import attribute, scalar, stored
+from polylsp.frontends.python.lower.storage import scalar, stored
 from polylsp.frontends.python.usage import subscripted
-from polylsp.model.program import Expr, Floating, Index, Integer, Place, Variable
+from polylsp.model.program import Floating, Index, Integer, Place
 
 
 def place_of(context: Context, node: ast.expr, fx: Effects) -> Place | None:
@@ -22,10 +23,6 @@ def place_of(context: Context, node: ast.expr, fx: Effects) -> Place | None:
     if isinstance(node, ast.Starred):
         refuse(context, fx, "unsupported-statement", node, "values taken together by `*` are not analysed")
         return None
-    name = context.attribute(node)
-    found = attribute(context, name, context.kind(node)) if name else None
-    if isinstance(found, Variable):
-        return Place(found, (), found.type, context.site(node))
     what = f"`{context.text(node)}` is an attribute of an object whose class is not known"
     refuse(context, fx, "unsupported-type", node, what, "give the value a name of its own before the loop")
     return None
@@ -43,7 +40,7 @@ def not_a_number(context: Context, node: ast.expr) -> str:
     """Why an expression cannot be followed where a number is needed."""
     kind = context.kind(node)
     text = f"`{context.text(node)}`"
-    name = node.id if isinstance(node, ast.Name) else context.attribute(node)
+    name = node.id if isinstance(node, ast.Name) else ""
     if name in context.unfollowed and name not in context.views:
         return f"{text} {context.unfollowed[name]}"
     if isinstance(kind, Array):
@@ -54,11 +51,7 @@ def not_a_number(context: Context, node: ast.expr) -> str:
 
 def base_of(context: Context, node: ast.expr) -> Stored | None:
     """Where the elements of an array are that an expression names."""
-    if isinstance(node, ast.Name):
-        return stored(context, node.id)
-    name = context.attribute(node)
-    found = attribute(context, name, context.kind(node)) if name else None
-    return found if isinstance(found, Stored) else None
+    return stored(context, node.id) if isinstance(node, ast.Name) else None
 
 
 def _element(context: Context, node: ast.Subscript, fx: Effects) -> Place | None:
@@ -73,7 +66,7 @@ def _element(context: Context, node: ast.Subscript, fx: Effects) -> Place | None
     steps: list[Index] = []
     for group in groups:
         for position, subscript in enumerate(group):
-            steps.append(_index(context, subscript, array.extents[len(steps)], position > 0, fx))
+            steps.append(_index(context, subscript, array, len(steps), position > 0, fx))
     return Place(array.variable, (*array.steps, *steps), array.kind.element, context.site(node))
 
 
@@ -115,7 +108,9 @@ def _groups(node: ast.expr) -> list[list[ast.expr]]:
     return groups
 
 
-def _index(context: Context, node: ast.expr, extent: Expr, joined: bool, fx: Effects) -> Index:
+def _index(
+    context: Context, node: ast.expr, array: Stored, dimension: int, joined: bool, fx: Effects
+) -> Index:
     from polylsp.frontends.python.lower.expressions import value
 
     if isinstance(node, ast.Slice) or (isinstance(node, ast.Constant) and node.value in (None, ...)):
@@ -130,4 +125,5 @@ def _index(context: Context, node: ast.expr, extent: Expr, joined: bool, fx: Eff
             text = f"`{context.text(node)}` is not known to be a whole number, so it cannot be a subscript"
             refuse(context, fx, "non-affine-subscript", node, text, "annotate it with `int`")
     subscript = convert(found, INT) if number_type(found) == NATURAL else found
-    return Index(subscript, None if is_natural(subscript, context.counted) else extent, joined)
+    natural = is_natural(subscript, context.counted)
+    return Index(subscript, None if natural else lengths(context, array)[dimension], joined)

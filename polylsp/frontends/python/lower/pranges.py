@@ -38,6 +38,22 @@ def pranges(context: Context, definition: Definition | None) -> tuple[Directive,
     )
 
 
+def is_compiled(definition: Definition, declarations: Declarations) -> bool:
+    """Whether Numba compiles a function, whatever it is given."""
+    for one in definition.decorator_list:
+        options = one.keywords if isinstance(one, ast.Call) else []
+        function = one.func if isinstance(one, ast.Call) else one
+        may_not = any(k.arg in ("forceobj", "nopython", None) and not _is_true(k) for k in options)
+        if path_of(function, declarations) in _COMPILERS and not may_not:
+            return True
+    return False
+
+
+def _is_true(option: ast.keyword) -> bool:
+    is_said = isinstance(option.value, ast.Constant) and option.value.value is True
+    return is_said and option.arg == "nopython"
+
+
 def runs_in_parallel(definition: Definition, declarations: Declarations) -> bool:
     """Whether a function is compiled to run its loops over `prange` in parallel."""
     compiled = [

@@ -1,5 +1,5 @@
-"""Array statements that Numba runs in parallel, and that read elements which they store to for others. NumPy
-keeps what is read apart first; Numba does not, in `a[1:] += a[:-1]` and in copies."""
+"""Array statements that read elements which they store to for others. NumPy keeps what is read apart first;
+Numba does not, in `a[1:] += a[:-1]` and, in parallel, in copies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import zip_longest
 from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.literals import constant
 from polylsp.frontends.python.lower.context import Context
-from polylsp.frontends.python.lower.pranges import is_prange, runs_in_parallel
+from polylsp.frontends.python.lower.pranges import is_compiled, is_prange, runs_in_parallel
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.model.rejection import Rejection
 
@@ -21,18 +21,40 @@ _WHOLE, _REVERSED = (0, 1, None), (0, -1, None)
 
 
 def racing_statements(context: Context, definition: Definition | None) -> tuple[Rejection, ...]:
-    """What is wrong with statements of a function that is compiled to run in parallel."""
-    if definition is None or not runs_in_parallel(definition, context.kinds.declarations):
+    """What is wrong with statements of a function that Numba compiles."""
+    declarations = context.kinds.declarations
+    if definition is None or not is_compiled(definition, declarations):
         return ()
-    return tuple(found for node in _statements(context, definition.body) if (found := _racing(context, node)))
+    in_parallel = runs_in_parallel(definition, declarations)
+    return tuple(_found(context, definition.body, in_parallel))
 
 
-def _statements(context: Context, body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The statements that threads share: in a loop over `prange`, one thread runs all of them."""
+def _found(context: Context, body: list[ast.stmt], in_parallel: bool) -> Iterator[Rejection]:
+    """The findings. Threads share a statement that stands in no loop over `prange`: there one thread runs all
+    of it."""
     nodes = list(own_nodes(body))
     loops = [n for n in nodes if isinstance(n, ast.For) and is_prange(context, n)]
     inside = {id(n) for loop in loops for n in ast.walk(loop)}
-    return (node for node in nodes if id(node) not in inside)
+    for node in nodes:
+        shared = in_parallel and id(node) not in inside
+        found = (_racing(context, node) if shared else None) or _overtaken(context, node)
+        if found is not None:
+            yield found
+
+
+def _overtaken(context: Context, node: ast.AST) -> Rejection | None:
+    """What is wrong with an update that reads a part of the array as it is: an element is stored before the
+    next is read. (What is computed of parts is kept apart first.)"""
+    match node:
+        case ast.AugAssign(target, _, ast.Subscript() | ast.Name() | ast.Attribute(attr="T") as read):
+            moved = next(filter(None, _shifts(context, target, read) or ()), 0)
+        case _:
+            return None
+    if moved <= 0:
+        return None
+    words = context.text(read)
+    told = f"Numba stores one element after the other: `{words}` reads elements that are stored to already"
+    return Rejection("wrong-pragma", context.site(node), told, f"write `{words}.copy()` there")
 
 
 def _racing(context: Context, node: ast.AST) -> Rejection | None:
@@ -69,15 +91,21 @@ def _operands(value: ast.expr) -> Iterator[ast.expr]:
 
 def _race(context: Context, target: ast.expr, read: ast.expr) -> bool:
     """Whether the element that is read for one that is stored is surely another one that is stored."""
+    return any(_shifts(context, target, read) or ())
+
+
+def _shifts(context: Context, target: ast.expr, read: ast.expr) -> list[int] | None:
+    """How many elements further in each dimension the stored element is than the one that is read for it;
+    `None` where nothing tells, or no element is both."""
     name = _root(target)
     kind = context.kinds.of_name(name) if name else None
     if name != _root(read) or not isinstance(kind, Array):
-        return False
+        return None
     if isinstance(read, ast.Attribute):
-        return isinstance(target, ast.Name) and kind.rank > 1 and _is_made_here(context, target)
-    pairs = list(zip_longest(_slices(target), _slices(read)))
-    shifts = [_shift(one, other) for one, other in pairs]
-    return all(each is not None for each in shifts) and any(shifts)
+        is_turned = isinstance(target, ast.Name) and kind.rank > 1 and _is_made_here(context, target)
+        return [1] if is_turned else None
+    shifts = [_shift(one, other) for one, other in zip_longest(_slices(target), _slices(read))]
+    return None if None in shifts else [each for each in shifts if each is not None]
 
 
 def _is_made_here(context: Context, target: ast.expr) -> bool:

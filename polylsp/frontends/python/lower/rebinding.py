@@ -8,8 +8,8 @@ from polylsp.frontends.python import library
 from polylsp.frontends.python.call_kinds import shape_of
 from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.lower.array_statements import store_new
-from polylsp.frontends.python.lower.calls import address
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
+from polylsp.frontends.python.lower.passing import address
 from polylsp.frontends.python.lower.places import base_of
 from polylsp.frontends.python.lower.storage import stored
 from polylsp.frontends.python.lower.temporaries import held
@@ -105,7 +105,7 @@ def is_followed(context: Context, value: ast.expr, target: ast.Name) -> bool:
     """Whether it is known what array a name holds that is bound to `value`."""
     if makes(context, value):
         return True
-    if not isinstance(value, ast.Name) and not context.attribute(value):
+    if not isinstance(value, ast.Name):
         return False
     one, other = context.kind(value), context.kind(target)
     return isinstance(one, Array) and isinstance(other, Array) and one.rank == other.rank

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from polylsp.frontends.python import library
 from polylsp.frontends.python.kinds import INT, Array
-from polylsp.frontends.python.lower.agreeing import measured
+from polylsp.frontends.python.lower.agreeing import lengths, measured
 from polylsp.frontends.python.lower.arithmetic import binary, compared, convert, whole
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.linear import simplified
@@ -73,7 +73,7 @@ def lengths_of(context: Context, node: ast.expr) -> tuple[Expr, ...] | None:
     """The lengths of an array, or of a part of one."""
     array = base_of(context, node)
     if array is not None:
-        return array.extents
+        return lengths(context, array)
     fx = Effects()
     found = section_of(context, node, fx)
     if found is None or fx.statements or fx.rejections:

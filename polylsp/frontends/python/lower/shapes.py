@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Union
 
@@ -50,6 +50,13 @@ class Shapes:
             return None
         return first
 
+    def exchanged(self, name: str) -> tuple[str, ...]:
+        """The arrays that the function is given of which a name holds one or another; none if it ever holds
+        one that is made."""
+        found = self.sources.get(self.root(name), [])
+        names = tuple(sorted({one for one in found if isinstance(one, str)}))
+        return names if all(isinstance(one, str) for one in found) else ()
+
 
 def _differ(one: Source, other: Source) -> bool:
     if isinstance(one, tuple) and isinstance(other, tuple):
@@ -57,8 +64,8 @@ def _differ(one: Source, other: Source) -> bool:
     return one != other
 
 
-def shapes(context: Context, body: Sequence[ast.stmt], parameters: frozenset[str]) -> Shapes:
-    """The lengths of the arrays of a function."""
+def shapes(context: Context, body: Sequence[ast.stmt], parameters: Collection[str]) -> Shapes:
+    """The lengths of the arrays of a function. What `parameters` hold as it begins may be used."""
     found = Shapes()
     for name in parameters:
         found.note(name, name)
@@ -88,8 +95,6 @@ def _bind(context: Context, found: Shapes, target: ast.expr, value: ast.expr) ->
     if not isinstance(target, ast.Name) or not isinstance(context.kinds.of_name(target.id), Array):
         return
     other = like(context, value)
-    if "." in other:
-        found.note(other, other)
     if other:
         found.join(target.id, other)
     else:
@@ -100,8 +105,6 @@ def like(context: Context, node: ast.expr) -> str:
     """The name of an array that an expression's result is as long as in each dimension; or empty."""
     if isinstance(node, ast.Name):
         return node.id
-    if context.attribute(node):
-        return context.attribute(node)
     if not isinstance(node, ast.Call):
         return ""
     if library.numpy_name(context.path(node.func)) in library.LIKE_MAKERS and node.args:

@@ -65,7 +65,7 @@ def statement(context: Context, node: ast.stmt) -> list[Statement]:
         case ast.Break() | ast.Continue():
             return [Jump("break" if isinstance(node, ast.Break) else "continue", context.site(node))]
         case ast.Raise():
-            return [Jump("return", context.site(node))]
+            return [*outlive(context, context.site(node)), Jump("return", context.site(node))]
         case ast.Expr(value=given):
             return _simple(context, node, evaluate(context, given))
         case ast.Assert(test=test):
@@ -180,16 +180,24 @@ def _return(context: Context, node: ast.Return) -> list[Statement]:
     fx = Effects()
     site = context.site(node)
     kind = context.kind(node.value) if node.value is not None else None
+    left = outlive(context, site)
     if node.value is None:
-        return [Jump("return", site)]
+        return [*left, Jump("return", site)]
     if isinstance(node.value, ast.Constant) and node.value.value is None:
-        return [Jump("return", site)]
+        return [*left, Jump("return", site)]
     if isinstance(kind, Number):
         result = value(context, node.value, fx)
         if not fx.rejections:
-            return [*fx.statements, Jump("return", site, result)]
-        return [*refused(context, node, fx.rejections[0]), Jump("return", site)]
-    return [*_outliving(context, node.value), Jump("return", site)]
+            return [*fx.statements, *left, Jump("return", site, result)]
+        return [*refused(context, node, fx.rejections[0]), *left, Jump("return", site)]
+    return [*_outliving(context, node.value), *left, Jump("return", site)]
+
+
+def outlive(context: Context, site: Site) -> list[Statement]:
+    """Uses of the arrays that attributes have got: others see them when the function is left."""
+    arrays = (stored(context, name) for name in context.rebound)
+    variables = (array.variable for array in arrays if array is not None)
+    return [Evaluate(Read(Place(one, (), one.type, site)), site) for one in variables]
 
 
 def _outliving(context: Context, node: ast.expr) -> Iterator[Statement]:

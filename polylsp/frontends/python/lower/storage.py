@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from polylsp.frontends.python.kinds import BOOL, INT, NATURAL, Array, Kind, Number, dtype_name, element_type
 from polylsp.frontends.python.lower.context import Context, Effects, Stored
+from polylsp.frontends.python.objects import is_attribute
 from polylsp.frontends.python.versions import spelled
 from polylsp.model.program import Array as ArrayType
 from polylsp.model.program import Call, Expr, Integer, Invariant, Pointer, Site, Type, Variable
@@ -34,6 +35,8 @@ def assumption(context: Context, unique: str, name: str, kind: Kind) -> tuple[st
     name = spelled(name)
     holds = f"holds {dtype_name(kind.element)}" if kind.assumed else ""
     dimensions = "has one dimension" if kind.guessed else ""
+    if kind.lists and kind.rank > 1:
+        dimensions = "has rows that are lists of their own, all as long"
     words = " and ".join(filter(None, (holds, dimensions)))
     return (*((f"`{name}` {words}",) if words else ()), *context.agreed.words.get(unique, ()))
 
@@ -66,7 +69,7 @@ def scalar(context: Context, name: str) -> Variable | None:
     kind = context.kinds.of_name(name)
     if not isinstance(kind, Number):
         return None
-    local = name in context.kinds.local and name not in context.captured
+    local = name in context.kinds.local and name not in context.captured and not is_attribute(name)
     storage = "local" if local else "cell"
     variable = Variable(context.unique(name), spelled(name), _signed(kind.type), storage)
     context.variables[name] = variable
@@ -95,8 +98,10 @@ def _stored(context: Context, name: str) -> Stored | None:
         return None
     kind = replace(kind, element=element_type(kind.element))
     extents = tuple(extent(context, name, k) for k in range(kind.rank))
+    exchanged = context.shapes.exchanged(name)
+    alike = exchanged if len(exchanged) > 1 else ()
     if name in context.parameters:
-        return Stored(context.parameters[name], (), kind, extents)
+        return Stored(context.parameters[name], (), kind, extents, alike)
     local = name in context.kinds.local and name not in context.captured
     owned = name in context.owned
     whole = array_type(kind, extents)
@@ -109,28 +114,7 @@ def _stored(context: Context, name: str) -> Stored | None:
         context.blocks.setdefault(context.owned[name], []).append(variable)
     elif local:
         context.declared.append(variable)
-    return Stored(variable, (), kind, extents)
-
-
-def attribute(context: Context, name: str, kind: Kind | None) -> Stored | Variable | None:
-    """Where an attribute of a method's own object is: the elements of an array, or a number. Others may
-    see both; arrays of two attributes may be views of one."""
-    if name in context.unfollowed:
-        return None
-    if isinstance(kind, Number):
-        found = context.variables.get(name) or Variable(name, name, _signed(kind.type), "cell")
-        context.variables[name] = found
-        return found
-    if not isinstance(kind, Array) or kind.rank < 1:
-        return None
-    if name not in context.arrays:
-        kind = replace(kind, element=element_type(kind.element))
-        extents = tuple(length(name, k) for k in range(kind.rank))
-        whole = array_type(kind, extents)
-        told = assumption(context, name, name, kind)
-        variable = Variable(name, name, Pointer(whole.element), "parameter", assumed=told)
-        context.arrays[name] = Stored(variable, (), kind, extents)
-    return context.arrays[name]
+    return Stored(variable, (), kind, extents, alike)
 
 
 def extent(context: Context, name: str, dimension: int) -> Expr:
@@ -147,5 +131,8 @@ def extent(context: Context, name: str, dimension: int) -> Expr:
         return found if isinstance(found.type, Integer) else length(name, dimension)
     if name in context.owned or name in context.settled:
         return length(name, dimension)
+    arrays = context.shapes.exchanged(name)
+    if arrays:
+        return length(arrays[0], dimension)
     # The name holds arrays of different lengths: what this is worth is not known anywhere.
     return Call(f"len({name})", (), False, NATURAL, _NOWHERE)

@@ -67,9 +67,7 @@ def _root(context: Context, node: ast.expr) -> str:
 
 
 def _name(context: Context, node: ast.expr) -> str:
-    if isinstance(node, ast.Name):
-        return node.id if isinstance(context.kind(node), Array) else ""
-    return context.attribute(node)
+    return node.id if isinstance(node, ast.Name) and isinstance(context.kind(node), Array) else ""
 
 
 def _is_basic(context: Context, node: ast.Subscript) -> bool:
@@ -117,8 +115,7 @@ def settled(context: Context, part: Section, node: ast.AST, statements: list[Sta
 def _held_array(context: Context, array: Stored, node: ast.AST, statements: list[Statement]) -> Stored:
     """The array that a name holds here, whatever it is bound to later on."""
     pointer = array.variable
-    is_attribute = pointer.storage == "parameter" and "." in pointer.name
-    if not isinstance(pointer.type, Pointer) or pointer.name in context.settled or is_attribute:
+    if not isinstance(pointer.type, Pointer) or pointer.name in context.settled:
         return array
     site = context.site(node)
     # What a person reads is the array's name, not the expression that takes a part of it.

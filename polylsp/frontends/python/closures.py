@@ -1,0 +1,55 @@
+"""What functions in functions see of those around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polylsp.frontends.python.bodies import Known, body_of
+from polylsp.frontends.python.inference import inferred
+from polylsp.frontends.python.names import Declaration, Value
+from polylsp.frontends.python.outline import Item
+from polylsp.frontends.python.parameters import Definition, parameter_kinds
+from polylsp.mishap import contained
+from polylsp.query import query
+
+Names = dict[str, Declaration]
+
+
+def seen_inside(functions: Sequence[Item], known: Known) -> dict[int, Names]:
+    """What each function in another one sees of the names that those around it bind, by where it starts."""
+    names = {item.name for item in functions}
+    found: dict[int, Names] = {}
+    for item in functions:
+        around = [name for name in _prefixes(item.name) if name in names]
+        if around:
+            found[item.start] = _seen(item, around, functions, known)
+    return found
+
+
+def _prefixes(name: str) -> Iterator[str]:
+    """`a` and `a.b` of `a.b.c`."""
+    parts = name.split(".")
+    return (".".join(parts[:k]) for k in range(1, len(parts)))
+
+
+def _seen(item: Item, around: Sequence[str], functions: Sequence[Item], known: Known) -> Names:
+    found: Names = {}
+    for name in around:
+        outer = [one for one in functions if one.name == name and one.start < item.start]
+        found |= dict(_scope(outer[-1], known)) if outer else {}
+    return found
+
+
+@query(size=1024)
+def _scope(item: Item, known: Known) -> tuple[tuple[str, Declaration], ...]:
+    """The names that a function binds."""
+    return contained(f"reading the names of `{item.name}`", lambda: tuple(_bound(item, known)), tuple)
+
+
+def _bound(item: Item, known: Known) -> Iterator[tuple[str, Declaration]]:
+    declarations = dict(known.names)
+    for node in body_of(item):
+        if isinstance(node, Definition):
+            given = parameter_kinds(node, declarations, item.owner)
+            kinds = inferred(node.body, given, declarations)
+            yield from ((name, Value(kind)) for name, kind in kinds.own.items())
