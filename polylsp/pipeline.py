@@ -101,7 +101,9 @@ def iteration_space(
 
 def drawn(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
     """What a person who points at a loop is shown of its iterations."""
-    return iteration_space(path, text, settings, asked.function, asked.ordinal, None, asked.starts)
+    return iteration_space(
+        path, text, settings, asked.function, asked.ordinal, asked.dimensions, asked.starts
+    )
 
 
 def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
@@ -109,11 +111,20 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     # Loaded when somebody asks: most who analyse a file do not edit it.
     from polylsp.codegen.answer import answer
 
+    settings = settings.with_parameters(ask.parameters)
     subject = subject_of(path, text, settings, ask.function, ask.starts)
     if subject is None:
         return Declined(f"There is no function `{ask.function}` here any more.")
     found = answer(subject, ask, settings, rewritten(path, settings, ask.function, ask.starts))
-    return _in_cell(text, ask.starts, _unless_there(path, found))
+    return _in_cell(text, ask.starts, _unless_there(path, _with_remark(ask, found)))
+
+
+def _with_remark(ask: Ask, found: Answer) -> Answer:
+    """The answer, which says what was not made with the user's settings."""
+    if isinstance(found, Declined) or not ask.parameters:
+        return found
+    told = ", ".join(f"`{name}` {value}" for name, value in ask.parameters)
+    return replace(found, remarks=(*found.remarks, f"Made with {told}, which tuning found to be fastest."))
 
 
 def _in_cell(text: str, start: int, found: Answer) -> Answer:
@@ -130,6 +141,8 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     # Loaded when somebody asks: most who analyse a file do not measure it.
     from polylsp.planning import planned
 
+    if cells_of(text):
+        return NoPlan("Functions of notebooks are not measured: put this one into a file of its own.")
     subject = subject_of(path, text, settings, wanted.function, wanted.starts)
     if subject is None:
         return NoPlan(f"There is no function `{wanted.function}` here any more.")

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 from polylsp.codegen.harness.plan import harness
 from polylsp.codegen.subject import Subject
+from polylsp.language import PYTHON, C
 from polylsp.model.action import ActionName, Answer, Ask, Declined, Edited, applied
-from polylsp.model.measurement import AskToMeasure, Form, Missing, NoPlan, Plan, Variant
+from polylsp.model.measurement import AskToMeasure, Missing, NoPlan, Plan, Variant
 
-MEASURED: tuple[ActionName, ...] = ("openmp",)
-"""The targets that are compared where none is named."""
+MEASURED: dict[str, tuple[ActionName, ...]] = {C.name: ("openmp",), PYTHON.name: ("numba",)}
+"""The targets that are compared where none is named, by language."""
 
 Making = Callable[[str, Ask], Answer]
 """What an action makes of a text of the file."""
@@ -24,10 +25,13 @@ def planned(
     loops = subject.facts.loops
     if not loops:
         return NoPlan(f"`{wanted.function}` has no loops.")
+    if wanted.parameters and subject.language != C.name:
+        return NoPlan(f"No setting changes what is made of `{wanted.function}`.")
     made = harness(subject, dict(wanted.sizes), preset)
     if isinstance(made, NoPlan):
         return made
-    versions = list(_versions(_Maker(subject, wanted, make), wanted.targets or MEASURED))
+    usual = MEASURED[subject.language]
+    versions = list(_versions(_Maker(subject, wanted, make), wanted.targets or usual))
     variants = tuple(each for each in versions if isinstance(each, Variant))
     missing = tuple(each for each in versions if isinstance(each, Missing))
     if not variants:
@@ -46,7 +50,17 @@ def planned(
         variants,
         missing,
         made.given,
+        subject.language,
+        _seen_to(subject),
+        subject.language == PYTHON.name and "parallel=True" in subject.text,
+        workloads=made.workloads,
     )
+
+
+def _seen_to(subject: Subject) -> tuple[str, ...]:
+    """What was assumed of the types of parameters, which data are made for."""
+    told = (sentence for v in subject.function.parameters for sentence in v.assumed)
+    return tuple(each for each in told if " holds " in each or each.endswith("has one dimension"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,24 +70,28 @@ class _Maker:
     make: Making
 
     def ask(self, text: str, action: ActionName, ordinal: int) -> Answer:
-        return self.make(text, Ask(action, self.wanted.function, self.wanted.starts, ordinal))
+        wanted = self.wanted
+        return self.make(text, Ask(action, wanted.function, wanted.starts, ordinal, wanted.parameters))
 
 
 def _versions(maker: _Maker, targets: tuple[ActionName, ...]) -> Iterator[Variant | Missing]:
     for target in targets:
-        if target not in MEASURED:
+        if target not in MEASURED[maker.subject.language]:
             yield Missing(target, "directives", f"Measuring with `{target}` is not possible yet.")
             continue
-        yield _directed(maker, target)
-        yield _version(
-            target, "restructured", maker.subject.text, maker.ask(maker.subject.text, "restructure", 1)
-        )
+        if not maker.wanted.parameters:
+            yield _directed(maker, target)
+        if maker.subject.language == C.name:
+            yield _restructured(maker, target)
 
 
-def _version(target: ActionName, form: Form, text: str, answer: Answer) -> Variant | Missing:
+def _restructured(maker: _Maker, target: ActionName) -> Variant | Missing:
+    text, parameters = maker.subject.text, maker.wanted.parameters
+    answer = maker.ask(text, "restructure", 1)
     if isinstance(answer, Declined):
-        return Missing(target, form, answer.reason)
-    return Variant(target, form, applied(text, answer.replacements), answer.assumptions, answer.parts)
+        return Missing(target, "restructured", answer.reason, parameters=parameters)
+    made = applied(text, answer.replacements)
+    return Variant(target, "restructured", made, answer.assumptions, answer.parts, parameters)
 
 
 def _directed(maker: _Maker, target: ActionName) -> Variant | Missing:

@@ -6,7 +6,7 @@ A field's metadata has its `doc`; where not every value makes sense, also what i
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,27 @@ class Settings:
             " whichever leaves the shortest chain of steps one after the other."
         },
     )
+    cuda_block_sizes: tuple[int, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Threads of a block of a GPU from `x` on, powers of two; empty: by what a kernel does."
+            " Threads that share a sum are left as they are."
+        },
+    )
+    cuda_tile_sizes: tuple[int, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Iterations that a block of a GPU takes at once where it copies to shared memory,"
+            " outermost loop first, the loop inside of threads last; empty: by what a kernel does."
+        },
+    )
+    cuda_pinned: bool = field(
+        default=False,
+        metadata={
+            "doc": "Lock the host's arrays in memory while a GPU uses them: transfers are faster, and the"
+            " lock itself takes about as long as one of them."
+        },
+    )
     sizes: tuple[str, ...] = field(
         default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
     )
@@ -67,6 +88,27 @@ class Settings:
         default="",
         metadata={
             "doc": "Compiler for measurements; empty: that of compile_commands.json, or the system's.",
+            "runs": True,
+        },
+    )
+    python_interpreter: str = field(
+        default="",
+        metadata={
+            "doc": "Python for measurements; empty: that of an environment above the file, or the system's.",
+            "runs": True,
+        },
+    )
+    estimated_gpu: str = field(
+        default="H100",
+        metadata={
+            "doc": "GPU for which measurements come with an estimate of its speed, as there is none here.",
+            "choices": ("none", "RTX 4090", "A100", "H100", "H200"),
+        },
+    )
+    cluster: str = field(
+        default="",
+        metadata={
+            "doc": "Scheduler of a Dask cluster on whose workers functions are measured; empty: here.",
             "runs": True,
         },
     )
@@ -102,3 +144,12 @@ class Settings:
         """The sizes by name; what is no `NAME=NUMBER` is left out."""
         pairs = (each.partition("=") for each in self.sizes)
         return tuple((name.strip(), int(value)) for name, _, value in pairs if value.strip().isdecimal())
+
+    def with_parameters(self, parameters: tuple[tuple[str, str], ...]) -> Settings:
+        """The settings with other values of some that are whole numbers, or several of them."""
+        numbers = {name: tuple(int(each) for each in value.split()) for name, value in parameters}
+        whole = {name: found[0] for name, found in numbers.items() if name not in _SEVERAL}
+        return replace(self, **{**numbers, **whole})
+
+
+_SEVERAL = ("tile_sizes",)

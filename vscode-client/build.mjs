@@ -14,6 +14,8 @@ const common = { bundle: true, platform: 'node', target: 'node20', format: 'cjs'
 async function bundleExtension() {
   const minify = asked('--carry');
   await build({ ...common, minify, entryPoints: [`${here}/src/extension.ts`], outfile: `${here}/dist/extension.js` });
+  const page = { bundle: true, platform: 'browser', target: 'es2022', format: 'iife', logLevel: 'warning' };
+  await build({ ...page, minify, entryPoints: [`${here}/webview/main.ts`], outfile: `${here}/dist/view.js` });
 }
 
 async function bundleTests() {

@@ -13,7 +13,7 @@ from polylsp.analysis.paths import Path, is_scalar_storage, resolve_pointer
 from polylsp.analysis.raw import CallRegion, RawAccess, Region
 from polylsp.analysis.scope import Scope
 from polylsp.analysis.spelling import spell
-from polylsp.analysis.state import At, Base, Member, Opaque, PointerValue
+from polylsp.analysis.state import ANYWHERE, At, Base, Member, Opaque, PointerValue, anything
 from polylsp.analysis.summaries import Calls, SummaryAccess
 from polylsp.analysis.value import ZERO, Poly
 from polylsp.model.program import (
@@ -27,6 +27,7 @@ from polylsp.model.program import (
     Place,
     Pointer,
     Read,
+    Struct,
     Variable,
 )
 from polylsp.model.rejection import Rejection
@@ -62,10 +63,10 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         if isinstance(start, Opaque):
             scope.object_to(start)
             continue
-        path = _path(start, access.shape)
+        path = _path(start, access.shape[len(access.members) :])
         elements: CallRegion | None = CallRegion(isl.Map(access.region), known)
         exact = access.exact
-        if is_scalar_storage(start.base):
+        if _is_own_storage(start):
             _taint(start.base, access.kind, call, region)
             path, elements = Path(start.base, path.steps[1:]), None
             always = not isl.Map(access.region).involves_dims(isl.dim_type.in_, 0, len(known))
@@ -93,15 +94,17 @@ def _read_by_pure(call: Call, scope: Scope) -> list[RawAccess]:
     point at, and globals; what other pointers lead to is assumed not to be among it."""
     found: list[RawAccess] = []
     for argument in call.arguments:
+        if isinstance(argument.type, Struct):
+            text = f"`{call.function}` may read what pointers in `{spell(argument)}` lead to"
+            scope.object_to(Opaque(ANYWHERE, Rejection("may-alias", argument.site, text)))
         if not isinstance(argument.type, Pointer):
             continue
         start = resolve_pointer(argument, scope, value_of)
         if isinstance(start, Opaque):
             scope.object_to(start)
             continue
-        path = Path(
-            start.base, start.steps[:-1] if is_scalar_storage(start.base) else start.steps, start.followed
-        )
+        every = () if _is_own_storage(start) else (At(anything(argument.site)),)
+        path = Path(start.base, (*start.steps[:-1], *every), start.followed)
         found.append(
             RawAccess(
                 path, "read", argument.site, argument.type.to, start.base.variable, spell(argument), False
@@ -123,7 +126,26 @@ def _read_by_pure(call: Call, scope: Scope) -> list[RawAccess]:
 def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Opaque:
     if access.parameter < 0:
         return PointerValue(Base(access.variable.name, access.variable), ())
-    return resolve_pointer(call.arguments[access.parameter], scope, value_of)
+    pointer = _pointer(call, access)
+    if access.members and not isinstance(pointer, Read):
+        text = f"where the pointers in `{spell(pointer)}` lead cannot be told"
+        return Opaque(ANYWHERE, Rejection("pointer-arithmetic", pointer.site, text, "give it a name"))
+    return resolve_pointer(pointer, scope, value_of)
+
+
+def _is_own_storage(start: PointerValue) -> bool:
+    """Whether a pointer leads to a variable itself, and to nothing that a pointer in it leads to."""
+    return is_scalar_storage(start.base) and not start.followed
+
+
+def _pointer(call: Call, access: SummaryAccess) -> Expr:
+    """What leads to the memory: an argument, or a member of the structure that one is."""
+    argument = call.arguments[access.parameter]
+    if not access.members or not isinstance(argument, Read):
+        return argument
+    place = argument.place
+    steps = (*place.steps, *(Field(name) for name in access.members))
+    return Read(Place(place.variable, steps, Pointer(access.type), place.site))
 
 
 def _path(start: PointerValue, shape: tuple[str, ...]) -> Path:
@@ -142,8 +164,7 @@ def _written_by(call: Call, calls: Calls) -> Iterator[Place]:
         if access.parameter < 0:
             yield Place(access.variable, (_somewhere(call),), access.type, call.site)
             continue
-        argument = call.arguments[access.parameter]
-        for variable, steps in _roots(argument):
+        for variable, steps in _roots(_pointer(call, access)):
             yield Place(variable, (*steps, _somewhere(call)), access.type, call.site)
 
 

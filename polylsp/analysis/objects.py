@@ -9,7 +9,7 @@ from polylsp.analysis.delinearise import FLAT, Layout, layout_of
 from polylsp.analysis.dimensions import Needed, best_split, iterator_names, rows_meet
 from polylsp.analysis.paths import path_text
 from polylsp.analysis.raw import RawAccess, RawStatement, Region
-from polylsp.analysis.state import At, Base, Member, Opaque, Parameters
+from polylsp.analysis.state import At, Base, Member, Opaque, Parameters, anything
 from polylsp.analysis.value import (
     ZERO,
     Poly,
@@ -17,7 +17,6 @@ from polylsp.analysis.value import (
     is_affine,
 )
 from polylsp.model.program import Array, OtherType, Pointer, Struct
-from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Memory, Polynomial
 
 Key = tuple[str, tuple[str, ...]]
@@ -51,11 +50,11 @@ def _parts(access: RawAccess, known: dict[tuple[str, ...], int]) -> list[RawAcce
     longer = [s for s in shapes if _is_prefix(own, s) and not any(_is_prefix(s, other) for other in shapes)]
     if not longer:
         return [access]
-    anything = Opaque(0, Rejection("data-dependent-value", access.site, "all elements are meant"))
+    every = At(anything(access.site))
     found: list[RawAccess] = []
     for shape in sorted(longer):
         rest = shape[len(own) :]
-        steps = tuple(At(anything) if s == "[]" else Member(s[1:]) for s in rest)
+        steps = tuple(every if s == "[]" else Member(s[1:]) for s in rest)
         path = replace(access.path, steps=(*access.path.steps, *steps))
         found.append(replace(access, path=path, exact=access.exact and "[]" not in rest, region=None))
     return found

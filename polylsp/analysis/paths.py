@@ -221,11 +221,14 @@ def _invariant_variable(variable: Variable, scope: Scope) -> Hashable | None:
 
 
 def _written(place: Place, scope: Scope) -> bool:
-    """Whether the nest writes a place of the same variable that may be this one."""
-    for other in scope.effects.places:
-        if other.variable.name == place.variable.name and not _differ_in_field(other, place):
-            return True
-    return False
+    """Whether the nest writes a place of the same variable that may be this one; what lies behind the pointer
+    there is not."""
+    return any(
+        other.variable.name == place.variable.name
+        and len(other.steps) <= len(place.steps)
+        and not _differ_in_field(other, place)
+        for other in scope.effects.places
+    )
 
 
 def _differ_in_field(left: Place, right: Place) -> bool:
@@ -243,7 +246,7 @@ def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opa
     path = resolve(place, scope, value_of)
     if isinstance(path, Opaque):
         return path
-    if _written(place, scope):
+    if _written(place, scope) or _sets_pointers(scope):
         return _reinterpreted(place.site, place.variable, scope)
     return PointerValue(path.base, (*path.steps, At(ZERO)), path.followed | {len(path.steps)})
 

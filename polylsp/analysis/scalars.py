@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import expressions, walk
-from polylsp.analysis.induction import additive, own_jumps, reads_only, steps
+from polylsp.analysis.induction import Step, additive, own_jumps, reads_only, steps
 from polylsp.analysis.liveness import Live, exposed_in
 from polylsp.analysis.spelling import spell
 from polylsp.model.expressions import subexpressions
@@ -74,8 +74,7 @@ def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
         if parts and isinstance(variable.type, Integer) and not _used(loop, variable):
             counters.append(shown)
         elif parts:
-            step = " + ".join(("-" if p.sign < 0 else "") + spell(p.amount) for p in parts)
-            inductions.append(Induction(shown, step))
+            inductions.append(Induction(shown, _spelled(parts)))
             (last if live else private).add(shown)
         elif name not in in_memory:
             (last if live else private).add(shown)
@@ -92,6 +91,13 @@ def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
         loop.iterator,
         obstacle,
     )
+
+
+def _spelled(parts: tuple[Step, ...]) -> str:
+    """What is added in an iteration; nothing where loops inside decide how often."""
+    if any(part.inner for part in parts):
+        return ""
+    return " + ".join(("-" if part.sign < 0 else "") + spell(part.amount) for part in parts)
 
 
 def _obstacle(loop: Loop, variable: Variable) -> Rejection:

@@ -182,7 +182,7 @@ def _scheduled(conflicts: Conflicts, verdicts: Verdicts) -> isl.Schedule | None:
     for number, statement in enumerate(conflicts.scop.statements):
         if number in writing:
             domain = domain.union(statement.domain.to_union_set())
-    validity = _ordering(conflicts, verdicts)
+    validity = ordering(conflicts, verdicts)
     constraints = isl.ScheduleConstraints.on_domain(domain)
     constraints = constraints.set_validity(validity).set_coincidence(validity).set_proximity(validity)
     return computed(constraints)
@@ -198,9 +198,9 @@ def computed(constraints: isl.ScheduleConstraints) -> isl.Schedule | None:
         raise
 
 
-def _ordering(conflicts: Conflicts, verdicts: Verdicts) -> isl.UnionMap:
+def ordering(conflicts: Conflicts, verdicts: Verdicts, updates: bool = False) -> isl.UnionMap:
     """Pairs of instances that must stay in order. A variable with a copy per iteration orders only
-    within one."""
+    within one. With `updates`, those too that may be reassociated."""
     scop = conflicts.scop
     copied = {
         name
@@ -209,7 +209,7 @@ def _ordering(conflicts: Conflicts, verdicts: Verdicts) -> isl.UnionMap:
         for name in (*verdict.private, *verdict.lastprivate)
     }
     result = isl.UnionMap("{ }")
-    for first, second in _pairs(scop.accesses):
+    for first, second in _pairs(scop.accesses, updates):
         source, sink = conflicts.statement(first), conflicts.statement(second)
         pairs = before(conflicts.same_element(first, second), source, sink, scop, 0)
         if first.memory.variable.source_name in copied:
@@ -219,12 +219,12 @@ def _ordering(conflicts: Conflicts, verdicts: Verdicts) -> isl.UnionMap:
     return result.coalesce()
 
 
-def _pairs(accesses: tuple[Access, ...]) -> list[tuple[Access, Access]]:
+def _pairs(accesses: tuple[Access, ...], updates: bool) -> list[tuple[Access, Access]]:
     return [
         (a, b)
         for a in accesses
         for b in accesses
         if a.memory is b.memory
         and "write" in (a.kind, b.kind)
-        and not (a.update is not None and a.update == b.update)
+        and (updates or a.update is None or a.update != b.update)
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Union
 
 from polylsp.analysis.value import Poly, Symbol
-from polylsp.model.program import Type, Variable
+from polylsp.model.program import Site, Type, Variable
 from polylsp.model.rejection import Rejection
 
 ANYWHERE = 1 << 30
@@ -22,6 +22,11 @@ class Opaque:
 
     depth: int
     rejection: Rejection
+
+
+def anything(site: Site) -> Opaque:
+    """The subscript of all elements."""
+    return Opaque(0, Rejection("data-dependent-value", site, "all elements are meant"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,9 @@ from polylsp.model.verdict import Assumption
 
 @dataclass(frozen=True, slots=True)
 class SummaryAccess:
-    """What one call touches through its parameter number `parameter`, or (-1) of the global
-    `variable`: the elements that lie at `region`, isl text `{ [integer arguments] -> [x] }`, along a
-    path of that `shape`. `exact`: exactly these, and surely."""
+    """What one call touches through its parameter number `parameter`, a pointer or a structure with a
+    pointer in it, or (-1) of the global `variable`: the elements that lie at `region`, isl text
+    `{ [integer arguments] -> [x] }`, along a path of that `shape`. `exact`: exactly these, and surely."""
 
     parameter: int
     variable: Variable
@@ -23,6 +23,12 @@ class SummaryAccess:
     type: Type
     region: str
     exact: bool
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The members that lead to the pointer in a structure which is a parameter."""
+        first = self.shape.index("[]") if "[]" in self.shape else 0
+        return tuple(step[1:] for step in self.shape[:first]) if self.parameter >= 0 else ()
 
 
 @dataclass(frozen=True, slots=True)

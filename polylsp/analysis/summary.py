@@ -109,15 +109,19 @@ def _access(
         return None
     if variable.storage == "local":
         return None if not memory.follows_pointers and memory.pointer is None else "unknown memory"
+    behind = memory.follows_pointers
     if variable.storage == "parameter":
-        if memory.pointer is None:
+        if memory.pointer is None and not behind:
+            # A copy of what the caller has.
             return None
+        # A structure that was copied leads where the caller's does.
+        behind = behind and (memory.pointer is not None or memory.shape.count("[]") > 1)
         number = [v.name for v in function.parameters].index(variable.name)
     else:
         number = -1
         if memory.pointer is not None:
             return "a global pointer"
-    if memory.follows_pointers:
+    if behind:
         return "memory behind pointers"
     region, exact = _region(access, names, memory.dimensions == memory.shape.count("[]"))
     certain = exact and conflicts.certain(access)

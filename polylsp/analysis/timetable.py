@@ -7,23 +7,24 @@ import islpy as isl
 from polylsp.model.scop import Scop, ScopStatement
 
 
-def dates(scop: Scop) -> isl.UnionMap:
-    """`{ S[i] -> [position, i, position, …] }`, all of one length (Feautrier 1992; Kelly and Pugh)."""
+def dates(scop: Scop, free: frozenset[int] = frozenset()) -> isl.UnionMap:
+    """`{ S[i] -> [position, i, position, …] }`, all of one length (Feautrier 1992; Kelly and Pugh). The
+    loops of `free` (ordinals) take no time: all their iterations have one date."""
     length = max((2 * len(s.loops) + 1 for s in scop.statements), default=1)
     result = isl.UnionMap("{ }")
     for statement in scop.statements:
-        result = result.union(_date(scop, statement, length).to_union_map())
+        result = result.union(_date(scop, statement, length, free).to_union_map())
     return result
 
 
-def _date(scop: Scop, statement: ScopStatement, length: int) -> isl.Map:
+def _date(scop: Scop, statement: ScopStatement, length: int, free: frozenset[int]) -> isl.Map:
     names = [f"i{k}" for k in range(len(statement.loops))]
     date: list[str] = []
     for k, position in enumerate(statement.position):
         date.append(str(position))
         if k < len(names):
             sign = "" if scop.loops[statement.loops[k]].direction > 0 else "-"
-            date.append(f"{sign}{names[k]}")
+            date.append("0" if statement.loops[k] in free else f"{sign}{names[k]}")
     date += ["0"] * (length - len(date))
     return isl.Map(f"{{ {statement.name}[{', '.join(names)}] -> [{', '.join(date)}] }}")
 

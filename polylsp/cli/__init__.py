@@ -14,7 +14,7 @@ import polylsp
 from polylsp.cli.exits import Exit
 from polylsp.cli.places import address, count, define, file_line, pair_of_names, size
 
-TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda")
+TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda", "pycuda")
 TRANSFORMS = (
     "interchange",
     "distribute",
@@ -35,7 +35,7 @@ TRANSFORMS = (
 )
 """As in `model/action.py`, which `--help` must not load."""
 
-_ANALYSING = ("check", "explain", "model", "offload", "measure")
+_ANALYSING = ("check", "explain", "model", "offload", "measure", "tune")
 """The commands that work in processes of their own."""
 
 
@@ -77,6 +77,7 @@ def parser() -> argparse.ArgumentParser:
     _model(commands.add_parser("model", help="print the polyhedral model of every nest, as isl text"))
     _offload(commands.add_parser("offload", help="print or write the edit that a code action would make"))
     _measure(commands.add_parser("measure", help="build and run a loop and its edits, and compare them"))
+    _measure(commands.add_parser("tune", help="look for the settings that make the fastest version"))
     _serve(commands.add_parser("serve", help="run the language server"))
     commands.add_parser("doctor", help="show compilers, GPUs and headers found, and what is missing")
     return top
@@ -130,6 +131,12 @@ def _measure(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--target", dest="targets", action="append", default=[], choices=TARGETS)
     command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument(
+        "--cluster",
+        default="",
+        metavar="ADDRESS",
+        help="the scheduler of a Dask cluster one of whose workers does it",
+    )
     _sources(command)
 
 

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Union
 from polylsp.cli.exits import Exit
 from polylsp.cli.files import NotOurs, Unreadable, files_of, read, settings_of
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
-from polylsp.cli.pool import Crashed, Observer, Unusable, results
+from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.cli.progress import showing
+from polylsp.cluster import Unusable
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:

@@ -12,18 +12,16 @@ import subprocess
 import sys
 from collections.abc import Generator, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, Union
 
-from polylsp import __version__
-from polylsp.cli.pool import Crashed, Unusable, Work
+from polylsp.cli.pool import Crashed, Work
+from polylsp.cluster import Unusable, check_workers, connected
 from polylsp.settings import Settings
 
 A = TypeVar("A")
 R = TypeVar("R")
 
-_SECONDS_TO_CONNECT = 10
 _LARGEST_BATCH = 32
 _BATCHES_PER_THREAD = 4
 """So that threads end at about the same time, though files differ."""
@@ -33,8 +31,9 @@ def results(
     work: Work[A, R], arguments: Sequence[A], address: str, settings: Settings
 ) -> Generator[Union[R, Crashed], None, None]:
     """As `pool.results`, from the workers of the scheduler at `address`; raises `Unusable`."""
-    with _connected(address) as client:
-        batches = _batches(arguments, _threads(client))
+    with connected(address) as client:
+        check_workers(client)
+        batches = _batches(arguments, sum(client.nthreads().values()))
         sent = [pickle.dumps((work, batch, settings)) for batch in batches]
         futures = client.map(done_here, sent, folder=str(Path.cwd()), pure=False)
         try:
@@ -54,41 +53,6 @@ def done_here(batch: bytes, folder: str) -> bytes:
     if done.returncode:
         raise RuntimeError(done.stderr.decode(errors="replace"))
     return done.stdout
-
-
-@contextmanager
-def _connected(address: str) -> Generator[Any]:
-    try:
-        from distributed import Client
-    except ImportError:
-        raise Unusable("--cluster needs Dask: pip install 'polylsp[cluster]'") from None
-    try:
-        client = Client(address, timeout=_SECONDS_TO_CONNECT, set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise Unusable(f"no scheduler answers at {address}: start one with `dask scheduler`") from error
-    with client:
-        yield client
-
-
-def _threads(client: Any) -> int:
-    """The threads of all workers, each of which has this polylsp."""
-
-    def version() -> str:
-        # Sent by value: a worker may not have polylsp.
-        try:
-            import polylsp
-        except ImportError:
-            return "none"
-        return polylsp.__version__
-
-    try:
-        client.wait_for_workers(1, timeout=_SECONDS_TO_CONNECT)
-    except TimeoutError:
-        raise Unusable("the cluster has no workers: start one with `dask worker`") from None
-    for worker, found in client.run(version).items():
-        if found != __version__:
-            raise Unusable(f"polylsp is {__version__} here, and on worker {worker} it is {found}")
-    return sum(client.nthreads().values())
 
 
 def _batches(arguments: Sequence[A], threads: int) -> list[Sequence[A]]:

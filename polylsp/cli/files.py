@@ -30,6 +30,7 @@ def settings_of(options: argparse.Namespace) -> Settings:
         include_paths=tuple(options.include_paths),
         defines=tuple(options.defines),
         compile_commands=options.compile_commands,
+        cluster=options.cluster if "cluster" in options else "",
     )
 
 

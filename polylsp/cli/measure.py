@@ -27,8 +27,8 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(plan, NoPlan):
         complain(f"{path}:{line}: {plan.reason}")
         return Exit.USAGE
-    found = carried_out(plan, settings_of(options), _show)
-    _clear()
+    found = carried_out(plan, settings_of(options), show)
+    clear()
     if isinstance(found, NotMeasured):
         complain(f"{path}:{line}: {found.reason}")
         return Exit.ERRORS if found.is_error else Exit.USAGE
@@ -40,11 +40,13 @@ def run(options: argparse.Namespace) -> int:
     return Exit.ERRORS if is_wrong(found) else Exit.DONE
 
 
-def _show(step: Step) -> None:
+def show(step: Step) -> None:
+    """How far it is, for a person who looks at a terminal."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{step.percent:3d} % {step.what}", end="", file=sys.stderr, flush=True)
 
 
-def _clear() -> None:
+def clear() -> None:
+    """Take that away."""
     if sys.stderr.isatty():
         print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+from collections.abc import Generator, Sequence
+from dataclasses import dataclass, replace
 from typing import Union
 
 from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.ide.lookup import function_on_line, loop_on_line, loops, measured_on_line
+from polylsp.ide.measuring import code_name
 from polylsp.model.action import KERNEL_TARGETS, WHOLE_FUNCTION, ActionName, Ask, Declined, Edited
-from polylsp.model.measurement import NoPlan, Plan
+from polylsp.model.measurement import NoPlan, Parameters, Plan
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport
 from polylsp.model.space import IterationSpace
+from polylsp.runtime import tuned
 from polylsp.settings import Settings
 from polylsp.text import Source
 
@@ -58,6 +61,26 @@ def measurable(path: str, text: str, line: int, options: argparse.Namespace) -> 
     return plan
 
 
+@dataclass(frozen=True, slots=True)
+class Version:
+    """How to measure a function when its versions are made with some settings; a name for its code."""
+
+    plan: Union[Plan, NoPlan]
+    code: str
+
+
+def versions(
+    path: str, text: str, line: int, options: argparse.Namespace, parameters: Sequence[Parameters]
+) -> Generator[Version, None, None]:
+    """How to measure the function that a 0-based line is about, with each of some settings; raises
+    `Unreadable`."""
+    file = _File(path, text, settings_of(options))
+    sizes, targets = tuple(options.sizes), tuple(dict.fromkeys(options.targets))
+    chosen = [_Measured(file, line, sizes, targets, each) for each in parameters]
+    for made in results(_version, chosen, 1, file.settings):
+        yield Version(NoPlan(made.reason), "") if isinstance(made, Crashed) else made
+
+
 def no_loop(source: Source, report: FileReport) -> str:
     """What to say where a line is about no loop."""
     headers = sorted(placed.span(loop.header).start for placed, loop in loops(report))
@@ -98,6 +121,7 @@ class _Measured:
     line: int
     sizes: tuple[tuple[str, int], ...]
     targets: tuple[ActionName, ...]
+    parameters: Parameters = ()
 
 
 def _analyse(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:
@@ -121,18 +145,34 @@ def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union
     ask = _ask(source, report, chosen)
     if ask is None:
         return Declined(no_loop(source, report))
-    return edit(file.path, file.text, file.settings, ask)
+    return edit(file.path, file.text, file.settings, _as_tuned(file, source, report, ask))
+
+
+def _as_tuned(file: _File, source: Source, report: FileReport, ask: Ask) -> Ask:
+    """What is asked, with what tuning found for the code as it is now."""
+    known = tuned.load(file.path) if not file.settings.tile_sizes else {}
+    placed = next((each for each in report.functions if each.start == ask.starts), None)
+    if placed is None or ask.function not in known:
+        return ask
+    code = code_name(source, report, placed)
+    return replace(ask, parameters=tuned.parameters_for(known, ask.action, ask.function, code))
 
 
 def _plan(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> Union[Plan, NoPlan]:
+    return _version(chosen, given_up, observe).plan
+
+
+def _version(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> Version:
     from polylsp.pipeline import measurable
 
     file, source = chosen.file, Source(chosen.file.text)
     report = _analyse(file, given_up, observe)
     wanted = measured_on_line(source, report, chosen.line, chosen.sizes, chosen.targets)
     if wanted is None:
-        return NoPlan(no_loop(source, report))
-    return measurable(file.path, file.text, file.settings, wanted)
+        return Version(NoPlan(no_loop(source, report)), "")
+    placed = next(each for each in report.functions if each.start == wanted.starts)
+    plan = measurable(file.path, file.text, file.settings, replace(wanted, parameters=chosen.parameters))
+    return Version(plan, code_name(source, report, placed))
 
 
 def _ask(source: Source, report: FileReport, chosen: _Action) -> Ask | None:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from polylsp.notebook import SUFFIX
 
+_SIZE = re.compile(r"[^\W\d]\w*(\.shape\[\d\])?")
 _CELL = re.compile(rf"(.+{re.escape(SUFFIX)}):(?:cell )?(\d+)", re.DOTALL | re.IGNORECASE)
 
 
@@ -67,6 +68,6 @@ def define(text: str) -> str:
 def size(text: str) -> tuple[str, int]:
     """`NAME=SIZE`."""
     name, _, value = text.partition("=")
-    if not name.isidentifier() or not value.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SIZE, as in n=1000")
+    if not _SIZE.fullmatch(name) or not value.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=SIZE, as in n=1000 or x.shape[0]=500")
     return name, int(value)

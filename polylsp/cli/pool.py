@@ -44,10 +44,6 @@ class Crashed:
     reason: str
 
 
-class Unusable(Exception):
-    """Processes that cannot be had; the message is for the user."""
-
-
 def results(
     work: Work[A, R], arguments: Sequence[A], jobs: int, settings: Settings
 ) -> Generator[Union[R, Crashed], None, None]:

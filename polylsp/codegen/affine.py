@@ -12,14 +12,22 @@ _SET = isl.dim_type.set
 _NEAR = (0, 1, 2, -1)
 
 
+Choice = tuple[str, str]
+"""How one of two values is chosen: what stands between conditions, and the whole with names in braces."""
+
+C_CHOICE: Choice = (" && ", "({condition} ? {then} : {otherwise})")
+PYTHON_CHOICE: Choice = (" and ", "({then} if {condition} else {otherwise})")
+
+
 @dataclass(frozen=True)
 class Names:
-    """How values are written in C at some place: parameters, by isl name, and numbers that are macros;
-    `literals` are numbers that are subscripts as they are, and come from no macro."""
+    """How values are written in C, or in Python, at some place: parameters, by isl name, and numbers that are
+    macros; `literals` are numbers that are subscripts as they are, and come from no macro."""
 
     parameters: Mapping[str, str]
     constants: Mapping[int, str] = field(default_factory=dict[int, str])
     literals: frozenset[int] = frozenset()
+    choice: Choice = C_CHOICE
 
     def number(self, value: int) -> str:
         """A number, by the name of a macro that is as much, or nearly, or of two that make it."""

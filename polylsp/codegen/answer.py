@@ -5,6 +5,7 @@ from __future__ import annotations
 from polylsp.codegen import openacc, openmp, openmp_target, slices
 from polylsp.codegen.cuda import edit as cuda
 from polylsp.codegen.numba import restructure
+from polylsp.codegen.pycuda import edit as pycuda
 from polylsp.codegen.rewriting import Edit, rewritten_first
 from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
@@ -12,6 +13,7 @@ from polylsp.codegen.transform.composing import limited
 from polylsp.codegen.transform.restructure import restructured
 from polylsp.language import PYTHON, C, named
 from polylsp.model.action import (
+    KERNELS_OF,
     PYTHON_TRANSFORMS,
     TARGETS,
     TARGETS_OF,
@@ -29,6 +31,7 @@ DIRECTIVES: dict[str, Edit] = {
     "openacc": openacc.edit,
     "openmp-target": openmp_target.edit,
 }
+KERNELS: dict[str, Edit] = {"cuda": cuda.edit, "pycuda": pycuda.edit}
 
 
 def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:
@@ -38,8 +41,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
     if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
         return DIRECTIVES[ask.action](subject, 0, settings)
-    if ask.ordinal == 0 and ask.action == "cuda":
-        return cuda.edit(subject, 0, settings)
+    if ask.ordinal == 0 and ask.action in KERNELS:
+        return KERNELS[ask.action](subject, 0, settings)
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
         return Declined(f"`{ask.function}` has no such loop any more.")
     if ask.action in TARGETS:
@@ -49,8 +52,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         if ask.action == "numba":
             return restructure.edit(subject, ask.ordinal, again)
         return rewritten_first(subject, ask.ordinal, settings, DIRECTIVES[ask.action], again)
-    if ask.action == "cuda":
-        return cuda.edit(subject, ask.ordinal, settings)
+    if ask.action in KERNELS:
+        return KERNELS[ask.action](subject, ask.ordinal, settings)
     if ask.action == "restructure":
         return restructured(subject, settings, again)
     if ask.action == "slices":
@@ -62,6 +65,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
 
 def _is_for(action: ActionName, language: str) -> bool:
     """Whether an action is one on loops of a language."""
+    if action in KERNELS:
+        return KERNELS_OF[language] == action
     if action in TARGETS:
         return action in TARGETS_OF[language]
     return language == (PYTHON.name if action in PYTHON_TRANSFORMS else C.name)

@@ -153,7 +153,9 @@ def _largest(values: list[isl.Aff], names: Names) -> str | None:
     conditions = [_exceeds(first, each, names) for each in rest]
     if other is None or None in conditions:
         return None
-    return f"({' && '.join(str(each) for each in conditions)} ? {text} : {other})"
+    between, whole = names.choice
+    condition = between.join(str(each) for each in conditions)
+    return whole.format(condition=condition, then=text, otherwise=other)
 
 
 def _exceeds(left: isl.Aff, right: isl.Aff, names: Names) -> str | None:

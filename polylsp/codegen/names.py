@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 
 from polylsp.analysis.spelling import spell
-from polylsp.codegen.affine import Names
+from polylsp.codegen.affine import PYTHON_CHOICE, Names
 from polylsp.codegen.constants import literals, named_constants
 from polylsp.codegen.subject import Subject
+from polylsp.language import PYTHON
 from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     AddressOf,
@@ -25,6 +26,7 @@ from polylsp.model.program import (
 from polylsp.model.scop import Scop
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_LENGTH = re.compile(r"([A-Za-z_]\w*)\.shape\[\d+\]")
 
 
 def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
@@ -37,9 +39,14 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
         # An input of the function is what its name says only if nothing is assigned to it.
         if variable is not None and (name in scop.derived or not subject.assigned(variable)):
             found[name] = text
+        length = _LENGTH.fullmatch(text) if subject.language == PYTHON.name else None
+        if length is not None and length[1] in settled:
+            found[name] = text
     for name, factors in scop.products.items():
         if all(factor in found for factor in factors):
             found[name] = " * ".join(found[factor] for factor in factors)
+    if subject.language == PYTHON.name:
+        return Names(found, choice=PYTHON_CHOICE)
     return Names(found, named_constants(subject), literals(subject))
 
 

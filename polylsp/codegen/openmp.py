@@ -127,7 +127,8 @@ def _schedule(subject: Subject, loops: tuple[LoopFacts, ...]) -> Clause | None:
     found = subject.nest(root)
     if found is None or not is_uneven(found[1].scop, root):
         return None
-    deep = len(loops) == 1 and any(inner_loops(subject, each.ordinal) for each in inner_loops(subject, root))
+    inside = inner_loops(subject, loops[-1].ordinal)
+    deep = any(inner_loops(subject, each.ordinal) for each in inside)
     return Clause("schedule", ("dynamic",) if deep else ("dynamic", "16"))
 
 

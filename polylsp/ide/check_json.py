@@ -8,8 +8,7 @@ from typing import Any
 from polylsp.ide.advice import advice_words
 from polylsp.ide.diagnostics import Diagnostic, diagnostics
 from polylsp.ide.excerpt import excerpt
-from polylsp.language import C
-from polylsp.model.action import KERNEL_TARGETS, TARGETS_OF
+from polylsp.model.action import KERNELS_OF, TARGETS_OF
 from polylsp.model.facts import LoopFacts, NestFacts
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.verdict import AccessPoint, Parallel, Sequential, Unknown, Witness, word
@@ -99,7 +98,7 @@ def _targets(placed: PlacedFunction, nest: NestFacts) -> list[str]:
     loops = [one for one in placed.answer.facts.loops if one.ordinal in nest.loops]
     parallel = any(isinstance(one.verdict, Parallel) and not one.misfit for one in loops)
     language = placed.answer.language
-    every = (*TARGETS_OF[language], *(KERNEL_TARGETS if language == C.name else ()))
+    every = (*TARGETS_OF[language], KERNELS_OF[language])
     return list(every) if parallel else []
 
 

@@ -60,7 +60,15 @@ class Hover:
     key: str
 
 
-Part = Union[str, Table, Bullets, Code]
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A drawing, and words for it where it cannot be seen. One that is too large is left out."""
+
+    svg: str
+    words: str
+
+
+Part = Union[str, Table, Bullets, Code, Image]
 
 
 def hover(
@@ -85,11 +93,8 @@ def hover(
 def illustrated(found: Hover, svg: str, words: str) -> Hover:
     """The hover with a drawing below its first sentence; `words` stand for it where it is read aloud. A
     drawing that is too large is left out."""
-    image = b64encode(svg.encode()).decode()
-    if len(image) > _LONGEST_IMAGE:
-        return found
     sentence, _, rest = found.markdown.partition("\n\n")
-    pieces = (sentence, f"![{words}](data:image/svg+xml;base64,{image})", rest)
+    pieces = (sentence, _markdown(Image(svg, words)), rest)
     return replace(found, markdown="\n\n".join(each for each in pieces if each))
 
 
@@ -116,12 +121,12 @@ def _directives(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iter
 
 def markdown(parts: Sequence[Part]) -> str:
     """The parts as Markdown."""
-    return "\n\n".join(_markdown(part) for part in parts)
+    return "\n\n".join(filter(None, map(_markdown, parts)))
 
 
 def plain(parts: Sequence[Part]) -> str:
     """The parts as plain text, columns aligned."""
-    return "\n\n".join(_plain(part) for part in parts)
+    return "\n\n".join(filter(None, map(_plain, parts)))
 
 
 def aligned(table: Table) -> str:
@@ -226,6 +231,9 @@ def _markdown(part: Part) -> str:
             return "\n".join([f"{heading}:", "", *(f"- {item}" for item in items)])
         case Code(heading=heading, text=text):
             return f"{heading}:\n\n```text\n{text.strip()}\n```"
+        case Image(svg=svg, words=words):
+            image = b64encode(svg.encode()).decode()
+            return f"![{words}](data:image/svg+xml;base64,{image})" if len(image) <= _LONGEST_IMAGE else ""
         case str():
             return part
 
@@ -238,5 +246,7 @@ def _plain(part: Part) -> str:
             return "\n".join([f"{heading}:", *(f"  - {item}" for item in items)]).replace("`", "")
         case Code(heading=heading, text=text):
             return "\n".join([f"{heading}:", *(f"  {line}" for line in text.strip().splitlines())])
+        case Image():
+            return ""
         case str():
             return part.replace("`", "")

@@ -7,22 +7,21 @@ from collections.abc import Iterator
 from polylsp.ide import wording
 from polylsp.ide.actions import Offer, loop_at
 from polylsp.ide.lookup import function_on_line
-from polylsp.language import C
-from polylsp.model.action import Ask
+from polylsp.model.action import KERNELS_OF, Ask, KernelTarget
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import lines_moved
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.text import Source, Span
 
+KERNEL_NAMES: dict[KernelTarget, str] = {"cuda": "CUDA", "pycuda": "PyCUDA"}
+
 _NO_FILE = "The editor does not let a language server make files: use `polylsp offload --target cuda`."
 
 
 def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:
     """Kernels for the nest around a cursor or a selection, if some of it is parallel, and on the header of a
-    function for all of its nests; `makes_files`: the editor can make the file that they stand in."""
-    if report.language != C.name:
-        return
+    function for all of its nests; `makes_files`: the editor can make the file that those of C stand in."""
     found = loop_at(source, report, span)
     if found is None:
         yield from _whole(source, report, span, makes_files)
@@ -32,9 +31,10 @@ def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: b
     roots = parallel_roots(facts, loop.ordinal)
     if not roots or any(is_governed(facts, root.ordinal) for root in roots):
         return
-    ask = Ask("cuda", facts.name, placed.start, loop.ordinal)
-    title = f"Offload {wording.subject(_outermost(placed, loop))} to a GPU (CUDA)"
-    reason = _why_not(source, placed, loop) if makes_files else _NO_FILE
+    target = KERNELS_OF[report.language]
+    ask = Ask(target, facts.name, placed.start, loop.ordinal)
+    title = f"Offload {wording.subject(_outermost(placed, loop))} to a GPU ({KERNEL_NAMES[target]})"
+    reason = _why_not(source, placed, loop) if makes_files or target != "cuda" else _NO_FILE
     yield Offer(ask, title, "refactor.rewrite", disabled=reason)
 
 
@@ -49,10 +49,11 @@ def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) ->
         return
     reasons = [_why_not(source, placed, loop) for loop in outermost]
     reason = reasons[0] if all(reasons) else ""
-    what = f"Offload the {len(outermost)} nests of `{facts.name}` to a GPU (CUDA)"
-    ask = Ask("cuda", facts.name, placed.start, 0)
-    title, disabled = f"{what}, sharing what is on the device", reason if makes_files else _NO_FILE
-    yield Offer(ask, title, "refactor.rewrite", disabled=disabled)
+    target = KERNELS_OF[report.language]
+    what = f"Offload the {len(outermost)} nests of `{facts.name}` to a GPU ({KERNEL_NAMES[target]})"
+    ask = Ask(target, facts.name, placed.start, 0)
+    disabled = reason if makes_files or target != "cuda" else _NO_FILE
+    yield Offer(ask, f"{what}, sharing what is on the device", "refactor.rewrite", disabled=disabled)
 
 
 def _outermost(placed: PlacedFunction, loop: LoopFacts) -> LoopFacts:
@@ -66,5 +67,5 @@ def _outermost(placed: PlacedFunction, loop: LoopFacts) -> LoopFacts:
 def _why_not(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:
     """Why there were no kernels when it was tried; empty where there were, or where that is not known."""
     known = placed.answer.feasibility
-    reason = known.why_not("cuda", loop.ordinal) if known is not None else ""
+    reason = known.why_not(KERNELS_OF[placed.answer.language], loop.ordinal) if known is not None else ""
     return lines_moved(reason, source.line_of(placed.start))

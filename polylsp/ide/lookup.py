@@ -77,6 +77,19 @@ def loop_of_ask(report: FileReport, ask: Ask) -> tuple[PlacedFunction, LoopFacts
     return None
 
 
+def loop_at(source: Source, report: FileReport, offset: int) -> tuple[PlacedFunction, LoopFacts] | None:
+    """The loop that a cursor is about: that whose header it is on, else the innermost around its line."""
+    return loop_at_header(report, offset) or loop_on_line(source, report, source.line_of(offset))
+
+
+def outermost(placed: PlacedFunction, loop: LoopFacts) -> LoopFacts:
+    """The outermost loop around a loop."""
+    facts = {each.ordinal: each for each in placed.answer.facts.loops}
+    while loop.parent:
+        loop = facts[loop.parent]
+    return loop
+
+
 def _functions_around(report: FileReport, offset: int) -> Iterator[PlacedFunction]:
     for placed in report.functions:
         span = function_span(placed)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from polylsp.ide import wording
-from polylsp.ide.hover import Bullets, Part, Table
-from polylsp.model.measurement import Figure, Measurement, Missing, Times
+from polylsp.ide.chart import Bar, chart
+from polylsp.ide.hover import Bullets, Image, Part, Table
+from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, Times
 
 _NAMES = {
     "openmp": "OpenMP",
@@ -16,6 +18,7 @@ _NAMES = {
     "openmp-target": "OpenMP offloading",
     "cuda": "CUDA",
     "numba": "Numba",
+    "pycuda": "PyCUDA",
 }
 
 
@@ -24,13 +27,16 @@ def measured_label(found: Measurement) -> str:
     words = [_short(best) for best in _best(found)]
     if not words:
         words = ["measured: results differ" if any(m.is_error for m in found.missing) else "not measured"]
+    words += [_estimated_label(each) for each in found.estimates if each.most > 1]
     return " · ".join([*words, *filter(None, [_sizes(found)])])
 
 
-def measured_parts(found: Measurement) -> Iterator[Part]:
-    """Everything about a measurement."""
+def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part]:
+    """Everything about a measurement, with a chart where images are shown."""
     at = f" at {_sizes(found)}" if found.sizes else ""
     yield f"A whole call of `{found.function}`{at}, with {_counted(found.threads, 'thread')}:"
+    if images and found.figures:
+        yield Image(chart(list(_bars(found)), f"How fast versions of {found.function} are"), _aloud(found))
     yield Table(("version", "median", "middle half", "speedup", ""), tuple(_rows(found)))
     errors = [m for m in found.missing if m.is_error]
     if errors:
@@ -40,12 +46,32 @@ def measured_parts(found: Measurement) -> Iterator[Part]:
         )
     if found.figures:
         yield _agreement(found)
+    for each in found.estimates:
+        yield _estimated(each)
     others = [m for m in found.missing if not m.is_error]
     if others:
         yield Bullets("Not measured", tuple(f"{_version(m)}: {m.reason}" for m in others))
     yield from found.remarks
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.when))
-    yield f"{found.compiler}, `-O3 -march=native`; {found.device}; {when}."
+    flags = f", `{found.flags}`" if found.flags else ""
+    yield f"{found.compiler}{flags}; {found.device}; {when}."
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """One version's time: `words` name the version, `note` has the time and what it is worth."""
+
+    words: str
+    seconds: float
+    note: str
+
+
+def measured_bars(found: Measurement) -> Iterator[Timed]:
+    """The median of each version, the original first."""
+    yield Timed("original", found.original.median, shown_seconds(found.original.median))
+    for figure in found.figures:
+        worth = "no difference" if figure.outcome == "no difference" else _ratio(figure.speedup)
+        yield Timed(_version(figure), figure.times.median, f"{shown_seconds(figure.times.median)}, {worth}")
 
 
 def measured_object(path: str, line: int, found: Measurement) -> dict[str, Any]:
@@ -64,7 +90,22 @@ def measured_object(path: str, line: int, found: Measurement) -> dict[str, Any]:
         "original": _times(found.original),
         "targets": [*map(_figure, found.figures), *map(_missing, found.missing)],
         "remarks": list(found.remarks),
+        "estimates": list(map(_estimate, found.estimates)),
     }
+
+
+def best_object(best: Figure | None) -> dict[str, Any] | None:
+    """The fastest version, as JSON; `None` where none is faster than the original."""
+    return _figure(best) if best is not None else None
+
+
+def best_words(best: Figure | None) -> str:
+    """What came of a search, in a sentence."""
+    if best is None:
+        return "No version is faster than the original."
+    if not best.parameters:
+        return f"The fastest is {_version(best)}, made with your own settings."
+    return f"The fastest is {_version(best)}: edits of this function are made so from now on."
 
 
 def is_wrong(found: Measurement) -> bool:
@@ -90,6 +131,21 @@ def _short(figure: Figure) -> str:
     return f"{name} {_ratio(figure.speedup)}"
 
 
+def _bars(found: Measurement) -> Iterator[Bar]:
+    """Each version, by how many times as fast as the original it is."""
+    original = found.original
+    ends = original.median / max(original.high, 1e-9), original.median / max(original.low, 1e-9)
+    yield Bar("original", 1.0, *ends, shown_seconds(original.median), "original")
+    for each in found.figures:
+        words = f"{_ratio(each.speedup)}  {shown_seconds(each.times.median)}"
+        yield Bar(_version(each), each.speedup, each.least, each.most, words)
+
+
+def _aloud(found: Measurement) -> str:
+    told = "; ".join(f"{_version(each)} {_ratio(each.speedup)}" for each in found.figures)
+    return f"Speed beside the original: {told}"
+
+
 def _rows(found: Measurement) -> Iterator[tuple[str, ...]]:
     yield "original", *_seconds(found.original), "", ""
     for figure in found.figures:
@@ -99,7 +155,8 @@ def _rows(found: Measurement) -> Iterator[tuple[str, ...]]:
 
 def _version(one: Figure | Missing) -> str:
     name = _NAMES.get(one.target, one.target)
-    return f"{name}, restructured" if one.form == "restructured" else name
+    words = [name, *(["restructured"] if one.form == "restructured" else [])]
+    return ", ".join([*words, *(f"{name} {value}" for name, value in one.parameters)])
 
 
 def _seconds(times: Times) -> tuple[str, str]:
@@ -115,7 +172,29 @@ def shown_seconds(seconds: float) -> str:
 
 
 def _ratio(speedup: float) -> str:
+    if speedup < 0.1:
+        return f"{speedup:.1g}×"
     return f"{speedup:.0f}×" if speedup >= 10 else f"{speedup:.1f}×" if speedup >= 0.95 else f"{speedup:.2f}×"
+
+
+def _range(least: float, most: float) -> str:
+    """A range of speedups: `20–60×`."""
+    ends = [_ratio(float(f"{each:.2g}")).removesuffix("×") for each in (least, most)]
+    return f"{ends[0]}×" if ends[0] == ends[1] else f"{ends[0]}–{ends[1]}×"
+
+
+def _estimated_label(each: Estimate) -> str:
+    return f"{each.device} {_range(each.least, each.most)} estimated"
+
+
+def _estimated(each: Estimate) -> str:
+    if each.most <= 1:
+        return f"Estimated to be slower on {each.device} with the loops in this order, not measured here."
+    alone, moved = _range(each.least, each.most), _range(each.least_moved, each.most_moved)
+    return (
+        f"Estimated {alone} on {each.device}, {moved} with transfers, not measured here: from counts of "
+        "operations and bytes, and the data sheet."
+    )
 
 
 def _sizes(found: Measurement) -> str:
@@ -141,10 +220,19 @@ def _times(times: Times) -> dict[str, Any]:
     return {"seconds": times.median, "spread": [times.low, times.high], "runs": times.runs}
 
 
+def _estimate(each: Estimate) -> dict[str, Any]:
+    return {
+        "device": each.device,
+        "speedup_range": [each.least, each.most],
+        "speedup_range_with_transfers": [each.least_moved, each.most_moved],
+    }
+
+
 def _figure(figure: Figure) -> dict[str, Any]:
     return {
         "target": figure.target,
         "form": figure.form,
+        "parameters": dict(figure.parameters),
         **_times(figure.times),
         "transfer_seconds": None,
         "speedup": figure.speedup,
@@ -160,6 +248,7 @@ def _missing(missing: Missing) -> dict[str, Any]:
     return {
         "target": missing.target,
         "form": missing.form,
+        "parameters": dict(missing.parameters),
         "seconds": None,
         "spread": None,
         "runs": 0,

@@ -15,10 +15,10 @@ from polylsp.ide.lookup import function_span, loop_by_number, loops
 from polylsp.ide.measured import measured_label, measured_parts
 from polylsp.ide.pages import page_uri
 from polylsp.ide.suppression import is_suppressed, suppressed
-from polylsp.language import C
 from polylsp.model.measurement import Measurement
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.roots import is_governed, parallel_roots
+from polylsp.notebook import SUFFIX
 from polylsp.settings import Settings
 from polylsp.text import Source, Span
 
@@ -49,7 +49,7 @@ class Lens:
 
 def lenses(source: Source, report: FileReport, kept: Mapping[Loop, Kept]) -> tuple[Lens, ...]:
     """One above each outermost loop that an edit can run in parallel."""
-    if report.language != C.name:
+    if report.path.endswith(SUFFIX):
         return ()
     return tuple(_lenses(source, report, kept))
 
@@ -58,7 +58,7 @@ def _lenses(source: Source, report: FileReport, kept: Mapping[Loop, Kept]) -> It
     for placed, loop in loops(report):
         facts = placed.answer.facts
         roots = parallel_roots(facts, loop.ordinal)
-        if facts.name == "main" or loop.depth > 1 or not roots:
+        if facts.name == "main" or not facts.name.isidentifier() or loop.depth > 1 or not roots:
             continue
         if any(is_governed(facts, root.ordinal) for root in roots):
             continue
@@ -130,10 +130,12 @@ def _hints(report: FileReport, measured: Mapping[Loop, Measurement]) -> Iterator
             yield Hint(offset, measured_label(measurement), ordinal, function)
 
 
-def measured_of(measured: Mapping[Loop, Measurement], function: str, ordinal: int) -> tuple[Part, ...]:
+def measured_of(
+    measured: Mapping[Loop, Measurement], function: str, ordinal: int, *, images: bool = False
+) -> tuple[Part, ...]:
     """Everything about the measurement of a loop; nothing where there is none."""
     found = measured.get((function, ordinal))
-    return tuple(measured_parts(found)) if found is not None else ()
+    return tuple(measured_parts(found, images=images)) if found is not None else ()
 
 
 def stale(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import gcd, hypot
 from xml.sax.saxutils import escape
 
+from polylsp.ide.groups import CSS as GROUPS_CSS
+from polylsp.ide.groups import group_words, groups
 from polylsp.model.space import Arrow, IterationSpace, Point
 
 _KINDS = {"flow": ("#d55e00", ""), "anti": ("#0b84d8", "7 4"), "output": ("#0a9e74", "2 4")}
@@ -100,6 +102,7 @@ def picture(space: IterationSpace, title: str, page: Page = FULL) -> str:
         f'<rect class="page" width="{width:.0f}" height="{height:.0f}"/>',
         *_headings(title, subtitle, page),
         *_axes(space, scale),
+        *groups(space, scale.at, scale.radius),
         *_points(space, scale),
         *_arrows(space.arrows, scale),
         *_legend(legend, floor + page.bottom),
@@ -110,7 +113,7 @@ def picture(space: IterationSpace, title: str, page: Page = FULL) -> str:
     )
     head = [
         f"<title>{escape(title)}</title>",
-        f"<style>{_CSS}</style>",
+        f"<style>{_CSS}{GROUPS_CSS}</style>",
         f"<defs>{''.join(_markers())}</defs>",
     ]
     return "\n".join([opening, *head, *body, "</svg>"]) + "\n"
@@ -171,7 +174,8 @@ def _points(space: IterationSpace, scale: _Scale) -> Iterator[str]:
 
 def _arrows(arrows: Sequence[Arrow], scale: _Scale) -> Iterator[str]:
     """One path for each distinct arrow; kinds between the same points are bent apart."""
-    for arrow in dict.fromkeys(arrow for arrow in arrows if arrow.source != arrow.sink):
+    shown = {(each.kind, each.source, each.sink): each for each in arrows if each.source != each.sink}
+    for arrow in shown.values():
         yield f'<path d="{_path(arrow, scale)}" {_stroke(arrow.kind)}/>'
 
 
@@ -217,13 +221,16 @@ def _legend_rows(space: IterationSpace) -> Iterator[tuple[str, str]]:
         yield "", f"{'these loops carry' if space.dimensions[1] else 'this loop carries'} no dependences"
     if any(arrow.source == arrow.sink for arrow in space.arrows):
         yield "", "some dependences stay within one point of this projection"
+    yield from group_words(space)
 
 
 def _legend(rows: Sequence[tuple[str, str]], top: float) -> Iterator[str]:
     for index, (kind, words) in enumerate(rows):
         y = top + index * _LEGEND_LINE + 6
-        if kind:
+        if kind in _KINDS:
             yield f'<path d="M16 {y - 4} H48" {_stroke(kind)}/>'
+        elif kind:
+            yield f'<path class="{kind}" stroke-width="{10 if kind == "tile" else 6}" d="M20 {y - 4} H44"/>'
         yield _text(60 if kind else 16, y, words, "start")
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing_extensions import assert_never
 
 from polylsp.ide.diagnostics import Diagnostic, diagnostics
-from polylsp.ide.hover import Bullets, Code, Part, Table, aligned
+from polylsp.ide.hover import Bullets, Code, Image, Part, Table, aligned
 from polylsp.ide.snippet import Mark, snippet
 from polylsp.ide.styled import Line, Piece, Style, counted
 from polylsp.model.report import FileReport
@@ -94,6 +94,8 @@ def part_lines(part: Part, width: int) -> Iterator[Line]:
             rows = aligned(part).split("\n")
             yield (Piece(rows[0], "path"),)
             yield from ((Piece(row),) for row in rows[1:])
+        case Image():
+            pass
         case _:
             assert_never(part)
 

@@ -16,8 +16,8 @@ from polylsp.text import Span
 Target = Literal["openmp", "openacc", "openmp-target", "numba"]
 """Whose directives are written, or who runs a function of Python in parallel."""
 
-KernelTarget = Literal["cuda"]
-"""For which kernels are written, in a file of their own."""
+KernelTarget = Literal["cuda", "pycuda"]
+"""For which kernels are written: in a file of their own, or before a function of Python."""
 
 TransformName = Literal[
     "interchange", "distribute", "fuse", "skew", "tile", "time-tile", "unroll-and-jam", "simd",
@@ -30,12 +30,14 @@ ActionName = Literal[Target, KernelTarget, TransformName]
 
 TARGETS: tuple[Target, ...] = get_args(Target)
 KERNEL_TARGETS: tuple[KernelTarget, ...] = get_args(KernelTarget)
-"""For loops in C."""
 TARGETS_OF: dict[str, tuple[Target, ...]] = {
     "c": ("openmp", "openacc", "openmp-target"),
     "python": ("numba",),
 }
 """The targets of each language, by its name; what is offered first stands first."""
+
+KERNELS_OF: dict[str, KernelTarget] = {"c": "cuda", "python": "pycuda"}
+"""Whose kernels are written for each language, by its name."""
 
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
 PYTHON_TRANSFORMS: tuple[TransformName, ...] = ("slices",)
@@ -49,12 +51,14 @@ WHOLE_FUNCTION: tuple[Target, ...] = ("openacc", "openmp-target")
 @dataclass(frozen=True, slots=True)
 class Ask:
     """An action on loop `ordinal` of the function with that name, or on all of its loops (0). `starts`
-    tells apart functions of one name (`#if` branches): the one that starts at that offset of the text."""
+    tells apart functions of one name (`#if` branches): the one that starts at that offset of the text.
+    `parameters` come before the user's settings."""
 
     action: ActionName
     function: str
     starts: int
     ordinal: int
+    parameters: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, Union
 
+from polylsp.language import C
 from polylsp.model.action import ActionName
 from polylsp.model.verdict import Assumption
 
 Form = Literal["directives", "restructured"]
 """How much of a function an edit changes: it gets directives alone, or its loops get another order too."""
+
+Parameters = tuple[tuple[str, str], ...]
+"""Settings, by name, as they would be written."""
 
 # --- What is asked, and planned --------------------------------------------------------------
 
@@ -22,13 +26,15 @@ Form = Literal["directives", "restructured"]
 class AskToMeasure:
     """Loop `ordinal` of a function (0: all of its loops) to be measured. `starts` tells apart functions of
     one name, as in `Ask`. `sizes` are those that are given, by the names of parameters; `targets` those to
-    compare with, all if there are none."""
+    compare with, all if there are none. With `parameters`, the versions are those that these settings make
+    another form of."""
 
     function: str
     starts: int
     ordinal: int
     sizes: tuple[tuple[str, int], ...] = ()
     targets: tuple[ActionName, ...] = ()
+    parameters: Parameters = ()
     action: Literal["measure"] = "measure"
 
 
@@ -60,47 +66,56 @@ Argument = Union[Size, Number, Pointee]
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
     """A memory that the function uses: what a parameter points at, or (`is_global`) a variable of the
-    file. An element is a real (`f`), a signed (`i`) or an unsigned (`u`) whole number of `size` bytes; whole
-    numbers are drawn from `low` to `high`. `written`: the function may change it."""
+    file. An element is a real (`f`), a signed (`i`) or an unsigned (`u`) whole number, a truth value (`b`) or
+    a complex number (`c`) of `size` bytes; whole numbers are drawn from `low` to `high`, or go from one
+    to the other (`ascending`). `written`: the function may change it. With more `levels` than one, tables
+    of pointers lead to it."""
 
     name: str
-    kind: Literal["f", "i", "u"]
+    kind: Literal["f", "i", "u", "b", "c"]
     size: int
     is_global: bool
     written: bool
-    fill: Literal["random", "kept", "positive-definite"]
+    fill: Literal["random", "kept", "positive-definite", "ascending"]
     low: int = 1
     high: int = 100
+    levels: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The elements of a memory that are there at some sizes. Subscripts of others are below `limit`."""
+    """The elements of a memory that are there at some sizes. Subscripts of others are below `limit`. `shape`
+    is how long an array of Python, or one that tables lead to, is in each dimension."""
 
     first: int
     count: int
     limit: int | None = None
+    shape: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rung:
     """Sizes, how many statement instances the function runs at them (about: boxes around the iterations),
-    and the extents of its memories."""
+    and the extents of its memories. Where loops are not modelled, instances are not `counted`: then it is
+    as many as there are elements, or more."""
 
     sizes: tuple[int, ...]
     instances: int
     extents: tuple[Extent, ...]
+    counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Another version of the file that does the same. `openmp`: it is compiled with OpenMP."""
+    """Another version of the file that does the same. `parameters` are the settings that it was made with,
+    by name, where they are not the user's."""
 
     target: ActionName
     form: Form
     text: str
     assumptions: tuple[Assumption, ...] = ()
     parts: tuple[ActionName, ...] = ()
+    parameters: Parameters = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +127,31 @@ class Missing:
     form: Form
     reason: str
     is_error: bool = False
+    parameters: Parameters = ()
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceWork:
+    """What loops that one kernel would run do in all of its launches: iterations that may run at once in
+    one, operations on real numbers of so many bits, bytes that must be moved at least, and at most with
+    caches that are used fairly well."""
+
+    launches: float
+    parallel: float
+    operations: float
+    bits: int
+    least_bytes: float
+    most_bytes: float
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to measure a function. `call` is the C text that is put after each version of the file; `rungs` are
-    the sizes to choose from, smallest first (one, if they are given), `small` those at which every access is
-    held against the ends of the memories."""
+    """How to measure a function. `call` is the C text that is put after each version of the file; in Python,
+    the name of what is called. `rungs` are the sizes to choose from, smallest first (one, if they are given),
+    `small` those at which every access of C is held against the ends of the memories. `seen_to`: sentences
+    of assumptions that hold for the data, beside those that always do. `has_threads`: the original says
+    itself that it has some; `is_search`: the fastest of many variants is looked for; `workloads` tells for
+    some of the rungs, by their numbers, what a device would have to do."""
 
     path: str
     function: str
@@ -133,6 +166,11 @@ class Plan:
     variants: tuple[Variant, ...]
     missing: tuple[Missing, ...]
     given: bool
+    language: str = C.name
+    seen_to: tuple[str, ...] = ()
+    has_threads: bool = False
+    is_search: bool = False
+    workloads: tuple[tuple[int, tuple[DeviceWork, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +206,25 @@ class Figure:
     most: float
     outcome: Literal["faster", "slower", "no difference"]
     max_error: float
+    parameters: Parameters = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """How many times as fast as the original a device may be that was not measured: between `least` and
+    `most`, or with the data brought there and back between `least_moved` and `most_moved`."""
+
+    device: str
+    least: float
+    most: float
+    least_moved: float
+    most_moved: float
 
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """What a function takes, and its versions. `device` names the processor, `when` is in seconds since
-    1970; `remarks` are sentences for a person."""
+    1970; `remarks` are sentences for a person, `flags` what the compiler was asked for."""
 
     function: str
     ordinal: int
@@ -186,6 +237,8 @@ class Measurement:
     threads: int
     when: float
     remarks: tuple[str, ...] = ()
+    flags: str = "-O3 -march=native"
+    estimates: tuple[Estimate, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,3 +250,16 @@ class NotMeasured:
 
 
 Outcome = Union[Measurement, NotMeasured]
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """Which settings made the fastest version of a function (none: the user's own), when its code had a
+    name; how fast it was beside the original, and at which sizes."""
+
+    function: str
+    code: str
+    parameters: Parameters
+    speedup: float
+    sizes: tuple[tuple[str, int], ...]
+    when: float

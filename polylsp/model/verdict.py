@@ -40,7 +40,8 @@ class Reduction:
 @dataclass(frozen=True, slots=True)
 class Induction:
     """A variable that changes by `step` each iteration: an iteration's copy starts from its closed
-    form, `step` times the number of iterations before."""
+    form, `step` times the number of iterations before. `step` is empty where loops inside of an iteration
+    change the variable."""
 
     variable: str
     step: str

@@ -11,7 +11,7 @@ import sys
 from types import FrameType
 
 from polylsp import frames
-from polylsp.model.measurement import NotMeasured, Outcome
+from polylsp.model.measurement import Figure, NotMeasured, Outcome
 from polylsp.process import end_with_parent
 from polylsp.runtime.confine import NOBODY
 from polylsp.runtime.measure import measured
@@ -35,12 +35,18 @@ def main() -> None:
 
 
 def _outcome(errand: Errand) -> Outcome:
+    if errand.settings.cluster:
+        from polylsp.runtime.remote import measured_there
+
+        return measured_there(errand.plan, errand.settings, _tell)
     try:
-        return measured(
-            errand.plan, errand.settings, errand.folder, lambda percent, what: _say(Step(percent, what))
-        )
+        return measured(errand.plan, errand.settings, errand.folder, _tell)
     except OSError as error:
         return NotMeasured(f"The system does not let programs be built or run: {error}.")
+
+
+def _tell(percent: int, what: str, best: Figure | None = None) -> None:
+    _say(Step(percent, what, best))
 
 
 def _say(message: Step | Outcome) -> None:

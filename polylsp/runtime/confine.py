@@ -23,13 +23,15 @@ NOBODY = 65534
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a process may use: seconds of CPU over all its threads, bytes of address space, bytes of one
-    file, processes and threads. `trusted`: it is a compiler, and stays who we are."""
+    file, processes and threads. `trusted`: it is a compiler, and stays who we are. `reads`: folders that it
+    has to be able to read."""
 
     cpu_seconds: int
     memory: int
     file_size: int
     processes: int
     trusted: bool = False
+    reads: tuple[str, ...] = ()
 
 
 def confining(limits: Limits, folder: str) -> Callable[[], None]:
@@ -85,12 +87,16 @@ def _limit(limits: Limits, user: int, *, is_separate: bool) -> None:
 
 
 def _user(limits: Limits, folder: str) -> int:
-    """Who the program will be: who may do everything becomes nobody, unless it is a compiler, or its folder
-    stands where nobody may go."""
+    """Who the program will be: who may do everything becomes nobody, unless it is a compiler, or its folder,
+    or what it has to read, stands where nobody may go."""
     if os.geteuid() != 0 or limits.trusted:
         return os.getuid()
-    is_reached = all(parent.stat().st_mode & 0o001 for parent in Path(folder).absolute().parents)
-    return NOBODY if is_reached else os.getuid()
+    return NOBODY if _is_reached(folder) and all(map(_is_reached, limits.reads)) else os.getuid()
+
+
+def _is_reached(folder: str) -> bool:
+    """Whether everybody may go to where a folder stands."""
+    return all(parent.stat().st_mode & 0o001 for parent in Path(folder).absolute().parents)
 
 
 def _running(user: int) -> int:

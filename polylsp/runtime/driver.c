@@ -4,9 +4,11 @@
  *
  *     integer K VALUE                             the K-th number is VALUE
  *     real K VALUE
- *     memory K KIND SIZE FIRST COUNT WRITTEN FILL LOW HIGH
+ *     memory K KIND SIZE FIRST COUNT WRITTEN FILL LOW HIGH [SHAPE]
  *                                                 elements FIRST .. FIRST + COUNT - 1 of the K-th memory; KIND
- *                                                 is f, i or u, FILL random, kept or positive-definite
+ *                                                 is f, i or u, FILL random, kept,
+ *                                                 positive-definite or ascending; with a SHAPE (as 3x4)
+ *                                                 tables of pointers lead to it, one less than lengths
  *     allocate GUARDED                            make all memories; GUARDED: an access outside is a crash
  *     time                                        call the function: "ran NANOSECONDS"
  *     reference FILE                              write what comes out, and how far rounding moves it
@@ -33,7 +35,7 @@
 extern void polylsp_register(void);
 extern void polylsp_call(void);
 
-enum { MOST = 128, RESULT = MOST - 1, LINE = 8192 };
+enum { MOST = 128, RESULT = MOST - 1, LINE = 8192, LEVELS = 4 };
 
 struct memory {
     char kind;
@@ -41,6 +43,8 @@ struct memory {
     long long first, count;
     char fill[32];
     long long low, high;
+    int levels;             /* how many pointers lead to it, one after the other */
+    long long shape[LEVELS];
     char *base;     /* the element `first` */
     char *initial;  /* what it holds before each call; of what is written alone */
     void *object;   /* a variable of the file, instead of memory of ours */
@@ -49,6 +53,7 @@ struct memory {
 };
 
 static struct memory memories[MOST];
+static struct memory tables[MOST][LEVELS];
 static long long integers[MOST];
 static double reals[MOST];
 static long double result;
@@ -69,7 +74,7 @@ double polylsp_real(int k) { return reals[k]; }
 void *polylsp_memory(int k)
 {
     struct memory *m = &memories[k];
-    return m->base - m->first * m->size;
+    return m->levels > 1 ? tables[k][0].base : m->base - m->first * m->size;
 }
 
 void polylsp_object(int k, void *address, unsigned long size)
@@ -140,7 +145,9 @@ static void fill(int k)
     if (strcmp(m->fill, "kept") == 0)
         return;
     for (long long i = 0; i < m->count; i++) {
-        if (m->kind != 'f')
+        if (strcmp(m->fill, "ascending") == 0)
+            set_integer(m, i, m->low + (long long)((double)(m->high - m->low) * (double)i / (double)(m->count > 1 ? m->count - 1 : 1)));
+        else if (m->kind != 'f')
             set_integer(m, i, m->low + (long long)(mixed(mixed((uint64_t)k + 1) ^ (uint64_t)i) % range));
         else if (strcmp(m->fill, "positive-definite") == 0)
             set_real(m, i, positive_definite(k, i, side));
@@ -176,6 +183,25 @@ static void release(struct memory *m)
     m->map = m->initial = NULL;
 }
 
+/* Tables of pointers that lead to a memory, the last one to its rows. */
+static void make_tables(int k, int guarded)
+{
+    struct memory *m = &memories[k];
+    long long count = 1;
+    for (int level = 0; level < m->levels - 1; level++) {
+        struct memory *table = &tables[k][level];
+        release(table);
+        count *= m->shape[level];
+        *table = (struct memory){.size = (int)sizeof(void *), .count = count};
+        place(table, k, guarded);
+    }
+    for (int level = 0; level < m->levels - 1; level++) {
+        struct memory *below = level + 2 < m->levels ? &tables[k][level + 1] : m;
+        for (long long i = 0; i < tables[k][level].count; i++)
+            ((char **)tables[k][level].base)[i] = below->base + i * m->shape[level + 1] * below->size;
+    }
+}
+
 static void allocate(int guarded)
 {
     for (int k = 0; k < RESULT; k++) {
@@ -188,6 +214,7 @@ static void allocate(int guarded)
                 fail("object");
         } else {
             place(m, k, guarded);
+            make_tables(k, guarded);
         }
         /* A variable of the file keeps what it holds at first, also when sizes change. */
         if (m->initial == NULL && m->written) {
@@ -413,12 +440,14 @@ static void check(const char *path, void (*compared)(const char *))
 
 static void describe(const char *line)
 {
-    int k;
+    int k, used = 0;
     struct memory m = {0};
-    int read = sscanf(line, "memory %d %c %d %lld %lld %d %31s %lld %lld", &k, &m.kind, &m.size, &m.first,
-                      &m.count, &m.written, m.fill, &m.low, &m.high);
+    int read = sscanf(line, "memory %d %c %d %lld %lld %d %31s %lld %lld%n", &k, &m.kind, &m.size, &m.first,
+                      &m.count, &m.written, m.fill, &m.low, &m.high, &used);
     if (read != 9 || k < 0 || k >= RESULT)
         fail("line");
+    for (char *rest = (char *)line + used; (*rest == ' ' || *rest == 'x') && m.levels < LEVELS;)
+        m.shape[m.levels++] = strtoll(rest + 1, &rest, 10);
     m.object = memories[k].object;
     if (m.object != NULL) {
         m.mapped = memories[k].mapped;

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 from polylsp.model.measurement import MemoryPlan, Number, Plan, Rung, Size
 from polylsp.runtime.confine import Limits
-from polylsp.runtime.program import Ended, Program, Unprepared
-
-_MEBIBYTE = 2**20
-_OWN_MEMORY = 1024 * _MEBIBYTE
-"""For what the function itself asks for, and for the program and its libraries."""
-_STACK = 16 * _MEBIBYTE
-_PER_THREAD = 128 * _MEBIBYTE
+from polylsp.runtime.program import Ended, Program, Raised, Unprepared
+from polylsp.runtime.tools import Runnable
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,19 +29,9 @@ class Differs:
 class Harness:
     """A version of the function in a program of its own."""
 
-    def __init__(self, plan: Plan, program: Path, folder: str, limits: Limits, threads: int) -> None:
+    def __init__(self, plan: Plan, program: Runnable, folder: str, limits: Limits) -> None:
         self._plan = plan
-        self._program = Program(
-            [str(program)],
-            folder,
-            limits,
-            {
-                "OMP_NUM_THREADS": str(threads),
-                "OMP_PROC_BIND": "true",
-                "OMP_STACKSIZE": f"{_STACK // _MEBIBYTE}M",
-                "OMP_DYNAMIC": "false",
-            },
-        )
+        self._program = Program(program.command, folder, limits, program.environment)
 
     def prepare(self, rung: Rung, seconds: float, *, guarded: bool = False) -> None:
         """Make the data at some sizes; raises `Ended`."""
@@ -71,6 +55,10 @@ class Harness:
     def again(self, path: str, seconds: float) -> Same | Differs:
         """Call it again, and hold every bit of what comes out against a file; raises `Ended`."""
         return self._compared(self._program.ask(f"again {path}", seconds))
+
+    def about(self, seconds: float) -> str:
+        """What it says of itself, in a line; raises `Ended`. Programs of C say nothing."""
+        return self._answer("about", seconds, "is")
 
     def _compared(self, answer: str) -> Same | Differs:
         word, _, rest = answer.partition(" ")
@@ -97,17 +85,6 @@ class Harness:
         return self._plan.memories[int(number)].name
 
 
-def limits(plan: Plan, rung: Rung, seconds: float, threads: int) -> Limits:
-    """What a version may use at some sizes."""
-    data = footprint(plan, rung)
-    return Limits(
-        cpu_seconds=int(seconds * threads) + 10,
-        memory=3 * data + _OWN_MEMORY + threads * _PER_THREAD,
-        file_size=2 * data + _MEBIBYTE,
-        processes=threads + 16,
-    )
-
-
 def footprint(plan: Plan, rung: Rung) -> int:
     """The bytes of the data of one version: what it may change is there twice."""
     pairs = zip(plan.memories, rung.extents, strict=True)
@@ -115,6 +92,9 @@ def footprint(plan: Plan, rung: Rung) -> int:
 
 
 def _unexpected(answer: str) -> list[str]:
+    word, _, rest = answer.partition(" ")
+    if word in ("raised", "refused"):
+        raise Raised(answer if word == "raised" else rest, is_of_tools=word == "refused")
     reasons = {
         "failed memory": "cannot have as much memory as these sizes need",
         "failed object": "has variables that are smaller than they were thought to be",
@@ -140,6 +120,7 @@ def _lines(plan: Plan, rung: Rung) -> Iterator[str]:
         yield (
             f"memory {number} {memory.kind} {memory.size} {extent.first} {extent.count} "
             f"{int(memory.written)} {memory.fill} {low} {min(high, _largest(memory))}"
+            f"{' ' + 'x'.join(map(str, extent.shape)) if extent.shape else ''}"
         )
 
 

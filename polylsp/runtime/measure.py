@@ -3,264 +3,99 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from pathlib import Path
 from time import monotonic
 
-from polylsp.model.measurement import (
-    Figure,
-    Measurement,
-    Missing,
-    NotMeasured,
-    Outcome,
-    Plan,
-    Rung,
-    Variant,
-)
-from polylsp.model.verdict import Assumption
+from polylsp.language import PYTHON
+from polylsp.model.measurement import Figure, Measurement, NotMeasured, Outcome, Plan, Rung
 from polylsp.runtime import figures
-from polylsp.runtime.build import NotBuilt, Version, built
-from polylsp.runtime.compiler import Compiler, NoCompiler, compiler_for
+from polylsp.runtime.c_tools import c_tools
 from polylsp.runtime.confine import isolation
-from polylsp.runtime.device import compiler_name, processor_name, processors
-from polylsp.runtime.harness import Differs, Harness, limits
-from polylsp.runtime.program import Crashed, Ended, Late, Unprepared
-from polylsp.runtime.sizes import chosen, fits
+from polylsp.runtime.device import processor_name
+from polylsp.runtime.estimate import estimated
+from polylsp.runtime.holding import hold
+from polylsp.runtime.program import Ended
+from polylsp.runtime.python_tools import python_tools
+from polylsp.runtime.search import FINALISTS, fastest_of
+from polylsp.runtime.sizes import fits
+from polylsp.runtime.timing import choose, figures_of
+from polylsp.runtime.tools import ORIGINAL, NotBuilt, Tools
+from polylsp.runtime.trial import Observer, Trial, shown
 from polylsp.settings import Settings
-
-Observer = Callable[[int, str], None]
-"""Told how far it is, in percent, and what is being done."""
-
-_ORIGINAL = "original"
-_LEAST_RUNS, _MOST_RUNS = 5, 25
-_SECONDS_OF_RUNS = 1.2
-_SMALL_SECONDS = 10.0
-_SEEN_TO = ("no-overlap", "in-bounds", "no-overflow", "no-wrap")
-_OUTSIDE = " (if there is no error in it, it uses more of its arrays than could be told)"
 
 
 def measured(plan: Plan, settings: Settings, folder: str, observe: Observer) -> Outcome:
     """What came of a plan, in a folder that is empty and stays so to others."""
-    compiler = compiler_for(plan.path, settings)
-    if isinstance(compiler, NoCompiler):
-        return NotMeasured(compiler.reason)
-    trial = _Trial(plan, settings, compiler, folder, observe)
+    tools = tools_for(plan, settings)
+    if isinstance(tools, NotBuilt):
+        return NotMeasured(tools.reason)
+    trial = Trial(plan, settings, tools, folder, observe)
     try:
-        return trial.outcome()
+        return _outcome(trial)
     except Ended as ended:
         return NotMeasured(f"`{plan.function}` {ended}{trial.whereabouts()}.")
     finally:
         trial.close()
 
 
-@dataclass
-class _Trial:
-    """The versions of a function while they are measured; those that fail are left out from then on."""
-
-    plan: Plan
-    settings: Settings
-    compiler: Compiler
-    folder: str
-    observe: Observer
-    threads: int = field(default_factory=processors)
-    began: float = field(default_factory=monotonic)
-    rung: Rung | None = None
-    harnesses: dict[str, Harness] = field(default_factory=dict[str, Harness])
-    made: dict[str, tuple[Rung, bool]] = field(default_factory=dict[str, "tuple[Rung, bool]"])
-    missing: list[Missing] = field(default_factory=list[Missing])
-    errors: dict[str, float] = field(default_factory=dict[str, float])
-
-    # --- in order ------------------------------------------------------------------------------
-
-    def outcome(self) -> Outcome:
-        """Everything."""
-        programs = self._build()
-        original = programs[_ORIGINAL]
-        if isinstance(original, NotBuilt):
-            return NotMeasured(original.reason)
-        self.began = monotonic()
-        self.observe(25, "trying small sizes")
-        self._hold(programs, self.plan.small, guarded=True)
-        rung = self.plan.rungs[0] if self.plan.given else self._choose(original)
-        if not fits(self.plan, rung, len(programs)):
-            return NotMeasured("The arrays at these sizes take more than a quarter of the memory.")
-        self.observe(35, f"checking at {shown(self.plan, rung)}")
-        self._hold(programs, rung, guarded=False)
-        seconds = self._time()
-        return self._measurement(rung, seconds)
-
-    def _build(self) -> Mapping[str, Path | NotBuilt]:
-        versions = [Version(_ORIGINAL, self.plan.text + self.plan.call)]
-        for each in self.plan.variants:
-            versions.append(Version(_name(each), each.text + self.plan.call, ("-fopenmp",)))
-        done = 0
-
-        def step() -> None:
-            nonlocal done
-            done += 1
-            self.observe(5 + 20 * done // (2 * len(versions) + 1), "compiling")
-
-        self.observe(1, "compiling")
-        return built(self.plan.path, versions, self.compiler, self.folder, self.threads, step)
-
-    def _hold(self, programs: Mapping[str, Path | NotBuilt], rung: Rung, *, guarded: bool) -> None:
-        """Hold each version against the original at some sizes."""
-        self.rung = rung
-        original = self._started(_ORIGINAL, programs[_ORIGINAL], rung, guarded=guarded)
-        file = str(Path(self.folder, "reference"))
-        seconds = self._seconds_left(_SMALL_SECONDS if guarded else None)
-        try:
-            original.reference(file, seconds)
-        except Crashed as crashed:
-            raise Ended(f"{crashed}{_OUTSIDE if guarded else ''}") from crashed
-        # Threads of an original with directives may add up in another order each time.
-        exact = guarded and "-fopenmp" not in self.compiler.flags
-        if exact and isinstance(original.again(file, seconds), Differs):
-            raise Ended("makes something else of the same data when it is called again")
-        for variant in self.plan.variants:
-            name, program = _name(variant), programs[_name(variant)]
-            if any(each.target == variant.target and each.form == variant.form for each in self.missing):
-                continue
-            if isinstance(program, NotBuilt):
-                self._leave_out(variant, program.reason)
-                continue
-            self._compare(variant, name, program, rung, file, guarded=guarded)
-
-    def _compare(
-        self, variant: Variant, name: str, program: Path, rung: Rung, file: str, *, guarded: bool
-    ) -> None:
-        seconds = self._seconds_left(_SMALL_SECONDS if guarded else None)
-        try:
-            found = self._started(name, program, rung, guarded=guarded).check(file, seconds)
-        except Ended as ended:
-            is_ours = not isinstance(ended, (Late, Unprepared)) and not _rests_on_more(variant)
-            self._leave_out(variant, f"It {ended}, which the original does not.", is_error=is_ours)
-            return
-        if isinstance(found, Differs):
-            self._differs(variant, f"{found.sentence} ({shown(self.plan, rung) or 'as large as it is'})")
-        else:
-            self.errors[name] = found.error
-
-    def _differs(self, variant: Variant, sentence: str) -> None:
-        """A version did something else: our error, unless it rests on what data that are made up need not
-        be like."""
-        more = "; ".join(each.sentence for each in _rests_on_more(variant))
-        reason = f"{sentence} It is right only if {more}." if more else sentence
-        self._leave_out(variant, reason, is_error=not more)
-
-    def _choose(self, original: Path) -> Rung:
-        self.observe(30, "choosing sizes")
-
-        def timed(rung: Rung) -> float:
-            self.rung = rung
-            self._started(_ORIGINAL, original, rung, guarded=False)
-            return self.harnesses[_ORIGINAL].time(self._seconds_left(_SMALL_SECONDS))
-
-        return chosen(self.plan, len(self.plan.variants) + 1, timed)
-
-    def _time(self) -> dict[str, list[float]]:
-        """Run the versions in turn, as often as there is time for."""
-        seconds: dict[str, list[float]] = {name: [] for name in self.harnesses}
-        until = monotonic() + _SECONDS_OF_RUNS
-        for run in range(_MOST_RUNS):
-            if run >= _LEAST_RUNS and monotonic() > until:
-                break
-            self.observe(50 + min(45, 9 * run), f"run {run + 1}")
-            for name, harness in self.harnesses.items():
-                seconds[name].append(harness.time(self._seconds_left()))
-        return seconds
-
-    def _measurement(self, rung: Rung, seconds: Mapping[str, list[float]]) -> Measurement:
-        original = seconds[_ORIGINAL]
-        found = [
-            self._figure(v, original, seconds[_name(v)]) for v in self.plan.variants if _name(v) in seconds
-        ]
-        return Measurement(
-            self.plan.function,
-            self.plan.ordinal,
-            tuple(zip(self.plan.names, rung.sizes, strict=True)),
-            figures.times(original),
-            tuple(found),
-            (*self.plan.missing, *self.missing),
-            compiler_name(self.compiler),
-            processor_name(),
-            self.threads,
-            time.time(),
-            tuple(self._remarks()),
-        )
-
-    def _figure(self, variant: Variant, original: list[float], seconds: list[float]) -> Figure:
-        ratios = [a / max(b, 1e-9) for a, b in zip(original, seconds, strict=True)]
-        least, most = figures.interval(ratios)
-        return Figure(
-            variant.target,
-            variant.form,
-            figures.times(seconds),
-            sorted(ratios)[len(ratios) // 2],
-            least,
-            most,
-            figures.outcome(least, most),
-            self.errors[_name(variant)],
-        )
-
-    def _remarks(self) -> list[str]:
-        network, files = isolation(self.folder)
-        found: list[str] = []
-        if not network:
-            found.append("This system does not let the programs be cut off from the network.")
-        if not files:
-            found.append("This system does not let the programs be kept from writing to other folders.")
-        return found
-
-    # --- harnesses -----------------------------------------------------------------------------
-
-    def _started(self, name: str, program: Path | NotBuilt, rung: Rung, *, guarded: bool) -> Harness:
-        """A version with its data at some sizes: in a new program, whose limits are made for these."""
-        assert isinstance(program, Path)
-        if self.made.get(name) == (rung, guarded):
-            return self.harnesses[name]
-        if (before := self.harnesses.pop(name, None)) is not None:
-            before.close()
-        most = limits(self.plan, rung, self.settings.max_measure_seconds, self.threads)
-        harness = Harness(self.plan, program, self.folder, most, self.threads)
-        self.harnesses = {**self.harnesses, name: harness}
-        harness.prepare(rung, self._seconds_left(), guarded=guarded)
-        self.made[name] = (rung, guarded)
-        return harness
-
-    def _leave_out(self, variant: Variant, reason: str, *, is_error: bool = False) -> None:
-        self.made.pop(_name(variant), None)
-        harness = self.harnesses.pop(_name(variant), None)
-        if harness is not None:
-            harness.close()
-        self.missing.append(Missing(variant.target, variant.form, reason, is_error))
-
-    def _seconds_left(self, most: float | None = None) -> float:
-        left = self.settings.max_measure_seconds - (monotonic() - self.began)
-        if left <= 0:
-            raise Late(f"took more than the {self.settings.max_measure_seconds:.0f} s that a measurement may")
-        return left if most is None else min(left, most)
-
-    def whereabouts(self) -> str:
-        """At which sizes it was."""
-        return f", at {shown(self.plan, self.rung)}" if self.rung is not None and self.plan.names else ""
-
-    def close(self) -> None:
-        """End all programs."""
-        for harness in self.harnesses.values():
-            harness.close()
+def tools_for(plan: Plan, settings: Settings) -> Tools | NotBuilt:
+    """What makes programs of a plan's versions, or why there is nothing that does."""
+    make = python_tools if plan.language == PYTHON.name else c_tools
+    return make(plan.path, settings)
 
 
-def _rests_on_more(variant: Variant) -> list[Assumption]:
-    """The assumptions of a version that are not seen to when data are made up."""
-    return [each for each in variant.assumptions if each.kind not in _SEEN_TO]
+def _outcome(trial: Trial) -> Outcome:
+    """Everything, in order."""
+    plan = trial.plan
+    _build(trial)
+    original = trial.programs[ORIGINAL]
+    if isinstance(original, NotBuilt):
+        return NotMeasured(original.reason)
+    trial.began = monotonic()
+    trial.observe(25, "trying small sizes")
+    hold(trial, plan.small, guarded=True)
+    most = FINALISTS if plan.is_search else len(trial.variants)
+    rung = plan.rungs[0] if plan.given else choose(trial, most + 1)
+    if not fits(plan, rung, most + 1):
+        return NotMeasured("The arrays at these sizes take more than a quarter of the memory.")
+    if plan.is_search:
+        return _measurement(trial, rung, *fastest_of(trial, rung))
+    trial.observe(35, f"checking at {shown(plan, rung)}")
+    hold(trial, rung, guarded=False)
+    return _measurement(trial, rung, *figures_of(trial, tuple(trial.variants)))
 
 
-def shown(plan: Plan, rung: Rung) -> str:
-    """Sizes for a person: `n=2000 m=1000`."""
-    return " ".join(f"{name}={size}" for name, size in zip(plan.names, rung.sizes, strict=True))
+def _build(trial: Trial) -> None:
+    def step(done: int, total: int) -> None:
+        trial.observe(5 + 20 * done // total, "compiling")
+
+    trial.observe(1, "compiling")
+    trial.programs = trial.tools.build(trial.plan, trial.folder, trial.threads, step)
 
 
-def _name(variant: Variant) -> str:
-    return f"{variant.target}-{variant.form}"
+def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Figure]) -> Measurement:
+    plan = trial.plan
+    return Measurement(
+        plan.function,
+        plan.ordinal,
+        tuple(zip(plan.names, rung.sizes, strict=True)),
+        figures.times(original),
+        tuple(found),
+        (*plan.missing, *trial.missing.values()),
+        trial.tools.name(trial.about),
+        processor_name(),
+        trial.threads,
+        time.time(),
+        tuple(_remarks(trial)),
+        trial.tools.flags,
+        estimated(plan, rung, figures.times(original).median, trial.settings.estimated_gpu),
+    )
+
+
+def _remarks(trial: Trial) -> list[str]:
+    network, files = isolation(trial.folder)
+    found: list[str] = []
+    if not network:
+        found.append("This system does not let the programs be cut off from the network.")
+    if not files:
+        found.append("This system does not let the programs be kept from writing to other folders.")
+    return found

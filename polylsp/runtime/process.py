@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polylsp import frames
-from polylsp.model.measurement import NotMeasured, Outcome, Plan
+from polylsp.model.measurement import Figure, NotMeasured, Outcome, Plan
 from polylsp.settings import Settings
 
 COMMAND: tuple[str, ...] = (sys.executable, "-m", "polylsp.runtime")
@@ -29,18 +29,27 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far it is, in percent, and what is being done."""
+    """How far it is, in percent, and what is being done; the fastest version so far, where one is sought."""
 
     percent: int
     what: str
+    best: Figure | None = None
 
 
-def carried_out(plan: Plan, settings: Settings, observe: Callable[[Step], None]) -> Outcome:
-    """What came of a plan. Whatever ends this function ends the programs too, and removes their folder."""
+def carried_out(
+    plan: Plan,
+    settings: Settings,
+    observe: Callable[[Step], None],
+    begun: Callable[[subprocess.Popen[bytes]], None] | None = None,
+) -> Outcome:
+    """What came of a plan. Whatever ends this function ends the programs too, and removes their folder.
+    `begun` is told of the process, which it may end."""
     folder = new_folder()
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None
     try:
+        if begun is not None:
+            begun(process)
         with contextlib.suppress(BrokenPipeError):
             process.stdin.write(frames.frame(Errand(plan, settings, folder)))
             process.stdin.close()

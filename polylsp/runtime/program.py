@@ -45,6 +45,15 @@ class Unprepared(Ended):
     """Its data could not be made."""
 
 
+class Raised(Ended):
+    """It raised an exception of Python; `is_of_tools`: before it did anything, since it could not be
+    compiled, or lacks a module."""
+
+    def __init__(self, message: str, *, is_of_tools: bool) -> None:
+        super().__init__(message)
+        self.is_of_tools = is_of_tools
+
+
 class Crashed(Ended):
     """It touched memory that it may not touch."""
 

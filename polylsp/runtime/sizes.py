@@ -23,6 +23,7 @@ def chosen(plan: Plan, versions: int, timed: Callable[[Rung], float]) -> Rung:
     if len(rungs) == 1:
         return rungs[0]
     at = next((k for k, each in enumerate(rungs) if each.instances >= _LEAST_INSTANCES), len(rungs) - 1)
+    at = at if rungs[at].counted else 0
     seconds = timed(rungs[at])
     tried = {at}
     while not _LEAST_SECONDS <= seconds <= _MOST_SECONDS:

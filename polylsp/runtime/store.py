@@ -7,14 +7,17 @@ import logging
 import os
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from cattrs import Converter
 
 from polylsp.model.measurement import Measurement
+
+T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
 
@@ -22,6 +25,7 @@ Entries = Mapping[tuple[str, int], tuple[str, Measurement]]
 """By function and loop: the name of the code that was measured, and what came of it."""
 
 _MOST_FILES = 2000
+_KIND = "measurements"
 _converter = Converter()
 
 
@@ -34,38 +38,55 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polylsp"
 
 
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    code: str
+    measurement: Measurement
+
+
 def load(path: str) -> Entries:
     """What was measured of a file; nothing where there is none, or none that can be read."""
-    file = _file(path)
-    try:
-        entries: list[dict[str, Any]] = json.loads(file.read_text("utf-8"))
-        found = [(each["code"], _converter.structure(each["measurement"], Measurement)) for each in entries]
-    except FileNotFoundError:
-        return {}
-    except Exception as error:
-        logger.info("%s cannot be read: %s", file, error)
-        return {}
-    return {(each.function, each.ordinal): (code, each) for code, each in found}
+    found = read_entries(_KIND, path, _Entry)
+    return {
+        (each.measurement.function, each.measurement.ordinal): (each.code, each.measurement) for each in found
+    }
 
 
 def save(path: str, entries: Entries) -> None:
     """Keep what was measured of a file; where that does not work, it is only logged."""
-    file = _file(path)
-    listed = [{"code": code, "measurement": _converter.unstructure(m)} for code, m in entries.values()]
+    write_entries(_KIND, path, [_Entry(code, measurement) for code, measurement in entries.values()])
+
+
+def read_entries(kind: str, path: str, of_type: type[T]) -> list[T]:
+    """What of a kind is kept about a file; nothing where there is none, or none that can be read."""
+    file = _file(kind, path)
+    try:
+        entries: list[Any] = json.loads(file.read_text("utf-8"))
+        return [_converter.structure(each, of_type) for each in entries]
+    except FileNotFoundError:
+        return []
+    except Exception as error:
+        logger.info("%s cannot be read: %s", file, error)
+        return []
+
+
+def write_entries(kind: str, path: str, entries: Sequence[object]) -> None:
+    """Keep something of a kind about a file; where that does not work, it is only logged."""
+    file = _file(kind, path)
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
         with os.fdopen(handle, "w", encoding="utf-8") as new:
-            json.dump(listed, new)
+            json.dump([_converter.unstructure(each) for each in entries], new)
         Path(name).replace(file)
         _forget_oldest(file.parent)
     except OSError as error:
         logger.info("Measurements are not kept: %s", error)
 
 
-def _file(path: str) -> Path:
+def _file(kind: str, path: str) -> Path:
     name = blake2b(str(Path(path).absolute()).encode(errors="surrogateescape"), digest_size=16).hexdigest()
-    return cache_folder() / "measurements" / f"{name}.json"
+    return cache_folder() / kind / f"{name}.json"
 
 
 def _forget_oldest(folder: Path) -> None:

@@ -25,6 +25,10 @@ from polylsp.server.stdio import take_standard_output
 from polylsp.server.tcp import serve_one
 from polylsp.server.worker import WORKER_COMMAND
 
+ITERATION_SPACE = "polylsp/iterationSpace"
+LOOP_AT = "polylsp/loopAt"
+"""Requests of our own: what a drawing beside the text shows; which loop a cursor is about."""
+
 _FEATURES: dict[str, Callable[..., Any]] = {
     types.INITIALIZE: lifecycle.initialize,
     types.INITIALIZED: lifecycle.initialized,
@@ -44,6 +48,8 @@ _FEATURES: dict[str, Callable[..., Any]] = {
     types.INLAY_HINT_RESOLVE: note("inlay_hint", "resolve"),
     types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: answer("document_symbol", "document_symbol"),
     types.TEXT_DOCUMENT_CODE_LENS: answer("code_lens", "code_lens"),
+    ITERATION_SPACE: answer("iteration_space", "iteration_space"),
+    LOOP_AT: answer("iteration_space", "loop_at"),
     types.CODE_ACTION_RESOLVE: answer("code_action", "resolve"),
     types.WORKSPACE_DID_CHANGE_CONFIGURATION: configuration.did_change_configuration,
     types.WORKSPACE_DID_CHANGE_WATCHED_FILES: watched_files.did_change_watched_files,
@@ -62,6 +68,7 @@ _COMMANDS: dict[str, Callable[..., Any]] = {
     commands.APPLY_ACTION: commands.apply_action,
     commands.TELL_REMARKS: commands.tell_remarks,
     commands.MEASURE: commands.measure,
+    commands.TUNE: commands.tune,
 }
 
 

@@ -6,7 +6,7 @@ import asyncio
 import itertools
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -77,11 +77,11 @@ class Measurements:
         """The next one may begin."""
         self._turn.release()
 
-    async def carried_out(self, plan: Plan, settings: Settings, bar: Bar) -> Outcome:
+    async def carried_out(self, plan: Plan, settings: Settings, observe: Callable[[Step], None]) -> Outcome:
         """What came of a plan."""
         from polylsp.server.measurer import carried_out
 
-        return await carried_out(self.command, plan, settings, bar.report)
+        return await carried_out(self.command, plan, settings, observe)
 
     async def bar(self, title: str, *, shown: bool) -> Bar:
         """A progress bar for the task that asks, whose cancel button ends that task."""

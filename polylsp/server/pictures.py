@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from polylsp.ide.hover import Hover, illustrated
 from polylsp.ide.picture import SMALL, picture
-from polylsp.model.space import IterationSpace
+from polylsp.model.action import Declined
+from polylsp.model.space import Drawing, Drawn, IterationSpace
 
 if TYPE_CHECKING:
     from polylsp.server.documents import Document
@@ -17,35 +18,64 @@ if TYPE_CHECKING:
 _PATIENCE_SECONDS = 0.5
 _KEPT = 200
 
+_NOTHING_RUNS = "There is nothing to draw: the loop never runs."
+_GAVE_UP = "Not drawn: the analysis process took too long or died over this; its log says more."
+_CHANGED = "The text changed."
+
+_Name = tuple[str, int, tuple[str, str] | None]
+
 
 @dataclass(slots=True)
 class Pictures:
-    """What was drawn; `None` where nothing can be."""
+    """What was drawn; a sentence that says why not where nothing can be."""
 
-    _known: dict[tuple[str, int], IterationSpace | None] = field(
-        default_factory=dict[tuple[str, int], IterationSpace | None]
+    _known: dict[_Name, IterationSpace | str] = field(default_factory=dict[_Name, IterationSpace | str])
+    _asked: dict[tuple[_Name, int], asyncio.Task[IterationSpace | str]] = field(
+        default_factory=dict[tuple[_Name, int], "asyncio.Task[IterationSpace | str]"]
     )
 
     async def add(self, found: Hover, document: Document, jobs: Jobs) -> Hover:
         """The hover with its picture, if there is one soon."""
-        name = found.key, found.drawing.ordinal
-        if name not in self._known and not await self._ask(name, found, document, jobs):
-            return found
-        space = self._known[name]
-        return illustrated(found, picture(space, "", SMALL), _words(space)) if space else found
-
-    async def _ask(self, name: tuple[str, int], found: Hover, document: Document, jobs: Jobs) -> bool:
-        """Ask for the drawing; answers whether it came."""
+        asked = self.space(found.key, found.drawing, document, jobs)
         try:
-            answer = await asyncio.wait_for(jobs.ask(document, found.drawing), _PATIENCE_SECONDS)
+            space = await asyncio.wait_for(asked, _PATIENCE_SECONDS)
         except asyncio.TimeoutError:
-            return False
+            return found
+        if isinstance(space, str):
+            return found
+        return illustrated(found, picture(space, "", SMALL), _words(space))
+
+    async def space(self, key: str, drawing: Drawing, document: Document, jobs: Jobs) -> IterationSpace | str:
+        """The iterations of a loop whose function's answer has that key, or why there are none. What is asked
+        for is worked out even if nobody waits any more: whoever comes back finds it there."""
+        name = key, drawing.ordinal, drawing.dimensions
+        if name in self._known:
+            return self._known[name]
+        asked = name, id(document.source)
+        if asked not in self._asked:
+            task = asyncio.ensure_future(self._ask(name, drawing, document, jobs))
+            self._asked[asked] = task
+            task.add_done_callback(lambda _: self._asked.pop(asked, None))
+        return await asyncio.shield(self._asked[asked])
+
+    async def _ask(
+        self, name: _Name, drawing: Drawing, document: Document, jobs: Jobs
+    ) -> IterationSpace | str:
+        answer = await jobs.ask(document, drawing)
         if answer is None:
-            return False
-        self._known[name] = answer if isinstance(answer, IterationSpace) and answer.points else None
+            return _CHANGED
+        self._known[name] = found = _drawn(answer)
         if len(self._known) > _KEPT:
             del self._known[next(iter(self._known))]
-        return True
+        return found
+
+
+def _drawn(answer: Drawn | Declined) -> IterationSpace | str:
+    if isinstance(answer, Declined):
+        return _GAVE_UP
+    if isinstance(answer, IterationSpace):
+        return answer if answer.points else _NOTHING_RUNS
+    return f"Not drawn: {answer.message}."
 
 
 def _words(space: IterationSpace) -> str:

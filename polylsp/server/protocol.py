@@ -12,9 +12,15 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from cattrs import Converter
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException, JsonRpcInvalidRequest, JsonRpcParseError
-from pygls.protocol import LanguageServerProtocol, lsp_method
+from pygls.exceptions import (
+    JsonRpcException,
+    JsonRpcInvalidParams,
+    JsonRpcInvalidRequest,
+    JsonRpcParseError,
+)
+from pygls.protocol import LanguageServerProtocol, default_converter, lsp_method
 from pygls.protocol.json_rpc import JsonRPCNotification, JsonRPCRequestMessage
 
 logger = logging.getLogger(__name__)
@@ -47,6 +53,21 @@ class BadMessage(JsonRpcException):
     def __init__(self, msg_id: int | str | None, message: str) -> None:
         super().__init__(message)
         self.msg_id = msg_id
+
+
+def strict_converter() -> Converter:
+    """Typed messages from JSON. What ought to be a text is one: `5` is not taken for `"5"`, nor `null` for
+    `"None"`, which would be the text of a document from then on."""
+    converter = default_converter()
+    converter.register_structure_hook(str, _text)
+    return converter
+
+
+def _text(value: object, kind: type[str]) -> str:
+    """A text, or one of an enumeration of texts."""
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return kind(value)
 
 
 class Protocol(LanguageServerProtocol):
@@ -140,6 +161,19 @@ class Protocol(LanguageServerProtocol):
     def lsp_notebook_document__did_close(self, params: types.DidCloseNotebookDocumentParams) -> _Step:
         """Pass it on."""
         yield self.fm.features[types.NOTEBOOK_DOCUMENT_DID_CLOSE], (params,), None
+
+    # --- commands: as tasks, which end when their request is cancelled --------------------------------
+
+    @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
+    async def lsp_workspace__execute_command(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, params: types.ExecuteCommandParams
+    ) -> Any:
+        """Run a command, and wait for what it answers."""
+        command = self.fm.commands.get(params.command)
+        if command is None:
+            raise JsonRpcInvalidParams(f"There is no command {params.command!r}")
+        answer = command(*(params.arguments or ()))
+        return await answer if inspect.isawaitable(answer) else answer
 
     # --- values ----------------------------------------------------------------------------
 

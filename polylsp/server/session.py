@@ -13,18 +13,19 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import default_converter
 from pygls.uris import to_fs_path
 
 from polylsp import __version__
 from polylsp.language import PYTHON
+from polylsp.runtime.machine import compiler_here, gpu_here
 from polylsp.server import configuration
 from polylsp.server.client import Client
 from polylsp.server.job import Job
 from polylsp.server.jobs import Jobs
 from polylsp.server.measurements import Measurements
 from polylsp.server.progress import Progress
-from polylsp.server.protocol import Protocol, ServerCancelled
+from polylsp.server.protocol import Protocol, ServerCancelled, strict_converter
+from polylsp.server.tunings import Tunings
 from polylsp.server.worker import WORKER_COMMAND
 from polylsp.settings import Settings
 
@@ -58,7 +59,7 @@ class PolylspServer(LanguageServer):
             "polylsp",
             __version__,
             protocol_cls=Protocol,
-            converter_factory=default_converter,
+            converter_factory=strict_converter,
             notebook_document_sync=_NOTEBOOKS,
             max_workers=1,
         )
@@ -70,6 +71,7 @@ class PolylspServer(LanguageServer):
         self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
         self.measurements = Measurements(self.protocol)
+        self.tunings = Tunings()
         self.trace = types.TraceValue.Off
         self._findings: dict[str, Findings | CellFindings] = {}
         self._json: dict[str, dict[str, str]] = {}
@@ -114,6 +116,7 @@ class PolylspServer(LanguageServer):
         self._cancel_delay(uri)
         document.close()
         self.measurements.forget(uri)
+        self.tunings.forget(uri)
         self.jobs.drop(document)
         del self._findings[uri]
         told = {*document.uris, *self._json.pop(uri, {})}
@@ -226,13 +229,16 @@ class PolylspServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=kind, message=message))
 
     def status(self) -> dict[str, Any]:
-        """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, and how many loops of
-        open documents were given up."""
+        """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, how many open documents
+        are `analysing`, how many of their loops were given up; the compiler and the GPU here, if any."""
         return {
             "health": "error" if self.jobs.trouble else "ok",
             "quiescent": self.jobs.is_idle,
             "message": self.jobs.trouble,
+            "analysing": sum(each.needs_quick or each.needs_full for each in self.documents.values()),
             "givenUp": sum(each.given_up for each in self._findings.values()),
+            "compiler": compiler_here(),
+            "gpu": gpu_here(),
         }
 
     # --- talking to the client -------------------------------------------------------------------

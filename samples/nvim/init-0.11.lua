@@ -5,7 +5,38 @@
 -- What you get:     a finding beside every loop as you type, and the verdicts as inlay hints; K on a loop's header
 --                   tells all that is known of it; gra there offers what can be done to it.
 --                   :PolylspOffload lists the rewrites alone, :PolylspRestart starts the analysis anew.
+--                   :PolylspMeasure n=2000 runs the function around the cursor, as it stands and rewritten
+--                   (without sizes, some are chosen); :PolylspStop ends that.
 -- What it needs:    the command `polylsp` on your PATH (`pip install polylsp`).
+
+-- `n=2000 m=500` as a table.
+local function sizes_of(words)
+  local sizes = vim.empty_dict()
+  for name, value in words:gmatch('([%a_][%w_]*)=(%d+)') do
+    sizes[name] = tonumber(value)
+  end
+  return sizes
+end
+
+local measuring -- the number of the request that is under way
+
+local function measure(client, buffer, words)
+  local place = vim.lsp.util.make_position_params(0, client.offset_encoding)
+  client:request('polylsp/loopAt', place, function(_, loop)
+    if not loop then
+      return vim.notify('There is no loop here: put the cursor on one.')
+    end
+    loop.sizes = sizes_of(words)
+    local wish = { command = 'polylsp.measure', arguments = { loop } }
+    local _, number = client:request('workspace/executeCommand', wish, function(problem)
+      measuring = nil
+      if problem then
+        vim.notify(problem.message, vim.log.levels.WARN)
+      end
+    end, buffer)
+    measuring = number
+  end, buffer)
+end
 
 vim.lsp.config('polylsp', {
   cmd = { 'polylsp', 'serve' },
@@ -21,6 +52,16 @@ vim.lsp.config('polylsp', {
     vim.lsp.inlay_hint.enable(true, { bufnr = buffer })
     vim.api.nvim_buf_create_user_command(buffer, 'PolylspOffload', function()
       vim.lsp.buf.code_action({ context = { only = { 'refactor.rewrite' }, diagnostics = {} } })
+    end, {})
+    vim.api.nvim_buf_create_user_command(buffer, 'PolylspMeasure', function(given)
+      measure(client, buffer, given.args)
+    end, { nargs = '*' })
+    vim.api.nvim_buf_create_user_command(buffer, 'PolylspStop', function()
+      if measuring then
+        client:cancel_request(measuring)
+        measuring = nil
+        vim.notify('The measurement is stopped.')
+      end
     end, {})
     vim.api.nvim_buf_create_user_command(buffer, 'PolylspRestart', function()
       client:exec_cmd({ title = 'Restart', command = 'polylsp.restartWorker' }, { bufnr = buffer })

@@ -6,6 +6,8 @@
 --                   known of it; gra there offers what can be done to it, such as the directive that
 --                   runs it in parallel; from Neovim 0.10 on also the verdicts as inlay hints.
 --                   :PolylspOffload lists the rewrites alone, :PolylspRestart starts the analysis anew.
+--                   :PolylspMeasure n=2000 runs the function around the cursor, as it stands and rewritten
+--                   (without sizes, some are chosen); :PolylspStop ends that.
 -- What it needs:    the command `polylsp` on your PATH (`pip install polylsp`).
 
 local settings = {
@@ -21,17 +23,56 @@ local function root_of(file)
   return found ~= '' and vim.fn.fnamemodify(found, ':p:h') or folder
 end
 
+-- `n=2000 m=500` as a table.
+local function sizes_of(words)
+  local sizes = vim.empty_dict()
+  for name, value in words:gmatch('([%a_][%w_]*)=(%d+)') do
+    sizes[name] = tonumber(value)
+  end
+  return sizes
+end
+
+local measuring -- the number of the request that is under way
+
+local function measure(client, buffer, words)
+  local place = vim.lsp.util.make_position_params(0, client.offset_encoding)
+  client.request('polylsp/loopAt', place, function(_, loop)
+    if not loop or loop == vim.NIL then
+      return vim.notify('There is no loop here: put the cursor on one.')
+    end
+    loop.sizes = sizes_of(words)
+    local wish = { command = 'polylsp.measure', arguments = { loop } }
+    local _, number = client.request('workspace/executeCommand', wish, function(problem)
+      measuring = nil
+      if problem then
+        vim.notify(problem.message, vim.log.levels.WARN)
+      end
+    end, buffer)
+    measuring = number
+  end, buffer)
+end
+
 local function on_attach(client, buffer)
   vim.keymap.set('n', 'K', vim.lsp.buf.hover, { buffer = buffer })
   vim.keymap.set('n', 'gra', vim.lsp.buf.code_action, { buffer = buffer }) -- as from 0.11 on everywhere
   if vim.lsp.inlay_hint and vim.fn.has('nvim-0.10') == 1 then
     vim.lsp.inlay_hint.enable(true, { bufnr = buffer })
   end
-  local function command(name, run)
-    vim.api.nvim_buf_create_user_command(buffer, name, run, {})
+  local function command(name, run, options)
+    vim.api.nvim_buf_create_user_command(buffer, name, run, options or {})
   end
   command('PolylspOffload', function()
     vim.lsp.buf.code_action({ context = { only = { 'refactor.rewrite' }, diagnostics = {} } })
+  end)
+  command('PolylspMeasure', function(given)
+    measure(client, buffer, given.args)
+  end, { nargs = '*' })
+  command('PolylspStop', function()
+    if measuring then
+      client.cancel_request(measuring)
+      measuring = nil
+      vim.notify('The measurement is stopped.')
+    end
   end)
   command('PolylspRestart', function()
     client.request('workspace/executeCommand', { command = 'polylsp.restartWorker' }, nil, buffer)

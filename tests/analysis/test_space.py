@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polylsp.model.rejection import Rejection
-from polylsp.model.space import IterationSpace, Point
+from polylsp.model.space import IterationSpace, Order, Point
 from polylsp.pipeline import iteration_space
 from polylsp.settings import Settings
 
@@ -149,7 +149,8 @@ def test_a_variable_that_each_iteration_sets_first_draws_nothing() -> None:
         "void f(int n, double *a) {{ {} for (int i = 1; i < n; i++) {{ {} t = a[i - 1]; a[i] = t * t; }} }}\n"
     )
     outside, inside = space(text.format("double t;", "")), space(text.format("", "double"))
-    assert outside.arrows == inside.arrows and {a.kind for a in outside.arrows} == {"flow"}
+    assert ends(outside, "flow") == ends(inside, "flow") and {a.kind for a in outside.arrows} == {"flow"}
+    assert len(outside.arrows) == len(inside.arrows)
 
 
 def test_constant_bounds_are_cut_to_the_iterations_that_run_first() -> None:
@@ -192,3 +193,123 @@ def test_what_cannot_be_modelled_says_why() -> None:
 def test_the_limit_on_work_is_kept() -> None:
     found = iteration_space("/a.c", SEIDEL, Settings(max_operations=50), "f", 1, None)
     assert isinstance(found, Rejection) and found.code == "budget"
+
+
+def begun(order: Order) -> dict[Point, int]:
+    """The step in which each point runs, where each has one."""
+    found = {point: number for number, step in enumerate(order.steps) for point in step}
+    assert sum(map(len, order.steps)) == len(found)
+    return found
+
+
+def test_arrows_name_the_two_accesses() -> None:
+    found = space("void f(int n, double *a) { for (int i = 2; i < n; i++) a[i] = a[i - 1] + a[i - 2]; }\n")
+    read = {(sink.text, sink.kind) for a in found.arrows if a.accesses for sink in a.accesses[1:]}
+    assert read == {("a[i - 1]", "read"), ("a[i - 2]", "read")}
+    near = [a for a in found.arrows if a.sink[0] - a.source[0] == 1]
+    assert {a.accesses[1].text for a in near if a.accesses} == {"a[i - 1]"}
+
+
+def test_the_wavefront_lets_every_arrow_go_forward() -> None:
+    found = space(SEIDEL, 2)
+    assert found.written is not None and found.parallel is not None
+    assert found.written.steps == tuple((point,) for point in found.points)
+    assert found.parallel.is_wavefront and found.parallel.transform is not None
+    assert found.parallel.transform.kind == "skew"
+    step = begun(found.parallel)
+    assert all(step[(i, j)] == i + j - 2 for i, j in found.points)
+    assert all(step[arrow.source] < step[arrow.sink] for arrow in found.arrows)
+
+
+def test_loops_that_are_parallel_as_written_run_at_once() -> None:
+    found = space(JACOBI, 1)
+    assert found.parallel is not None and found.parallel.free == ("i",) and found.parallel.is_wavefront
+    assert all(len({t for t, _ in step}) == 1 for step in found.parallel.steps)
+    whole = space(MATMUL, 1)
+    assert whole.parallel is not None and whole.parallel.steps == (whole.points,)
+    assert whole.parallel.free == ("i", "j") and not whole.parallel.is_wavefront
+
+
+def test_what_is_written_inside_comes_back_to_a_point() -> None:
+    found = space(JACOBI, 1).written
+    assert found is not None and found.steps[:6] == (*(((0, i),) for i in range(1, 6)), ((0, 1),))
+
+
+def test_other_orders_of_the_loops() -> None:
+    rows = space(
+        "void f(int n, double a[n][n]) {"
+        " for (int i = 1; i < n; i++) for (int j = 0; j < n; j++) a[i][j] = a[i - 1][j]; }\n"
+    )
+    assert rows.parallel is not None and rows.parallel.transform is not None
+    assert rows.parallel.transform.kind == "interchange"
+    assert [{i for i, _ in step} for step in rows.parallel.steps] == [{i} for i, j in rows.points if j == 0]
+    columns = space(
+        "void f(int n, double a[n][n]) {"
+        " for (int i = 0; i < n; i++) for (int j = 1; j < n; j++) a[j][i] = a[j - 1][i] + a[j][i]; }\n"
+    )
+    assert columns.parallel is not None and columns.parallel.free == ("i",)
+    assert {j for (j,) in ({j for _, j in step} for step in columns.parallel.steps)} == {1, 2, 3, 4, 5}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "s += a[i] * a[i];",
+        "a[i + 1] = a[i];",
+        "a[0] = a[i];",
+    ],
+)
+def test_no_order_is_claimed_where_no_points_may_run_at_once(body: str) -> None:
+    text = f"double f(int n, double *a) {{ double s = 0; for (int i = 0; i < n; i++) {body} return s; }}\n"
+    found = space(text)
+    assert found.written is not None and found.parallel is None and found.tiles == ()
+
+
+def test_sums_are_not_reordered_in_a_drawing() -> None:
+    found = space("""\
+void f(int n, double *s, double a[n][n]) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            s[j] += a[i][j];
+}
+""")
+    assert found.parallel is not None and found.parallel.free == ("j",)
+    step = begun(found.parallel)
+    assert all(step[arrow.source] < step[arrow.sink] for arrow in found.arrows) and found.arrows
+
+
+def test_counting_down_runs_down() -> None:
+    found = space("void f(int n, double *a) { for (int i = n - 1; i > 0; i--) a[i - 1] = a[i]; }\n")
+    assert found.written is not None
+    assert [x for step in found.written.steps for x, _ in step] == sorted((x for x, _ in found.points))[::-1]
+
+
+def test_tiles_cover_the_points_and_no_arrow_enters_an_earlier_one() -> None:
+    found = space(SEIDEL, 2)
+    tile = {point: number for number, own in enumerate(found.tiles) for point in own}
+    assert set(tile) == set(found.points) and sum(map(len, found.tiles)) == len(tile)
+    assert all(tile[arrow.source] <= tile[arrow.sink] for arrow in found.arrows)
+
+
+def test_loops_that_cannot_be_interchanged_have_no_tiles_along_them() -> None:
+    found = space("""\
+void f(int n, double a[n][n]) {
+    for (int i = 1; i < n; i++)
+        for (int j = 0; j < n - 1; j++)
+            a[i][j] = a[i - 1][j + 1] + a[i][j];
+}
+""")
+    assert found.parallel is not None and found.parallel.free == ("j",) and found.tiles == ()
+
+
+def test_a_sum_over_both_loops_is_not_drawn_in_tiles() -> None:
+    found = space("""\
+double f(int n, double a[n][n]) {
+    double s = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            s += a[i][j];
+    return s;
+}
+""")
+    assert found.tiles == () and found.parallel is None and found.arrows

@@ -221,7 +221,7 @@ def rows(file: Path, size: int) -> Iterator[tuple[str, ...]]:
             if not isinstance(one, Made):
                 yield (f"{file.stem}: {one.reason}", *[""] * 7)
                 continue
-            said = compiled("\n".join(file_lines(one.region, one.host)))
+            said = compiled("\n".join(file_lines(one.launched.region, one.host)))
             for kernel, written in one.host.kernels:
                 yield _row(file.stem, one, kernel, written, said, size)
 
@@ -232,7 +232,7 @@ def _row(
     known = next(
         v for k, v in said.items() if k.startswith(written.name) and not k[len(written.name)].isdigit()
     )
-    threads = prod(axis.threads for axis in written.axes)
+    threads = prod(written.frame.blocking.threads)
     count = counted(one, kernel, written, size)
     return (
         f"{sample} {written.name.rpartition('_kernel')[2]}",

@@ -21,11 +21,12 @@ from typing import Any
 from polylsp.ide.measured import measured_label
 from polylsp.model.measurement import AskToMeasure, Measurement, NoPlan, Outcome, Plan
 from polylsp.pipeline import analyse, measurable
-from polylsp.runtime.build import Version, built
-from polylsp.runtime.compiler import compiler_for
+from polylsp.runtime.c_tools import Version, built
+from polylsp.runtime.compiler import Compiler, compiler_for
 from polylsp.runtime.confine import NOBODY
-from polylsp.runtime.harness import Harness, limits
+from polylsp.runtime.harness import Harness, footprint
 from polylsp.runtime.process import carried_out, new_folder, remove
+from polylsp.runtime.tools import Runnable
 from polylsp.settings import Settings
 
 from .client import SERVER, Client, published
@@ -79,11 +80,14 @@ def _overhead(plan: Plan, text: str, folder: str) -> tuple[float, float]:
     own.with_suffix(".c").write_text(timed(by_pointer(text)))
     subprocess.run([*GCC, "-w", *sizes, "-o", own, own.with_suffix(".c"), "-lm"], check=True)
     compiler = compiler_for(plan.path, Settings())
-    programs = built(plan.path, [Version("original", text + plan.call)], compiler, folder, 2, lambda: None)
+    assert isinstance(compiler, Compiler)
+    programs = built(plan.path, [Version("original", text + plan.call)], compiler, folder, 1, lambda: None)
     if os.geteuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
     rung = plan.rungs[0]
-    harness = Harness(plan, programs["original"], folder, limits(plan, rung, 600, 1), 1)
+    program = programs["original"]
+    assert isinstance(program, Runnable)
+    harness = Harness(plan, program, folder, program.limits(footprint(plan, rung), 600, 1))
     harness.prepare(rung, 60)
     harness.time(60)
     alone, inside = [], []

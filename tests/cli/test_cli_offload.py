@@ -141,7 +141,7 @@ def test_every_language_has_its_own_targets(polylsp, file: Path) -> None:
     assert polylsp("offload", "a.py:5", "--transform", "tile").status == 2
     listed = json.loads(polylsp("check", "--format", "json", "a.py", "a.c").out)["files"]
     targets = {each["language"]: each["nests"][0]["targets"] for each in listed}
-    assert targets == {"python": ["numba"], "c": ["openmp", "openacc", "openmp-target", "cuda"]}
+    assert targets == {"python": ["numba", "pycuda"], "c": ["openmp", "openacc", "openmp-target", "cuda"]}
 
 
 def test_a_function_on_a_gpu_is_one_file(polylsp, file: Path) -> None:

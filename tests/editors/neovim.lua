@@ -52,6 +52,32 @@ local function lines()
   return table.concat(vim.api.nvim_buf_get_lines(0, 0, -1, false), '\n')
 end
 
+-- What the hover of a line's loop says of times.
+local function times(line)
+  local asked = { textDocument = vim.lsp.util.make_text_document_params() }
+  asked.position = { line = line, character = vim.fn.getline(line + 1):find('for') - 1 }
+  for _, each in pairs(vim.lsp.buf_request_sync(0, 'textDocument/hover', asked, 5000) or {}) do
+    return each.result and each.result.contents.value:match('original[^\n]*')
+  end
+end
+
+local function measure(line)
+  local outermost = line - 1
+  vim.api.nvim_win_set_cursor(0, { line + 1, 0 })
+  vim.cmd('PolylspMeasure')
+  wait('a measurement is stopped', function()
+    vim.cmd('PolylspStop') -- once it has begun
+    return vim.fn.execute('messages'):find('The measurement is stopped')
+  end)
+  vim.cmd('PolylspMeasure n=400 tsteps=10')
+  wait('a measurement is shown', function()
+    return times(outermost)
+  end)
+  wait('it is not the one that was stopped', function()
+    return not vim.fn.execute('messages'):find('tsteps=%d%d%d')
+  end)
+end
+
 local function main()
   local stencil = line_of('B[i] = ')
   local header = stencil - 1
@@ -146,6 +172,9 @@ local function main()
       end
     end
   end)
+  if vim.env.POLYLSP_MEASURES then
+    measure(header + 1)
+  end
   act(header + 1, 'Ignore `parallel-loop` on line ' .. header + 2)
   wait('a finding is ignored', function()
     return vim.fn.getline(header + 2):find('polylsp: ignore') ~= nil and code_at(header + 2) == nil

@@ -19,12 +19,14 @@
 #include <map>
 #include <csetjmp>
 #include <memory>
+#include <set>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <vector>
 
 enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum { cudaHostRegisterDefault = 0 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 
 struct dim3 {
@@ -56,6 +58,7 @@ inline void fail(const char *what)
 // --- What may fail --------------------------------------------------------------------------------------
 
 inline long calls = 0;
+inline std::set<void *> locked;
 
 inline bool failing()
 {
@@ -67,6 +70,8 @@ inline bool failing()
 struct Report {
     ~Report()
     {
+        if (!locked.empty())
+            std::fprintf(stderr, "CUDA on the host: memory stays locked\n"), std::_Exit(97);
         const char *wanted = std::getenv("POLYLSP_CUDA_FAIL");
         if (wanted != nullptr && std::atol(wanted) == 0)
             std::fprintf(stderr, "calls %ld\n", calls);
@@ -270,6 +275,20 @@ void launch(bool barriers, void (*kernel)(Parameters...), dim3 grid, dim3 thread
 
 } // namespace played
 
+// Of this all threads of a block must take part, as at a barrier.
+template <typename T> T __shfl_xor_sync(unsigned int mask, T value, int lanes, int width = 32)
+{
+    static T given[1024];
+    unsigned int own = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+    if (mask != 0xffffffff || width != 32 || blockDim.x * blockDim.y * blockDim.z % 32 != 0)
+        played::fail("a part of a warp exchanges values");
+    given[own] = value;
+    played::barrier(-1);
+    T result = given[own ^ static_cast<unsigned int>(lanes)];
+    played::barrier(-2);
+    return result;
+}
+
 // --- Calls of the host ----------------------------------------------------------------------------------
 
 inline cudaError_t cudaMalloc(void **result, size_t bytes)
@@ -278,6 +297,34 @@ inline cudaError_t cudaMalloc(void **result, size_t bytes)
         return cudaErrorMemoryAllocation;
     *result = played::allocate(bytes);
     return *result == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+inline cudaError_t cudaMallocHost(void **result, size_t bytes)
+{
+    if (played::failing())
+        return cudaErrorMemoryAllocation;
+    *result = std::malloc(bytes);
+    return *result == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+inline cudaError_t cudaFreeHost(void *start)
+{
+    std::free(start);
+    return cudaSuccess;
+}
+
+// As on a device, a failure stays known until someone asks for it.
+inline cudaError_t cudaHostRegister(void *start, size_t bytes, unsigned int)
+{
+    bool failed = played::failing() || bytes == 0 || !played::locked.insert(start).second;
+    return failed ? played::last = cudaErrorInvalidValue : cudaSuccess;
+}
+
+inline cudaError_t cudaHostUnregister(void *start)
+{
+    if (played::locked.erase(start) == 0)
+        played::fail("memory is released that was not locked");
+    return cudaSuccess;
 }
 
 inline cudaError_t cudaFree(void *start)

@@ -61,19 +61,19 @@ def _outermost(facts: FunctionFacts) -> list[int]:
 
 def played(text: str) -> str:
     """The text of a `.cu` file with launches that a C++ compiler knows."""
-    barriers = "true" if "__syncthreads" in text else "false"
+    barriers = "true" if "__syncthreads" in text or "__shfl" in text else "false"
     return _LAUNCH.sub(rf"played::launch({barriers}, \1, \2, ", text)
 
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
-_CXX = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
+CXX = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
 
 
-def header_folder(gxx: str, folder: Path) -> Path:
-    """A folder with the header that plays CUDA, compiled once for all programs."""
+def header_folder(gxx: str, folder: Path, *flags: str) -> Path:
+    """A folder with the header that plays CUDA, compiled once for all programs that have some `flags`."""
     header = folder / "cuda_runtime.h"
     shutil.copy(HERE / header.name, header)
-    _run(gxx, *_CXX, "-x", "c++-header", str(header), "-o", f"{header}.gch")
+    _run(gxx, *CXX, *flags, "-x", "c++-header", str(header), "-o", f"{header}.gch")
     return folder
 
 
@@ -91,7 +91,7 @@ class Program:
             source.write_text(played(content), encoding="utf-8")
             objects.append(str(self.folder / f"{name}.o"))
             own = ("-w",) if "-w" in flags else ()
-            _run(self.gxx, *_CXX, *own, f"-I{self.headers}", "-c", str(source), "-o", objects[-1])
+            _run(self.gxx, *CXX, *own, f"-I{self.headers}", "-c", str(source), "-o", objects[-1])
         source, program = self.folder / "program.c", self.folder / "program"
         source.write_text(text, encoding="utf-8")
         compiled = str(self.folder / "program.o")
@@ -132,8 +132,11 @@ class Device:
 
     def compiled(self, text: str, architecture: str) -> str:
         """What the compiler says about the kernels of a file, which must be right."""
+        return self.compiled_kernels(text.partition(DEVICE)[2].partition(HOST)[0], architecture)
+
+    def compiled_kernels(self, kernels: str, architecture: str) -> str:
+        """The same of kernels alone."""
         nvrtc = self.nvrtc
-        kernels = text.partition(DEVICE)[2].partition(HOST)[0]
         _, program = nvrtc.nvrtcCreateProgram(kernels.encode(), b"kernels.cu", 0, None, None)
         options = [f"--gpu-architecture={architecture}".encode(), b"--warning-as-error=all-warnings"]
         (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)

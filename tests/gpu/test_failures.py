@@ -26,6 +26,20 @@ def test_any_call_may_fail(name: str, program: Program) -> None:
         assert program.output(built, number) == expected, number
 
 
+def test_memory_is_locked_where_it_can_be(program: Program) -> None:
+    file = FOLDER / "mvt.c"
+    text = file.read_text(encoding="utf-8")
+    done = offloaded(str(file), text, Settings(offload_threshold=0, cuda_pinned=True), "kernel_", whole=True)
+    (made,) = done.files.values()
+    assert "const int pinned_A = error == cudaSuccess && pin(A, (size_t)n * n * sizeof(double));" in made
+    assert made.count("cudaMallocHost(") == 2
+    assert "= (double *)malloc(" not in made
+    expected = program.output(program.build(text, {}))
+    built = program.build(done.text, done.files)
+    for number in range(1, program.calls(built) + 1):
+        assert program.output(built, number) == expected, number
+
+
 def test_other_sizes_than_those_that_were_read_run_the_loops(program: Program) -> None:
     file = FOLDER / "heat-3d.c"
     text = file.read_text(encoding="utf-8")

@@ -90,14 +90,57 @@ NESTS = {
         ("__shared__",),
     ),
     "columns are read side by side": Nest(
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += a[i][j] * y[j];",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = x[i] / 2 + a[i][j] * y[j];",
         ("shared_a[128][17]", "own_x"),
         ("shared_y",),
     ),
     "rows lie side by side already": Nest(
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += b[j][i] * y[j];",
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = x[i] / 2 + b[j][i] * y[j];",
         ("double own_x = x[i];",),
         ("__shared__",),
+    ),
+    "terms that lie side by side are a warp's": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += a[i][j] * y[j];",
+        ("threads(32, 8)", "for (int j = tx; j < m", "part_x += __shfl_xor_sync(0xffffffff, part_x, half);"),
+        ("__shared__",),
+    ),
+    "sums that lie side by side have a warp's threads, and several warps": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += b[j][i] * y[j];",
+        ("threads(32, 16)", "shared_x[16][32]", "if (i < n && ty == 0)"),
+    ),
+    "a triangle of terms, and a sum that is used": Nest(
+        "for (int i = 0; i < n; i++) { x[i] = 0; for (int j = 0; j < i; j++) x[i] -= c[i][j] * y[j];"
+        " x[i] = x[i] / 2 + y[i]; }",
+        ("double own_x = 0;", "j < i; j += 32", "if (i < n && tx == 0)"),
+    ),
+    "terms under a condition": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) if (a[i][j] > 1) x[i] += a[i][j];",
+        ("__shfl_xor_sync",),
+    ),
+    "a product of shared factors": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] *= 1 + a[i][j] * 0.001;",
+        ("double part_x = 1;", "part_x *= __shfl_xor_sync"),
+    ),
+    "the largest of shared values": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = a[i][j] > x[i] ? a[i][j] : x[i];",
+        ("double part_x = own_x;", "own_x = own_x >= part_x ? own_x : part_x;"),
+    ),
+    "the smallest of values in columns": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = fmin(x[i], b[j][i]);",
+        ("own_x = own_x <= shared_x[0][tx] ? own_x : shared_x[0][tx];",),
+    ),
+    "terms over two loops": Nest(
+        "for (int i = 0; i < n; i++) for (int l = 0; l < m; l++) for (int j = 0; j < m; j++)"
+        " x[i] += a[i][j] * b[l][0];",
+        ("j += 32", "for (int l = 0;"),
+    ),
+    "few terms stay with one thread": Nest(
+        "for (int i = 0; i < n; i++) for (int l = 0; l < 9; l++) x[i] += a[i][l];", (), ("__shfl",)
+    ),
+    "what changes beside a sum keeps its terms with one thread": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) { x[i] += a[i][j]; b[j][i] = x[i]; }",
+        ("own_x",),
+        ("__shfl", "shared_x"),
     ),
     "what is set anew is not loaded": Nest(
         "for (int i = 0; i < n; i++) { x[i] = 0; for (int j = 0; j < m; j++) x[i] += b[j][i]; }",
@@ -106,12 +149,22 @@ NESTS = {
     "what is set under a condition is loaded": Nest(
         "for (int i = 0; i < n; i++) { if (y[i] > 1.1) x[i] = 0;"
         " for (int j = 0; j < m; j++) x[i] += b[j][i]; }",
-        ("double own_x = x[i];",),
+        ("double own_x = i < n ? x[i] : 0;",),
     ),
     "two elements of an array are no sum of one thread": Nest(
         "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) for (int l = 0; l < 9; l++)"
-        " c[i][j] += c[l][n - 1] * 0 + b[l][i];",
+        " { c[i][j] += c[i][n - 1] * 0 + b[l][i]; if (j > 70) c[i][n - 1] += b[l][i]; }",
         (),
+        ("own_c",),
+    ),
+    "an element that others change, too, is no sum of one thread": Nest(
+        "for (int i = 0; i < n; i++) for (int l = 0; l < m; l++)"
+        " { c[i][0] += b[l][i]; c[i][1] += c[i][0] * b[l][i]; }",
+        (),
+        ("own_c",),
+    ),
+    "what a launch only reads of an array stays where it is": Nest(
+        "for (int i = 1; i < n; i++) for (int j = 0; j < i; j++) c[i][i] += c[i][j] * c[j][i];",
         ("own_c",),
     ),
     "what a kernel writes is not copied": Nest(
@@ -149,6 +202,37 @@ NESTS = {
         "double s = 0; for (int i = 0; i < n; i++) { for (int l = 0; l < 9; l++) {"
         " if (l > y[i] + 3) break; s += x[i]; } z[i] = 1; } x[0] = s;",
         ("staged_s",),
+    ),
+    "an array that each iteration sets anew": Nest(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { x[j] = 0; for (int l = 0; l < m; l++)"
+        " x[j] += a[i][l] * b[l][j]; } for (int j = 0; j < n; j++) c[i][j] = x[j]; }",
+        ("device_x + ((size_t)n - 1) * n, (size_t)n * sizeof(double)", "x[i * n + j] =", "shared_b[16][64]"),
+        ("for (int i = 0;",),
+    ),
+    "an array of the function that each iteration sets anew": Nest(
+        "double t[71]; for (int i = 0; i < n; i++) { for (int j = 0; j < 71; j++) t[j] = a[i][j] * 2;"
+        " for (int j = 0; j < 71; j++) c[i][j] = t[70 - j] + t[0]; }",
+        ("t[i * 71 + j] =", "71 * sizeof(double)"),
+    ),
+    "an array that some iterations set in part": Nest(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) x[j] = c[i][j] * 2;"
+        " for (int j = 0; j < i; j++) c[i][j] = x[i - 1 - j]; }",
+        ("for (int i = 1;",),
+    ),
+    "an array that a condition sets": Nest(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) if (y[j] > 1) x[j] = a[i][j];"
+        " for (int j = 0; j < m; j++) a[i][j] = x[m - 1 - j]; }",
+        ("for (int i = 0;",),
+    ),
+    "an array of which an earlier iteration is read": Nest(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) a[i][j] += x[m - 1 - j];"
+        " for (int j = 0; j < m; j++) x[j] = a[i][j] / 9; }",
+        ("for (int i = 0;",),
+    ),
+    "an array that is as large as any": Nest(
+        "for (int i = 0; i < 9; i++) { for (int j = 0; j < n; j++) x[j] = y[j] / (i + 1);"
+        " for (int j = 0; j < n; j++) z[j] += x[n - 1 - j]; }",
+        ("TRY(cudaMemcpy(x, device_x, (size_t)n",),
     ),
     "one row, and what reads it": Nest(
         "for (int l = 0; l < m; l++) for (int i = 0; i < m; i++) for (int j = 0; j < m; j++)"
@@ -233,6 +317,90 @@ def test_a_strategy_says_what_shares_a_kernel() -> None:
 def _kernels(answer: Edited | Declined) -> int:
     assert isinstance(answer, Edited)
     return sum(created.text.count("__global__") for created in answer.created)
+
+
+# --- Sizes that a user sets --------------------------------------------------------------
+
+VECTOR = "for (int i = 0; i < n; i++) x[i] = 2 * y[i];"
+STENCIL = (
+    "for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++)"
+    " c[i][j] = a[i][j] + a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1];"
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "blocks", "tiles", "has"),
+    [
+        (VECTOR, (64,), (), "threads(64)"),
+        (VECTOR, (16, 4), (), "threads(16)"),
+        (f"{PRODUCT} c[i][j] += a[i][l] * b[l][j];", (), (32, 48, 8), "shared_a[32][9]"),
+        (f"{PRODUCT} c[i][j] += a[i][l] * b[l][j];", (8, 4), (12, 16), "own_c[3][2]"),
+        (STENCIL, (32, 4), (16,), "shared_a[18][34]"),
+        (STENCIL, (), (16, 64), "shared_a[18][66]"),
+    ],
+)
+def test_sizes_are_those_that_are_set(
+    body: str, blocks: tuple[int, ...], tiles: tuple[int, ...], has: str, program: Program, device: Device
+) -> None:
+    text = MAIN.format(function=function(body))
+    answer = asked(text, 1, Settings(offload_threshold=0, cuda_block_sizes=blocks, cuda_tile_sizes=tiles))
+    assert isinstance(answer, Edited), answer
+    (created,) = answer.created
+    assert has in created.text, created.text
+    assert device.compiled(created.text, "sm_80") == ""
+    built = program.build(applied(text, answer.replacements), {created.name: created.text}, UNUSED)
+    assert_same(program.output(program.build(text, {}, UNUSED)), program.output(built))
+
+
+@pytest.mark.parametrize(
+    ("blocks", "tiles", "reason"),
+    [
+        ((0,), (), "below 1"),
+        ((64, 32), (), "blocks of 2048 threads"),
+        ((8,), (), "blocks of 8 threads"),
+        ((96,), (), "`cuda_block_sizes` has 96"),
+        ((1, 1, 128), (), "`cuda_block_sizes` has 128"),
+        ((16, 16), (40, 64), "has 40, and `cuda_block_sizes` 16"),
+        ((), (256, 256), "gives each thread 256 values"),
+    ],
+)
+def test_sizes_that_no_device_has_are_refused(
+    blocks: tuple[int, ...], tiles: tuple[int, ...], reason: str
+) -> None:
+    text = MAIN.format(function=function(f"{PRODUCT} c[i][j] += a[i][l] * b[l][j];"))
+    answer = asked(text, 1, Settings(offload_threshold=0, cuda_block_sizes=blocks, cuda_tile_sizes=tiles))
+    assert isinstance(answer, Declined)
+    assert reason in answer.reason
+
+
+# --- What a person is told ---------------------------------------------------------------
+
+TOLD = {
+    "a condition on an element of each thread": ("for (int i = 0; i < n; i++) if (x[i] > 2) z[i] = 1;", True),
+    "a condition on one element for all": ("for (int i = 0; i < n; i++) if (x[0] > 2) z[i] = 1;", False),
+    "every other thread": ("for (int i = 0; i < n; i++) { if (i % 2) x[i] = 1; y[i] = x[i] + 1; }", True),
+    "a condition on a size": ("for (int i = 0; i < n; i++) { if (m > 9) x[i] = 1; y[i] = x[i] / 2; }", False),
+    "a loop that is longer for some": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < i; j++) x[i] = x[i] / 2 + c[j][i];",
+        True,
+    ),
+    "a loop that begins later, and ends later": (
+        "for (int i = 0; i < n - 9; i++) for (int j = i; j < i + 9; j++) x[i] = x[i] / 2 + y[j];",
+        False,
+    ),
+    "a loop that ends where data say": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < k[i]; j++) x[i] = x[i] / 2 + y[i];",
+        True,
+    ),
+    "the last threads of a block": ("for (int i = 3; i < n - 2; i++) x[i] = y[i];", False),
+}
+
+
+@pytest.mark.parametrize(("body", "told"), TOLD.values(), ids=TOLD.keys())
+def test_tells_where_threads_of_a_warp_diverge(body: str, told: bool) -> None:
+    answer = asked(function(body), 1)
+    assert isinstance(answer, Edited), answer
+    assert any("diverge in line 5:" in remark for remark in answer.remarks) == told, answer.remarks
 
 
 # --- Whole functions ---------------------------------------------------------------------

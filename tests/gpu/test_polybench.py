@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
-from codegen.running import assert_same
 
 from polylsp.settings import Settings
+from tests.codegen.running import assert_same
 
 from .device import Device, Program, offloaded
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from xml.etree import ElementTree
 
 import pytest
 
-from polylsp.ide.hover import Bullets, Table
+from polylsp.ide.hover import Bullets, Image, Table, markdown, plain
 from polylsp.ide.measured import is_wrong, measured_label, measured_parts, shown_seconds
-from polylsp.model.measurement import Figure, Measurement, Missing, Times
+from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, Times
 
 TIMES = Times(0.5, 0.4, 0.6, 7)
 PLAIN = Figure("openmp", "directives", Times(0.3, 0.2, 0.4, 7), 1.66, 1.5, 1.8, "faster", 2e-16)
@@ -49,8 +50,36 @@ def test_the_table_has_every_version_and_an_error_of_ours_stands_out() -> None:
     assert others.heading == "Not measured" and is_wrong(found) and not is_wrong(FOUND)
 
 
+ESTIMATE = Estimate("H100", 20.4, 61.0, 5.2, 9.4)
+
+
+def test_an_estimate_is_told_as_one() -> None:
+    found = replace(FOUND, estimates=(ESTIMATE,))
+    assert measured_label(found) == "OpenMP 12× · H100 20–61× estimated · n=2000 m=10"
+    told = next(each for each in measured_parts(found) if isinstance(each, str) and "H100" in each)
+    assert told.startswith("Estimated 20–61× on H100, 5.2–9.4× with transfers, not measured here")
+    slow = replace(FOUND, estimates=(replace(ESTIMATE, least=0.1, most=0.9),))
+    assert measured_label(slow) == measured_label(FOUND)
+    assert any("Estimated to be slower on H100" in str(each) for each in measured_parts(slow))
+
+
 @pytest.mark.parametrize(
     ("seconds", "shown"), [(1.234, "1.23 s"), (0.0456, "45.6 ms"), (7.8e-6, "7.8 µs"), (3e-8, "30 ns")]
 )
 def test_times_have_three_digits_that_count(seconds: float, shown: str) -> None:
     assert shown_seconds(seconds) == shown
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def test_a_chart_has_a_bar_for_each_version_to_one_scale() -> None:
+    (image,) = [each for each in measured_parts(FOUND, images=True) if isinstance(each, Image)]
+    root = ElementTree.fromstring(image.svg)
+    bars = [r for r in root.iter(f"{SVG}rect") if r.get("class") != "page"]
+    widths = [float(bar.attrib["width"]) for bar in bars]
+    assert [round(width / widths[0], 1) for width in widths] == [1.0, 1.7, 12.4]
+    told = [each.text for each in root.iter(f"{SVG}text")]
+    assert told == ["original", "500 ms", "OpenMP", "1.7×  300 ms", "OpenMP, restructured", "12×  40 ms"]
+    assert markdown([image]).startswith("![Speed beside the original: OpenMP 1.7×;") and plain([image]) == ""
+    assert not any(isinstance(each, Image) for each in measured_parts(FOUND))

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from xml.etree import ElementTree
 
 from polylsp.ide.picture import FULL, SMALL, picture
-from polylsp.model.space import Arrow, IterationSpace
+from polylsp.model.program import Site
+from polylsp.model.space import Arrow, IterationSpace, Order
+from polylsp.model.verdict import AccessPoint
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -84,3 +87,28 @@ def test_the_small_page_has_no_title_and_is_small() -> None:
     assert "a title" not in texts(ElementTree.fromstring(small))
     heights = [float(ElementTree.fromstring(each).attrib["height"]) for each in (full, small)]
     assert heights[1] < heights[0] and heights[1] < 250
+
+
+def test_tiles_are_shaded_and_what_runs_at_once_is_joined() -> None:
+    space = square()
+    halves = tuple(tuple(p for p in space.points if p[1] == half) for half in (0, 1))
+    columns = tuple(tuple(p for p in space.points if p[0] == i) for i in range(3))
+    root = drawn(replace(space, tiles=halves, parallel=Order(columns, ("j",))))
+    shapes = [each.attrib.get("class") for each in root.iter(f"{SVG}path")]
+    assert shapes.count("tile") == 2 + 1 and shapes.count("wave") == 3 + 1, "one more of each in the legend"
+    told = " ".join(texts(root))
+    assert "shaded: tiles" in told and "joined: may run at once" in told
+
+
+def test_nothing_is_joined_where_all_points_run_at_once_or_one_runs_twice() -> None:
+    space = square()
+    whole, twice = Order((space.points,), ("i", "j")), Order((space.points, space.points[:2]), ("j",))
+    for order in (whole, twice):
+        root = drawn(replace(space, parallel=order))
+        assert "wave" not in [each.attrib.get("class") for each in root.iter(f"{SVG}path")]
+
+
+def test_an_arrow_of_several_accesses_is_drawn_once() -> None:
+    ends = [AccessPoint("a", text, "read", Site(0, 0)) for text in ("a[i]", "a[j]")]
+    arrows = tuple(Arrow("flow", (0, 0), (1, 0), (ends[0], sink)) for sink in ends)
+    assert len([p for p in drawn(square(arrows)).iter(f"{SVG}path") if "Q" in p.attrib["d"]]) == 1

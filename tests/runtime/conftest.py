@@ -28,10 +28,10 @@ def folder() -> Iterator[str]:
 
 @pytest.fixture
 def planning(tmp_path: Path) -> Planning:
-    """Plans the last function of a text in C that has loops."""
+    """Plans the last function of a text that has loops; in C, unless it is said to be something else."""
 
-    def plan(text: str, **sizes: int) -> Plan | NoPlan:
-        path = tmp_path / "given.c"
+    def plan(text: str, suffix: str = ".c", **sizes: int) -> Plan | NoPlan:
+        path = tmp_path / f"given{suffix}"
         path.write_text(text)
         report = analyse(str(path), text, Settings(), schedules=False)
         last = [each for each in report.functions if each.answer.facts.loops][-1]

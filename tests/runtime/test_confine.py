@@ -67,6 +67,14 @@ def alive(mark: str) -> list[str]:
     return found
 
 
+def ends(mark: str) -> bool:
+    """Whether no such process is left, soon."""
+    until = time.monotonic() + 20
+    while alive(mark) and time.monotonic() < until:
+        os.sched_yield()
+    return not alive(mark)
+
+
 def test_a_program_that_behaves_is_let_be(running: Running, folder: str) -> None:
     body = 'printf("hello"); FILE *f = fopen("here", "w"); fputs("x", f); fclose(f); return 3;'
     assert running(body) == Done(3, "hello")
@@ -76,7 +84,7 @@ def test_a_program_that_behaves_is_let_be(running: Running, folder: str) -> None
 def test_one_that_never_ends_is_ended(running: Running, folder: str) -> None:
     with pytest.raises(Ended, match="did not come to its end within 1 s"):
         running("for (;;) pause();", seconds=1.0)
-    assert alive(folder) == []
+    assert ends(folder)
 
 
 def test_one_that_computes_for_ever_runs_out_of_processor_time(running: Running) -> None:
@@ -95,7 +103,7 @@ def test_forks_without_end_are_refused_and_ended(running: Running, folder: str) 
     body = """int n = 0, c; for (;;) { if ((c = fork()) < 0) break; if (!c) { setsid(); pause(); } n++; }
         printf("%d", n > 0 && n < 100); fflush(stdout); _exit(0);"""
     assert running(body, limits=replace(LIMITS, processes=32)) == Done(0, "1")
-    assert alive(folder) == []
+    assert ends(folder)
 
 
 @pytest.mark.usefixtures("separation")
@@ -104,7 +112,7 @@ def test_a_child_that_outlives_it_in_a_session_of_its_own_is_ended(running: Runn
         "if (fork() == 0) { setsid(); if (fork() == 0) { close(1); close(2); pause(); } _exit(0); } return 0;"
     )
     assert running(body).status == 0
-    assert alive(folder) == []
+    assert ends(folder)
 
 
 def test_a_large_file_is_refused(running: Running, folder: str) -> None:
@@ -176,7 +184,4 @@ def test_what_is_cancelled_is_gone_with_all_that_it_started(folder: str, tmp_pat
     program = Program([str(Path(folder, "given"))], folder, LIMITS, {})
     assert program.ask("", 20.0) == "up"
     program.close()
-    until = time.monotonic() + 20
-    while alive(folder) and time.monotonic() < until:
-        os.sched_yield()
-    assert alive(folder) == []
+    assert ends(folder)

@@ -21,6 +21,18 @@ double f(int n, const double *restrict x, const double *restrict y) {
     return s;
 }
 """
+CSR = """
+void f(int n, const int *restrict start, const int *restrict column, const double *restrict value,
+       const double *restrict x, double *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        double s = 0.0;
+        for (int k = start[i]; k < start[i + 1]; k++)
+            s += value[k] * x[column[k]];
+        y[i] = s;
+    }
+}
+"""
 SCALE = """
 void f(int n, int *restrict a, double *restrict b) {
     for (int i = 0; i < n; i++) {
@@ -55,6 +67,26 @@ def test_a_sum_in_another_order_agrees(planning: Planning, folder: str) -> None:
     )
     assert found.sizes == (("n", 20000),) and found.original.median > 0 and "gcc" in found.compiler
     assert not list(Path(folder).glob("core*"))
+
+
+def test_rows_of_a_sparse_matrix(planning: Planning, folder: str) -> None:
+    found = outcome(planning(CSR, n=3000), folder)
+    assert isinstance(found, Measurement) and found.figures and not any(m.is_error for m in found.missing)
+    off = outcome(with_variant(planning(CSR, n=3000), "start[i + 1]", "start[i + 1] - (i == 7)"), folder)
+    assert isinstance(off, Measurement) and "Element 7 of `y`" in off.missing[0].reason
+
+
+@pytest.mark.parametrize(
+    ("stars", "subscripts"), [("**", "[i][j]"), ("***", "[0][i][j]"), ("***", "[i][j][1]")]
+)
+def test_rows_that_pointers_lead_to(planning: Planning, folder: str, stars: str, subscripts: str) -> None:
+    text = f"void f(int n, double {stars}a, const double *x) {{ for (int i = 0; i < n; i++) "
+    text += f"for (int j = 0; j < n; j++) a{subscripts} += x[j]; }}"
+    found = outcome(planning(text, n=150), folder)
+    assert isinstance(found, Measurement) and found.figures and not any(m.is_error for m in found.missing)
+    off = outcome(with_variant(planning(text, n=150), "x[j]", "x[j] + (i == 3)"), folder)
+    assert isinstance(off, Measurement) and off.figures == ()
+    assert [m.is_error for m in off.missing if "of `a` is" in m.reason] == [True]
 
 
 def test_integers_agree_exactly_and_what_is_no_number_agrees_with_itself(
@@ -102,6 +134,23 @@ def test_sizes_are_chosen_so_that_the_original_takes_a_while(planning: Planning)
     rung = chosen(plan, 2, timed)
     assert 0.2 <= tried[-1] <= 1.0 and rung.instances * 1e-9 <= 1.0
     assert len(tried) <= 6 and max(tried) <= 1.0
+
+
+def test_sizes_are_chosen_also_where_nobody_knows_how_often_loops_run(planning: Planning) -> None:
+    plan = planning(
+        "void f(int n, double *a, double *b) { for (int t = 0; t < n; t++) { double *c = a;"
+        " for (int i = 0; i < n; i++) b[i] = a[i]; a = b; b = c; } }"
+    )
+    assert isinstance(plan, Plan) and not plan.rungs[0].counted
+    tried: list[int] = []
+
+    def timed(rung) -> float:
+        tried.append(rung.sizes[0])
+        return rung.sizes[0] ** 2 * 1e-9
+
+    rung = chosen(plan, 2, timed)
+    assert 0.2 <= rung.sizes[0] ** 2 * 1e-9 <= 1.0
+    assert tried[0] == plan.rungs[0].sizes[0] and max(each**2 * 1e-9 for each in tried) <= 10.0
 
 
 @pytest.mark.parametrize(

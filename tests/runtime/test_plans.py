@@ -62,6 +62,24 @@ def test_subscripts_that_are_data_stay_inside(planning: Planning) -> None:
     assert memory(plan, "bin")[1].limit == 64
 
 
+def test_rows_of_sparse_matrices_start_in_ascending_order(planning: Planning) -> None:
+    plan = planned(planning(CSR, n=100))
+    start = memory(plan, "start")
+    assert (start[0].fill, start[1].count, start[1].limit) == ("ascending", 101, 801)
+    assert memory(plan, "value")[1].count == memory(plan, "column")[1].count == 801
+    assert memory(plan, "column")[1].limit == 100
+    declared = planned(planning(CSR.replace("*restrict value", "value[51]"), n=100))
+    assert memory(declared, "start")[1].limit == 51 and memory(declared, "column")[1].count >= 51
+
+
+def test_tables_of_pointers_lead_to_rows(planning: Planning) -> None:
+    text = "void f(int n, int m, double **a, const float *const *b) {"
+    text += "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = b[j][i + 1]; }"
+    plan = planned(planning(text, n=5, m=7))
+    assert (memory(plan, "a")[0].levels, memory(plan, "a")[1]) == (2, Extent(0, 35, shape=(5, 7)))
+    assert (memory(plan, "b")[0].size, memory(plan, "b")[1]) == (4, Extent(0, 42, shape=(7, 6)))
+
+
 def test_sizes_grow_together_around_those_that_are_given(planning: Planning) -> None:
     text = """
     void f(int n, int m, double a[n][m]) {
@@ -108,6 +126,18 @@ def test_variables_of_the_file(planning: Planning) -> None:
     assert plan.names == () and plan.rungs[0].extents[0] == Extent(0, 100)
 
 
+CSR = """
+void f(int n, const int *restrict start, const int *restrict column, const double *restrict value,
+       const double *restrict x, double *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        double s = 0.0;
+        for (int k = start[i]; k < start[i + 1]; k++)
+            s += value[k] * x[column[k]];
+        y[i] = s;
+    }
+}
+"""
 LOOP = "for (int i = 0; i < n; i++)"
 ROWS = "for (int k = s[i]; k < s[i + 1]; k++)"
 
@@ -119,10 +149,18 @@ ROWS = "for (int k = s[i]; k < s[i + 1]; k++)"
             f"struct s {{ double x; }}; void f(int n, struct s *p) {{ {LOOP} p[i].x = 0; }}",
             "`p` holds structures",
         ),
-        (f"void f(int n, double **p) {{ {LOOP} p[0][i] = 0; }}", "`p` holds pointers"),
+        (f"void f(int n, double **p) {{ {LOOP} p[i] = p[0]; }}", "`p` holds pointers that may change"),
         (
-            f"void f(int n, const int *s, double *x) {{ {LOOP} {ROWS} x[k] = 0; }}",
+            f"void f(int n, const int *s, double *x) {{ {LOOP} {ROWS} x[k + 1] = 0; }}",
+            "A subscript of `x` on line 1 is computed from the contents of `s`",
+        ),
+        (
+            f"void f(int n, const int *s, double *x) {{ {LOOP} {ROWS.replace('< s', '< 2 * s')} x[k] = 0; }}",
             "How often the loop on line 1 runs is told by the contents of `s`",
+        ),
+        (
+            f"void f(int n, int *s, double *x) {{ {LOOP} s[i]++; {LOOP} {ROWS} x[k] = 0; }}",
+            "is told by the contents of `s`",
         ),
         (
             f"void f(int n, const int *s, double *x) {{ {LOOP} x[2 * s[i]] = 0; }}",

@@ -33,7 +33,7 @@ from polylsp.model.measurement import AskToMeasure, NoPlan, Plan, Rung, Variant
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
-from polylsp.model.space import Arrow, Drawing, Drawn, IterationSpace
+from polylsp.model.space import Arrow, Drawing, Drawn, IterationSpace, Order
 from polylsp.model.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown, Verdict, Witness
 from polylsp.settings import Settings
 from polylsp.text import Span
@@ -92,7 +92,10 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     body = next((each.group() for each in _FUNCTION.finditer(text) if each.start() == wanted.starts), "")
     if not body or "MEASURE_DECLINE" in body:
         return NoPlan(f"`{wanted.function}` cannot be measured.")
-    variant = Variant("openmp", "directives", text.replace("for", "/**/ for"))
+    made = f"/*{wanted.parameters if 'TUNE' in body else ''}*/"
+    variant = Variant(
+        "openmp", "restructured", text.replace("for", f"{made} for"), parameters=wanted.parameters
+    )
     rung = Rung(tuple(size for _, size in wanted.sizes), 1, ())
     call = f"void polylsp_register(void) {{ }}\nvoid polylsp_call(void) {{ {wanted.function}(100); }}\n"
     names = tuple(name for name, _ in wanted.sizes)
@@ -104,7 +107,17 @@ def draw(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
     _misbehave(" ".join(re.findall(r"DRAW_(\w+)", body)))
     if not body or "DRAW_NOTHING" in body:
         return Rejection("budget", Site(0, 0), "nothing to draw")
-    return IterationSpace(("i", ""), ((0, 0), (1, 0), (2, 0)), (Arrow("flow", (0, 0), (1, 0)),), (("n", 3),))
+    if asked.dimensions is not None and "x" in asked.dimensions:
+        return Rejection("unsupported-statement", Site(0, 0), "`x` is not an iterator of this nest")
+    header = list(re.finditer(r"\bfor\b", body))[asked.ordinal - 1]
+    at = Site(*[next(n for n, token in enumerate(_tokens(body)) if token[1] == header.start())] * 2)
+    ends = AccessPoint("a", "a[t]", "write", at), AccessPoint("a", "a[t - 1]", "read", at)
+    points = ((0, 0), (1, 0), (2, 0))
+    arrows = (Arrow("flow", (0, 0), (1, 0), ends),)
+    written = Order(tuple((each,) for each in points))
+    return IterationSpace(
+        ("i", ""), points, arrows, (("n", 3),), written=written, parallel=Order((points,), ("i",))
+    )
 
 
 def _misbehave(body: str) -> None:

@@ -75,20 +75,33 @@ async def pulled(editor: Editor, uri: str) -> list[types.Diagnostic]:
     return list((await editor.pull(uri)).items)
 
 
-async def test_a_measurement_that_is_cancelled_leaves_nothing_behind(start, tmp_path: Path) -> None:
+@pytest.mark.parametrize("button", [True, False], ids=["progress", "request"])
+async def test_a_measurement_that_is_cancelled_leaves_nothing_behind(
+    start, tmp_path: Path, button: bool
+) -> None:
     editor = await start("vscode1139-ext11")
     uri = editor.open(ENDLESS)
-    measuring = asyncio.ensure_future(editor.execute(COMMAND, loop(uri)))
+    params = types.ExecuteCommandParams(command=COMMAND, arguments=[loop(uri)])
+    measuring = editor.sent(types.WORKSPACE_EXECUTE_COMMAND, params)
+    (number,) = [n for n, f in editor.client.protocol._request_futures.items() if not f.done()]
     begun = await editor.until(types.PROGRESS, lambda p: "Measuring f" in str(p.value))
     await editor.until(types.PROGRESS, lambda p: p.token == begun.token and "small sizes" in str(p.value))
     (folder,) = (tmp_path / "folders").glob("polylsp-*")
-    params = types.WorkDoneProgressCancelParams(token=begun.token)
-    editor.client.window_work_done_progress_cancel(params)
-    assert await measuring == {"reason": "cancelled"}
+    if button:
+        cancel = types.WorkDoneProgressCancelParams(token=begun.token)
+        editor.client.window_work_done_progress_cancel(cancel)
+    else:
+        editor.client.protocol.notify(types.CANCEL_REQUEST, types.CancelParams(id=number))
+    assert plain(await measuring) == {"reason": "cancelled"}
     await editor.until(types.PROGRESS, lambda p: p.token == begun.token and "end" in str(p.value))
     assert not folder.exists()
     while running(str(folder)):
         os.sched_yield()
+
+
+def plain(answer: Any) -> Any:
+    """An answer as the client has it, which makes objects of what it has no type for."""
+    return answer._asdict() if hasattr(answer, "_asdict") else answer
 
 
 def running(mark: str) -> bool:
@@ -142,3 +155,36 @@ async def test_a_command_without_a_loop_is_refused(start, wrong: dict[str, Any])
     with pytest.raises(JsonRpcException) as refused:
         await editor.execute(COMMAND, {"uri": uri, **wrong})
     assert refused.value.code == -32602
+
+
+TUNED = "void f(int n) {\n    /* TUNE */ for (int i = 0; i < n; i++) n--;\n}\n"
+
+
+async def test_tuning_tries_other_settings_and_the_next_edit_is_made_with_what_it_found(start) -> None:
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(TUNED)
+    await editor.settle()
+    found = await editor.execute("polylsp.tune", loop(uri))
+    tried = [each["parameters"] for each in found["targets"]]
+    assert {} in tried and {"tile_sizes": "16"} in tried and {"cache_kb": "64"} in tried
+    told = [str(p.value) for m, p in editor.received if m == types.PROGRESS]
+    assert any("Tuning f" in each for each in told) and any("versions tried" in each for each in told)
+    assert found["best"] is None or found["best"]["parameters"] in tried
+    assert len(await hints(editor, uri)) == 2
+
+
+async def test_where_settings_change_nothing_there_is_nothing_to_tune(start) -> None:
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(F)
+    await editor.settle()
+    assert "nothing to tune in `f`" in (await editor.execute("polylsp.tune", loop(uri)))["reason"]
+
+
+async def test_nothing_is_tuned_in_a_folder_that_is_not_trusted(start) -> None:
+    def distrust(params: dict[str, Any]) -> None:
+        params["initializationOptions"] = {"trusted": False}
+
+    editor = await start("vscode1139-ext11", prepare=distrust)
+    uri = editor.open(TUNED)
+    await editor.settle()
+    assert "do not trust" in (await editor.execute("polylsp.tune", loop(uri)))["reason"]

@@ -10,6 +10,8 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from polylsp.runtime.machine import compiler_here, gpu_here
+
 pytestmark = pytest.mark.asyncio
 
 F = "void f(int n) {\n    for (i = 0; i < n; i++) a[i] = 0;\n}\n"
@@ -252,12 +254,14 @@ async def test_status_only_for_clients_that_ask(start):
 
     asking = await start(prepare=ask)
     uri = asking.open(F)
-    await asking.until("polylsp/status", lambda params: not params.quiescent)
+    busy = await asking.until("polylsp/status", lambda params: not params.quiescent)
+    assert busy.analysing == 1
     await asking.diagnostics(uri, 1)
     working = max(i for i, (m, p) in enumerate(asking.received) if m == "polylsp/status" and not p.quiescent)
     rest = [p for m, p in asking.received[working + 1 :] if m == "polylsp/status"]
     if not rest:
         await asking.until("polylsp/status", lambda params: params.quiescent, count=2)
+    assert (await asking.execute("polylsp.status"))["analysing"] == 0
     plain = await start()
     await plain.diagnostics(plain.open(F), 1)
     assert "polylsp/status" not in plain.methods()
@@ -269,6 +273,7 @@ async def test_commands(start):
     await editor.diagnostics(uri, 1, "parallel-loop")
     before = await editor.execute("polylsp.status")
     assert before["health"] == "ok" and before["documents"] == 1
+    assert before["compiler"] == compiler_here() and before["gpu"] == gpu_here()
     await editor.execute("polylsp.restartWorker")
     published = await editor.until(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, count=3)
     assert published.version == 1

@@ -57,6 +57,19 @@ async def test_a_request_with_wrong_parameters_is_answered(start):
     assert refused.value.code == -32602
 
 
+@pytest.mark.parametrize("text", [b"5", b"null", b'["a"]'])
+async def test_what_is_no_text_is_not_made_the_text_of_a_document(start, text: bytes):
+    editor = await start()
+    uri = editor.open(F)
+    change = b'{"textDocument":{"uri":"%s","version":2},"contentChanges":[{"text":%s}]}' % (
+        uri.encode(),
+        text,
+    )
+    editor.raw(b'{"jsonrpc":"2.0","method":"textDocument/didChange","params":%s}' % change)
+    await editor.settle()
+    assert "can run in parallel" in (await editor.hover(uri, 1, 8)).contents.value
+
+
 @pytest.mark.parametrize("params", [None, {"a": 1}])
 async def test_an_unknown_method_is_not_found(start, params):
     editor = await start()

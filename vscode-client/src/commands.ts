@@ -2,20 +2,26 @@
 
 import { readFile } from 'node:fs/promises';
 import * as vscode from 'vscode';
-import type { Position } from 'vscode-languageclient/node';
+import type { LanguageClient, Position } from 'vscode-languageclient/node';
 
 import { install } from './install';
 import * as names from './names';
-import { applyPreviewed, offload } from './offload';
+import { MEASURE, run, TUNE } from './measure';
+import { applyPreviewed, offload, showGenerated } from './offload';
 import { report } from './report';
 import type { Server } from './server';
+import type { SpaceView } from './view/panel';
 
-export function commands(context: vscode.ExtensionContext, server: Server): vscode.Disposable[] {
+export function commands(context: vscode.ExtensionContext, server: Server, view: SpaceView): vscode.Disposable[] {
   const table: Record<string, (...given: never[]) => unknown> = {
     [names.RESTART]: () => server.restart(),
     [names.SHOW_LOG]: () => server.log.show(),
     [names.OFFLOAD]: (uri?: string, position?: Position) => offloadHere(server, uri, position),
     [names.WHY]: (uri?: string, position?: Position) => why(uri, position),
+    [names.GENERATED]: (uri?: string, position?: Position) => generatedHere(server, uri, position),
+    [names.MEASURE_HERE]: (uri?: string, position?: Position) => runHere(context, server, MEASURE, uri, position),
+    [names.TUNE_HERE]: (uri?: string, position?: Position) => runHere(context, server, TUNE, uri, position),
+    [names.ITERATIONS]: (uri?: string, position?: Position) => iterations(view, uri, position),
     [names.REPORT]: () => showReport(context, server),
     [names.INSTALL]: () => installAfterAsking(context, server),
     [names.CHOOSE_INTERPRETER]: () => chooseInterpreter(),
@@ -41,16 +47,35 @@ function placeOf(uri: string | undefined, position: Position | undefined): Place
   return editor && { uri: editor.document.uri, position: editor.selection.active };
 }
 
-async function offloadHere(server: Server, uri?: string, position?: Position): Promise<void> {
+/** Do something with the server at a place; where one of them is missing, say what to do. */
+async function at(
+  server: Server,
+  work: (client: LanguageClient, place: Place) => Promise<void>,
+  uri?: string,
+  position?: Position,
+): Promise<void> {
   const place = placeOf(uri, position);
   const client = server.running;
   if (!client) {
     await vscode.commands.executeCommand(names.MENU);
   } else if (place) {
-    await offload(client, place.uri, place.position);
+    await work(client, place);
   } else {
     void vscode.window.showInformationMessage('Open a file in C or Python and put the cursor on the header of a loop.');
   }
+}
+
+function offloadHere(server: Server, uri?: string, position?: Position): Promise<void> {
+  return at(server, (client, place) => offload(client, place.uri, place.position), uri, position);
+}
+
+function generatedHere(server: Server, uri?: string, position?: Position): Promise<void> {
+  return at(server, (client, place) => showGenerated(client, place.uri, place.position), uri, position);
+}
+
+function runHere(context: vscode.ExtensionContext, server: Server, command: string, uri?: string, position?: Position): Promise<void> {
+  const work = (client: LanguageClient, place: Place) => run(client, context.workspaceState, command, place.uri, place.position);
+  return at(server, work, uri, position);
 }
 
 /** The hover of a loop, with the cursor on its header: reached by keyboard too. */
@@ -60,6 +85,13 @@ async function why(uri?: string, position?: Position): Promise<void> {
     const editor = await vscode.window.showTextDocument(place.uri);
     editor.selection = new vscode.Selection(place.position, place.position);
     await vscode.commands.executeCommand('editor.action.showHover', { focus: 'autoFocusImmediately' });
+  }
+}
+
+async function iterations(view: SpaceView, uri?: string, position?: Position): Promise<void> {
+  const place = placeOf(uri, position);
+  if (place) {
+    await view.show(place);
   }
 }
 
@@ -104,6 +136,7 @@ async function menu(server: Server): Promise<void> {
     { label: '$(debug-restart) Restart the server', command: names.RESTART },
     { label: '$(output) Show the log', command: names.SHOW_LOG },
     { label: '$(report) Report for a bug', command: names.REPORT },
+    { label: '$(graph) Show iterations beside', command: names.ITERATIONS },
     { label: '$(book) First steps', command: names.WALKTHROUGH },
     { label: '$(gear) Settings', command: 'workbench.action.openSettings', argument: 'polylsp' },
   ];

@@ -8,20 +8,24 @@ import { Server } from './server';
 import { matters, SECTION } from './settings';
 import { statusItem } from './status';
 import { tellTroubles } from './troubles';
+import { SpaceView } from './view/panel';
 
 /** What the extension gives to others that ask for it. */
 export interface Api {
   readonly server: Server;
+  readonly view: SpaceView;
 }
 
 export function activate(context: vscode.ExtensionContext): Api {
   const server = new Server(context);
+  const view = new SpaceView(context, server);
   context.subscriptions.push(
     server,
+    view,
     statusItem(server.changed.event, () => server.condition),
     tellTroubles(server),
     registerPreviews(),
-    ...commands(context, server),
+    ...commands(context, server, view),
     vscode.workspace.onDidGrantWorkspaceTrust(() => void server.restart()),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (matters(change)) {
@@ -32,5 +36,5 @@ export function activate(context: vscode.ExtensionContext): Api {
     }),
   );
   void server.restart();
-  return { server };
+  return { server, view };
 }

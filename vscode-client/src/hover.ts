@@ -1,6 +1,9 @@
-// VS Code shows findings in the hover itself: what they say is not said again below them.
+// VS Code shows findings in the hover itself: what they say is not said again below them. A link leads to the side
+// view.
 
 import * as vscode from 'vscode';
+
+import { ITERATIONS } from './names';
 
 /** A hover without its first sentence, where a finding at that place says the same. */
 export function withoutRepetition(
@@ -17,7 +20,18 @@ export function withoutRepetition(
       content.value = shortened(content.value, said);
     }
   }
+  if (hover?.contents.length) {
+    hover.contents.unshift(link(document, hover.range?.start ?? position));
+  }
   return hover;
+}
+
+/** To the side view, and to no other command. */
+function link(document: vscode.TextDocument, { line, character }: vscode.Position): vscode.MarkdownString {
+  const given = encodeURIComponent(JSON.stringify([document.uri.toString(), { line, character }]));
+  const made = new vscode.MarkdownString(`[Show iterations beside](command:${ITERATIONS}?${given} "Step through them, and choose arrows")`);
+  made.isTrusted = { enabledCommands: [ITERATIONS] };
+  return made;
 }
 
 /** A text in Markdown without its first paragraph, where that is among what was `said` and more follows. */

@@ -4,7 +4,7 @@ import * as vscode from 'vscode';
 import type { CodeAction, LanguageClient } from 'vscode-languageclient/node';
 
 import { APPLY } from './names';
-import { applyEdit } from './preview';
+import { applyEdit, showEdit } from './preview';
 
 /** What the server keeps in `CodeAction.data`, as far as it matters here. */
 interface Reference {
@@ -19,21 +19,33 @@ interface Target extends vscode.QuickPickItem {
 const TARGETS = ['openmp', 'openacc', 'openmp-target', 'cuda', 'numba', 'pycuda'];
 
 export async function offload(client: LanguageClient, uri: vscode.Uri, position: vscode.Position): Promise<void> {
+  const action = await pick(client, uri, position, 'Run the loop in parallel');
+  if (action) {
+    await apply(client, action);
+  }
+}
+
+/** The text that a target would make, in documents that can only be read; nothing changes. */
+export async function showGenerated(client: LanguageClient, uri: vscode.Uri, position: vscode.Position): Promise<void> {
+  const action = await pick(client, uri, position, 'Show the generated code');
+  const resolved = action && (await worked(client, action));
+  const edit = resolved && (await client.protocol2CodeConverter.asWorkspaceEdit(resolved.edit));
+  if (edit) {
+    await showEdit(edit, action.title);
+  }
+}
+
+async function pick(client: LanguageClient, uri: vscode.Uri, position: vscode.Position, title: string): Promise<CodeAction | undefined> {
   const actions = await targetsAt(client, uri, position);
   if (!actions.length) {
     void vscode.window.showInformationMessage(
       'There is no loop here that can run in parallel as it is written. Put the cursor on the header of a loop; its hover tells what stands in the way.',
     );
-    return;
+    return undefined;
   }
-  const picked = await vscode.window.showQuickPick(actions.map(asItem), {
-    title: 'Run the loop in parallel',
-    placeHolder: 'Choose how; nothing changes before that',
-    matchOnDetail: true,
-  });
-  if (picked) {
-    await apply(client, picked.action);
-  }
+  const placeHolder = 'Choose how; nothing changes before that';
+  const picked = await vscode.window.showQuickPick(actions.map(asItem), { title, placeHolder, matchOnDetail: true });
+  return picked?.action;
 }
 
 /** What the server lists for the loop at a position: its targets alone. */
@@ -47,15 +59,18 @@ async function targetsAt(client: LanguageClient, uri: vscode.Uri, position: vsco
   return (listed ?? []).filter((each) => TARGETS.includes((each.data as Reference | undefined)?.action ?? ''));
 }
 
-/** Work an action out and make its edit. */
-async function apply(client: LanguageClient, action: CodeAction): Promise<void> {
+/** An action with its edit; where there is none, the person is told why. */
+async function worked(client: LanguageClient, action: CodeAction): Promise<CodeAction | undefined> {
   if (action.disabled) {
     void vscode.window.showInformationMessage(action.disabled.reason);
-    return;
+    return undefined;
   }
-  const resolved = await client.sendRequest<CodeAction>('codeAction/resolve', action);
-  // Without an edit the server has told why.
-  const edit = await client.protocol2CodeConverter.asWorkspaceEdit(resolved.edit);
+  return client.sendRequest<CodeAction>('codeAction/resolve', action);
+}
+
+async function apply(client: LanguageClient, action: CodeAction): Promise<void> {
+  const resolved = await worked(client, action);
+  const edit = resolved && (await client.protocol2CodeConverter.asWorkspaceEdit(resolved.edit));
   if (edit && (await applyEdit(edit)) && resolved.command) {
     await vscode.commands.executeCommand(resolved.command.command, ...(resolved.command.arguments ?? []));
   }

@@ -9,6 +9,13 @@ class Previews implements vscode.TextDocumentContentProvider {
   private readonly texts = new Map<string, string>();
   private number = 0;
 
+  /** Forget the text of a document that is closed. */
+  forget(uri: vscode.Uri): void {
+    if (uri.scheme === SCHEME) {
+      this.texts.delete(uri.query);
+    }
+  }
+
   provideTextDocumentContent(uri: vscode.Uri): string {
     return this.texts.get(uri.query) ?? '';
   }
@@ -18,16 +25,15 @@ class Previews implements vscode.TextDocumentContentProvider {
     this.texts.set(query, text);
     return uri.with({ scheme: SCHEME, query, fragment: '' });
   }
-
-  clear(): void {
-    this.texts.clear();
-  }
 }
 
 const previews = new Previews();
 
 export function registerPreviews(): vscode.Disposable {
-  return vscode.workspace.registerTextDocumentContentProvider(SCHEME, previews);
+  return vscode.Disposable.from(
+    vscode.workspace.registerTextDocumentContentProvider(SCHEME, previews),
+    vscode.workspace.onDidCloseTextDocument(({ uri }) => previews.forget(uri)),
+  );
 }
 
 /** Make an edit; if it is of several files, show it first, and make it if that is what the person wants. Answers
@@ -38,6 +44,18 @@ export async function applyEdit(edit: vscode.WorkspaceEdit): Promise<boolean> {
     return vscode.workspace.applyEdit(edit);
   }
   return (await isWanted(changes)) && isStillRight(changes) && (await make(edit, changes));
+}
+
+/** Show what an edit would make: a new file as it is, a changed one beside what it is now. */
+export async function showEdit(edit: vscode.WorkspaceEdit, title: string): Promise<void> {
+  for (const { uri, document, after } of await Promise.all(edit.entries().map(changeOf))) {
+    const shown = previews.add(uri, after);
+    if (document) {
+      await vscode.commands.executeCommand('vscode.diff', document.uri, shown, title, { preview: false });
+    } else {
+      await vscode.window.showTextDocument(shown, { preview: false, viewColumn: vscode.ViewColumn.Beside });
+    }
+  }
 }
 
 interface Change {
@@ -82,7 +100,6 @@ async function isWanted(changes: readonly Change[]): Promise<boolean> {
   if (tab) {
     await vscode.window.tabGroups.close(tab).then(undefined, () => undefined); // it may be closed already
   }
-  previews.clear();
   return answer === 'Apply';
 }
 

@@ -16,6 +16,7 @@ import { CLIENT_COMMANDS } from './names';
 import { findServer } from './finding';
 import { agrees, isFound, type Launch, type Nothing } from './search';
 import { withoutRepetition } from './hover';
+import { carryOut, knows, MEASURE, progressed, TUNE } from './measure';
 import { previewed } from './offload';
 import { SECTION, forServer, trace } from './settings';
 
@@ -25,6 +26,11 @@ export interface Health {
   readonly quiescent: boolean;
   readonly message: string;
   readonly givenUp?: number;
+  /** How many open files are being analysed. */
+  readonly analysing?: number;
+  /** The compiler and the GPU of the machine; empty where there is none. */
+  readonly compiler?: string;
+  readonly gpu?: string;
 }
 
 /** How things are, for the status item. */
@@ -34,6 +40,9 @@ export type Condition =
   | { readonly kind: 'failed'; readonly message: string }
   | { readonly kind: 'stopped' }
   | { readonly kind: 'running'; readonly launch: Launch; readonly version: string; readonly health: Health };
+
+/** Told to VS Code, for the command's place in its lists. */
+const CAN_TUNE = 'polylsp.canTune';
 
 const IDLE: Health = { health: 'ok', quiescent: true, message: '' };
 
@@ -163,6 +172,12 @@ export class Server implements vscode.Disposable {
       middleware: {
         provideHover: async (document, position, token, next) =>
           withoutRepetition(await next(document, position, token), document, position),
+        executeCommand: (command, given, next) => {
+          const client = this.running;
+          const isRun = client && (command === MEASURE || command === TUNE);
+          return isRun ? carryOut(client, command, given[0]) : next(command, given);
+        },
+        handleWorkDoneProgress: progressed,
         resolveCodeAction: async (action, token, next) => previewed(await next(action, token)),
         workspace: {
           configuration: async (params, token, next) => {
@@ -205,5 +220,6 @@ export class Server implements vscode.Disposable {
   private become(condition: Condition): void {
     this.current = condition;
     this.changed.fire(condition);
+    void vscode.commands.executeCommand('setContext', CAN_TUNE, this.running !== undefined && knows(this.running, TUNE));
   }
 }

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 
 import { MENU } from './names';
-import type { Condition } from './server';
+import type { Condition, Health } from './server';
 
 const LANGUAGES = ['c', 'python'];
 
@@ -18,14 +18,14 @@ export function statusItem(changed: vscode.Event<Condition>, now: () => Conditio
     item.tooltip = tooltip;
     item.accessibilityInformation = { label: `polylsp: ${tooltip}`, role: 'button' };
     item.backgroundColor = severity ? new vscode.ThemeColor(`statusBarItem.${severity}Background`) : undefined;
-    if (severity || isOurs(vscode.window.activeTextEditor)) {
+    if (severity || vscode.window.visibleTextEditors.some(isOurs)) {
       item.show();
     } else {
       item.hide();
     }
   };
   show();
-  return vscode.Disposable.from(item, changed(show), vscode.window.onDidChangeActiveTextEditor(show));
+  return vscode.Disposable.from(item, changed(show), vscode.window.onDidChangeVisibleTextEditors(show));
 }
 
 interface Shown {
@@ -54,14 +54,29 @@ function ofRunning({ health, version }: Condition & { kind: 'running' }): Shown 
   if (health.health !== 'ok') {
     return { text: '$(warning) polylsp', tooltip: health.message, severity: health.health === 'error' ? 'error' : 'warning' };
   }
+  const machine = machineWords(health);
   if (!health.quiescent) {
-    return { text: '$(sync~spin) polylsp', tooltip: 'polylsp is analysing' };
+    const files = health.analysing ? ` ${counted(health.analysing, 'file')}` : '';
+    return { text: '$(sync~spin) polylsp', tooltip: `polylsp is analysing${files}${machine}` };
   }
   const unread = health.givenUp ?? 0;
   const gaveUp = unread ? `; it gave up on ${unread === 1 ? 'one loop' : `${unread} loops`} that took too long` : '';
-  return { text: '$(check) polylsp', tooltip: `polylsp ${version}: all open files are analysed${gaveUp}` };
+  return { text: '$(check) polylsp', tooltip: `polylsp ${version}: all open files are analysed${gaveUp}${machine}` };
 }
 
-function isOurs(editor: vscode.TextEditor | undefined): boolean {
-  return editor !== undefined && LANGUAGES.includes(editor.document.languageId);
+/** What can be measured here; nothing of a server that does not tell. */
+function machineWords({ compiler, gpu }: Health): string {
+  if (compiler === undefined) {
+    return '';
+  }
+  const built = compiler ? `Compiler: ${compiler}` : 'No C compiler was found: loops are analysed, but cannot be measured';
+  return `\n${built}\n${gpu ? `GPU: ${gpu}` : 'No GPU was found'}`;
+}
+
+function counted(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? '' : 's'}`;
+}
+
+function isOurs(editor: vscode.TextEditor): boolean {
+  return LANGUAGES.includes(editor.document.languageId);
 }

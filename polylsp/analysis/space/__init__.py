@@ -3,16 +3,21 @@ enumerated for a drawing."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import islpy as isl
 
 from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.space.axes import Drawn, drawn_in, names_around
 from polylsp.analysis.space.carried import carried
+from polylsp.analysis.space.orders import Window, orders
 from polylsp.analysis.space.points import arrows_in, at_values, by_kind, clipped, points_in
 from polylsp.analysis.space.sizes import small
+from polylsp.analysis.space.tiles import in_order
 from polylsp.analysis.space.view import View, nest_of, view_of
 from polylsp.analysis.summaries import Calls
 from polylsp.model.program import Function
@@ -22,6 +27,9 @@ from polylsp.model.space import IterationSpace
 
 _MOST_POINTS = 400
 _MOST_ARROWS = 400
+
+_MOST_FOR_ORDERS = 300_000
+"""isl operations for the orders and tiles, which a drawing can do without."""
 
 _PARAM = isl.dim_type.param
 
@@ -48,32 +56,44 @@ def iteration_space(
     view = view_of(nest, ordinal, dimensions)
     if isinstance(view, Rejection):
         return view
-    found = budgeted(operations, lambda: _enumerated(nest, view, after))
-    return _gave_up(function, ordinal) if isinstance(found, Exhausted) else found
+    conflicts = Conflicts(nest.scop)
+    found = budgeted(operations, lambda: _enumerated(nest, conflicts, view, after))
+    if isinstance(found, Exhausted):
+        return _gave_up(function, ordinal)
+    space, window = found
+    known = budgeted(min(operations, _MOST_FOR_ORDERS), lambda: orders(nest, conflicts, window, after))
+    if isinstance(known, Exhausted):
+        return space
+    tiles = known.tiles if in_order(known.tiles, space.arrows) else ()
+    return replace(space, written=known.written, parallel=known.parallel, tiles=tiles)
 
 
-def _enumerated(nest: Nest, view: View, after: dict[int, Live]) -> IterationSpace:
+def _enumerated(
+    nest: Nest, conflicts: Conflicts, view: View, after: dict[int, Live]
+) -> tuple[IterationSpace, Window]:
     scop = nest.scop
     drawn = drawn_in(scop, view)
-    relations = carried(nest, drawn, after)
+    found = carried(nest, conflicts, drawn, after)
     space = _space(scop, drawn)
-    for _, relation in relations:
-        space = space.align_params(relation.get_space().params())
+    for each in found:
+        space = space.align_params(each.relation.get_space().params())
     values = small(space, drawn.axes)
     whole = at_values(space, values)
     window = clipped(whole, drawn.axes)
     points = sorted(points_in(window))
-    arrows = sorted(dict.fromkeys(arrows_in(relations, values, window)), key=by_kind)
+    arrows = sorted(dict.fromkeys(arrows_in(found, values, window)), key=by_kind)
+    kept = set(list(dict.fromkeys(map(by_kind, arrows)))[:_MOST_ARROWS])
     names = {**scop.parameters, **names_around(scop, view)}
-    used = [n for n in values if any(_matters(n, r) for r in (space, *(r for _, r in relations)))]
+    used = [n for n in values if any(_matters(n, r) for r in (space, *(each.relation for each in found)))]
     first, second = (*(axis.iterator for axis in drawn.axes), "")[:2]
-    return IterationSpace(
+    made = IterationSpace(
         (first, second),
         tuple(points[:_MOST_POINTS]),
-        tuple(arrows[:_MOST_ARROWS]),
+        tuple(each for each in arrows if by_kind(each) in kept),
         tuple((names.get(n, n), values[n]) for n in used),
-        bool(whole.is_subset(window)) and len(points) <= _MOST_POINTS and len(arrows) <= _MOST_ARROWS,
+        bool(whole.is_subset(window)) and len(points) <= _MOST_POINTS and set(map(by_kind, arrows)) == kept,
     )
+    return made, Window(drawn, window, values)
 
 
 def _space(scop: Scop, drawn: Drawn) -> isl.Set:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import islpy as isl
 
 from polylsp.analysis.chains import binding
@@ -12,14 +14,22 @@ from polylsp.analysis.regions import Nest
 from polylsp.analysis.scalars import scalars_of
 from polylsp.analysis.space.axes import Drawn
 from polylsp.analysis.verdicts import verdict
-from polylsp.analysis.witness import value_based
-from polylsp.model.verdict import DependenceKind
+from polylsp.analysis.witness import access_point, value_based
+from polylsp.model.verdict import AccessPoint, DependenceKind
 
 
-def carried(nest: Nest, drawn: Drawn, after: dict[int, Live]) -> list[tuple[DependenceKind, isl.Map]]:
-    """`{ [x, y] -> [x', y'] }` of each conflict that a drawn loop carries between drawn statements."""
-    conflicts = Conflicts(nest.scop)
-    found: list[tuple[DependenceKind, isl.Map]] = []
+@dataclass(frozen=True, slots=True, eq=False)
+class Carried:
+    """A conflict of two accesses that a drawn loop carries, as pairs of points `{ [x, y] -> [x', y'] }`."""
+
+    kind: DependenceKind
+    accesses: tuple[AccessPoint, AccessPoint]
+    relation: isl.Map
+
+
+def carried(nest: Nest, conflicts: Conflicts, drawn: Drawn, after: dict[int, Live]) -> list[Carried]:
+    """What the drawn loops carry between drawn statements."""
+    found: list[Carried] = []
     for ordinal in drawn.loops:
         for conflict in _binding(nest, conflicts, ordinal, after):
             source, sink = (
@@ -27,7 +37,8 @@ def carried(nest: Nest, drawn: Drawn, after: dict[int, Live]) -> list[tuple[Depe
             )
             if source is not None and sink is not None:
                 pairs = value_based(conflicts, conflict, ordinal)
-                found.append((conflict.kind, pairs.apply_domain(source).apply_range(sink)))
+                ends = access_point(conflict.source), access_point(conflict.sink)
+                found.append(Carried(conflict.kind, ends, pairs.apply_domain(source).apply_range(sink)))
     return found
 
 

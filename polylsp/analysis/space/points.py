@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import islpy as isl
 
 from polylsp.analysis.space.axes import Axis
+from polylsp.analysis.space.carried import Carried
 from polylsp.analysis.space.sizes import MOST, Values
 from polylsp.model.space import Arrow, Point
-from polylsp.model.verdict import DependenceKind
 
 _CLIPPED = 6
 """How many iterations of a loop are drawn where there are more than can be."""
@@ -55,15 +55,13 @@ def _start(line: isl.Set, direction: int) -> int:
     )
 
 
-def arrows_in(
-    relations: list[tuple[DependenceKind, isl.Map]], values: Values, window: isl.Set
-) -> Iterator[Arrow]:
+def arrows_in(dependences: list[Carried], values: Values, window: isl.Set) -> Iterator[Arrow]:
     """The dependences with both ends in a window, at these values of the parameters."""
     inside = isl.Map.from_domain_and_range(window, window).wrap()
     width = window.dim(_SET)
-    for kind, relation in relations:
-        for ends in _coordinates(at_values(relation.wrap(), values).intersect(inside)):
-            yield Arrow(kind, _point(ends[:width]), _point(ends[width:]))
+    for each in dependences:
+        for ends in coordinates(at_values(each.relation.wrap(), values).intersect(inside)):
+            yield Arrow(each.kind, as_point(ends[:width]), as_point(ends[width:]), each.accesses)
 
 
 def by_kind(arrow: Arrow) -> tuple[int, Point, Point]:
@@ -73,15 +71,17 @@ def by_kind(arrow: Arrow) -> tuple[int, Point, Point]:
 
 def points_in(space: isl.Set) -> Iterator[Point]:
     """The points of a bounded set, in any order."""
-    return map(_point, _coordinates(space))
+    return map(as_point, coordinates(space))
 
 
-def _point(coordinates: tuple[int, ...]) -> Point:
-    x, y = (*coordinates, 0)[:2]
+def as_point(values: tuple[int, ...]) -> Point:
+    """A point of a drawing with one dimension or two."""
+    x, y = (*values, 0)[:2]
     return x, y
 
 
-def _coordinates(space: isl.Set) -> list[tuple[int, ...]]:
+def coordinates(space: isl.Set) -> list[tuple[int, ...]]:
+    """The points of a bounded set of any number of dimensions."""
     found: list[tuple[int, ...]] = []
     width = space.dim(_SET)
     space.foreach_point(

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from polylsp.codegen.cuda.expressions import Unwritable, element_text
 from polylsp.codegen.cuda.launch import Launch, atoms
+from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.references import subscripts_at, texts
 from polylsp.codegen.cuda.setting import Setting
 from polylsp.codegen.cuda.sums import Sum
@@ -23,16 +25,31 @@ def total_of(setting: Setting, summed: Sum, file: str) -> Total:
     return found[0]
 
 
-def target_of(setting: Setting, launch: Launch, summed: Sum, counters: Sequence[str]) -> str:
-    """The element that a sum goes to, on the device, as the host writes its address."""
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The element that a sum goes to: its number in a buffer as the program has it, in C; empty for a
+    scalar."""
+
+    buffer: Buffer
+    number: str
+
+    @property
+    def address(self) -> str:
+        """Where it is on the device, as a host in C writes it."""
+        text = f"{self.number} - {self.buffer.offset}" if self.buffer.offset else self.number
+        start = f"device_{self.buffer.name}"
+        return start if text in ("", "0") else f"{start} + ({text})"
+
+
+def target_of(setting: Setting, launch: Launch, summed: Sum, counters: Sequence[str]) -> Target:
+    """The element that a sum goes to."""
     (buffer,) = (b for b in setting.buffers if b.memory is summed.memory)
     if buffer.scalar:
-        return f"device_{buffer.name}"
+        return Target(buffer, "")
     found = subscripts_at(summed.element, [f"__h{k}" for k in range(len(counters))])
     if found is None:
         raise Unwritable(f"An element of `{buffer.name}` cannot be written down.")
     shown = texts(found, launch.context, {**setting.parameters, **atoms("__h", counters)})
     first = shown[0] if shown[0].isalnum() or len(shown) == 1 else f"({shown[0]})"
-    text = element_text("", buffer.inner, [first, *shown[1:]])[1:-1]
-    text = f"{text} - {buffer.offset}" if buffer.offset else text
-    return f"device_{buffer.name}" if text == "0" else f"device_{buffer.name} + ({text})"
+    extents = setting.words.extents[buffer.variable.name]
+    return Target(buffer, element_text("", extents, [first, *shown[1:]])[1:-1])

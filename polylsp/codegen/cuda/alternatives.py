@@ -70,7 +70,7 @@ def _split(found: Leaves) -> Leaves | None:
         if one is leaf
         for piece in own
     )
-    return Leaves(tuple(piece for own in pieces for piece in own), shared, found.kept, found.opened)
+    return replace(found, leaves=tuple(piece for own in pieces for piece in own), shared=shared)
 
 
 def _pieces(leaf: Leaf, found: Leaves) -> Iterator[Leaf]:

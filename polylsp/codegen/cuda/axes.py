@@ -17,15 +17,18 @@ _OUT = isl.dim_type.out
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """A dimension of threads, `name` in C, from `first` to before `end` (in C, as the host knows them too).
-    `values` are those between, of a parameter `__p…`. A block has `threads` along it, each of which runs
-    `each` of the values, `threads` apart."""
+    """A dimension of threads, `name` in C, from `first` to before `end` (in C, as the host knows them too);
+    `ends` are its first and its last value, `values` those between, of a parameter `__p…`; `extent` says in C
+    how many there are. A block has
+    `threads` along it, each of which runs `each` of the values, `threads` apart."""
 
     letter: str
     dimension: int
     name: str
     first: str
     end: str
+    extent: str
+    ends: tuple[isl.PwAff, isl.PwAff]
     values: isl.Set
     threads: int
     each: int = 1
@@ -57,13 +60,24 @@ def axes_of(
     found: list[Axis] = []
     for number, dimension in enumerate(chosen):
         low, high = ends_of(values_of(launch.order, dimension))
-        first, end = (expression(e, launch.context, texts) for e in (low, high.add_constant_val(isl.Val(1))))
+        behind = high.add_constant_val(isl.Val(1))
+        first, end = (expression(e, launch.context, texts) for e in (low, behind))
+        plain = low.n_piece() == 1 and high.n_piece() == 1
+        extent = expression(behind.sub(low), launch.context, texts) if plain else _between(first, end)
         above = isl.Set.from_pw_aff(low).apply(isl.Map("{ [v] -> [x] : x >= v }"))
         below = isl.Set.from_pw_aff(high).apply(isl.Map("{ [v] -> [x] : x <= v }"))
         threads = _BLOCKS[len(chosen)][number]
         between = above.intersect(below)
-        found.append(Axis("xyz"[number], dimension, names[dimension], first, end, between, threads))
+        name, ends = names[dimension], (low, high)
+        found.append(Axis("xyz"[number], dimension, name, first, end, extent, ends, between, threads))
     return found
+
+
+def _between(first: str, end: str) -> str:
+    """How many values there are, in C, of ends in C."""
+    if first == "0":
+        return end
+    return f"{end} - {first}" if first.isalnum() else f"{end} - ({first})"
 
 
 def sized(axes: Sequence[Axis], threads: Sequence[int], each: Sequence[int]) -> list[Axis]:

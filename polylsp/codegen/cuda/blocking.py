@@ -5,34 +5,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polylsp.codegen.cuda.axes import Axis, sized
+from polylsp.codegen.cuda.axes import Axis
+from polylsp.codegen.cuda.lanes import Lanes, Shares, Split, shares_of
 from polylsp.codegen.cuda.launch import Launch
 from polylsp.codegen.cuda.references import Reference
 from polylsp.codegen.cuda.registers import Kept, kept
 from polylsp.codegen.cuda.segments import Segment, segments
+from polylsp.codegen.cuda.sizes import Sizes, strip_of, tiled_axes
 from polylsp.codegen.cuda.tiles import Strip, Tile, tiles_of
 
 
 @dataclass(frozen=True, eq=False)
 class Part:
     """A segment with the strips of its loop, the tiles that are copied for each strip, and what threads keep
-    while they run it."""
+    while they run it; `split`: it is a sum that several threads share."""
 
     segment: Segment
     strip: Strip | None
     tiles: tuple[Tile, ...]
     kept: tuple[Kept, ...]
+    split: Split | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Blocking:
     """The choice for a launch: `left` are the dimensions that a thread runs itself; `kept` is what it keeps
-    all the time."""
+    all the time. `lanes` share the sums of each value of the one axis."""
 
     axes: tuple[Axis, ...]
     left: tuple[int, ...]
     kept: tuple[Kept, ...]
     parts: tuple[Part, ...]
+    lanes: Lanes | None = None
+
+    @property
+    def threads(self) -> tuple[int, ...]:
+        """The threads of a block, from `x` on."""
+        counts = {axis.letter: axis.threads for axis in self.axes}
+        if self.lanes is not None:
+            counts[self.lanes.letter] = self.lanes.count
+        return tuple(counts[letter] for letter in sorted(counts))
 
     @property
     def tiled(self) -> bool:
@@ -52,27 +64,38 @@ class _Shape:
 _SHAPES = {
     1: (_Shape((128,), (1,), 16),),
     2: (_Shape((16, 16), (4, 4), 16), _Shape((32, 8), (1, 4), 0)),
+    3: (_Shape((16, 16, 1), (4, 4, 1), 16),),
 }
 """What is tried, by the number of dimensions of threads: the first one with which some copy pays. Tiles of
 64 x 64 with 16 values for each thread read 8 elements of shared memory for 16 multiplications."""
 
 
-def blocking(launch: Launch, axes: Sequence[Axis], found: Sequence[Reference]) -> Blocking:
-    """The choice for a launch with `axes` of threads, whose references were `found`."""
+def blocking(launch: Launch, axes: Sequence[Axis], found: Sequence[Reference], sizes: Sizes) -> Blocking:
+    """The choice for a launch with `axes` of threads, whose references were `found`, with the sizes that are
+    set."""
     threads = [axis.dimension for axis in axes]
     left = tuple(k for k in range(launch.length) if k not in threads)
     own = segments(launch.order, left)
     held = tuple(kept(launch, threads, found))
     rest = [each for each in found if each.access.memory not in [one.memory for one in held]]
+    shares = shares_of(axes, own, held, found)
+    if shares is not None:
+        return _shared(shares, left, held)
     within = [tuple(kept(launch, threads, _in(segment, rest))) for segment in own]
     for shape in _SHAPES.get(len(axes), ()):
-        other = sized(axes, shape.threads, shape.each)
-        cuts = [_cut(segment, other, shape.strip, found) for segment in own]
+        other = tiled_axes(sizes, axes, shape.threads, shape.each)
+        size = strip_of(sizes, axes, shape.strip)
+        cuts = [_cut(segment, other, size, found) for segment in own]
         if any(tiles for _, tiles in cuts):
             parts = [Part(s, *cut, k) for s, cut, k in zip(own, cuts, within, strict=True)]
             return Blocking(tuple(other), left, held, tuple(parts))
     parts = [Part(s, None, (), k) for s, k in zip(own, within, strict=True)]
     return Blocking(tuple(axes), left, held, tuple(parts))
+
+
+def _shared(shares: Shares, left: tuple[int, ...], held: tuple[Kept, ...]) -> Blocking:
+    parts = [Part(segment, None, (), (), split) for segment, split in shares.segments]
+    return Blocking((shares.axis,), left, held, tuple(parts), shares.lanes)
 
 
 def uncut(launch: Launch, axes: Sequence[Axis]) -> Blocking:

@@ -11,10 +11,11 @@ from polylsp.codegen.cuda.axes import Axis
 from polylsp.codegen.cuda.blocking import Part
 from polylsp.codegen.cuda.compute import computed, strip_ends, strip_values
 from polylsp.codegen.cuda.copies import Shared, copy, place_in
-from polylsp.codegen.cuda.frame import Frame, value_of
-from polylsp.codegen.cuda.held import Held, loaded, stored, variable
+from polylsp.codegen.cuda.frame import Frame, named
+from polylsp.codegen.cuda.held import Held, loaded, merged, stored, variable
 from polylsp.codegen.cuda.registers import Kept
 from polylsp.codegen.cuda.scan import expression
+from polylsp.codegen.cuda.shared_sums import shared_sum, shared_sum_lines
 from polylsp.codegen.cuda.statements import INDENT, braced
 from polylsp.codegen.cuda.sums import Sum
 from polylsp.codegen.cuda.tiles import STRIP, block
@@ -24,16 +25,26 @@ from polylsp.codegen.cuda.totals import Total, block_sum, thread_sum
 def body(frame: Frame, words: Mapping[str, str]) -> list[str]:
     """The lines of a kernel; `words` are the types of arrays' elements, by unique names."""
     held = _held(frame, frame.blocking.kept, words)
+    every = [*held]
     declared: list[str] = []
     inner = [line for one in held for line in loaded(frame, one)]
     for part in frame.blocking.parts:
+        if part.split is not None and frame.blocking.lanes is not None:
+            own = held[frame.blocking.kept.index(part.split.kept)]
+            one = shared_sum(frame, part.split, frame.blocking.lanes, own)
+            declared += [one.declaration] if one.declaration else []
+            inner += shared_sum_lines(_with(frame, held, []), part, one)
+            continue
         shared = [_shared(frame, part, number, words) for number in range(len(part.tiles))]
         declared += [each.declaration for each in shared]
         own = _held(frame, part.kept, words)
+        every += own
         inner += [line for one in own for line in loaded(frame, one)]
         inner += _part(_with(frame, [*held, *own], shared), part, shared)
         inner += [line for one in own for line in stored(frame, one)]
     inner += [line for one in held for line in stored(frame, one)]
+    for one in every:
+        inner = merged(one, inner)
     if not frame.is_cut:
         return _strided(frame, inner)
     return [*declared, *_places(frame), *_blocks(frame, inner)]
@@ -125,7 +136,7 @@ def _from(axis: Axis, start: str) -> str:
 
 def _places(frame: Frame) -> Iterator[str]:
     """The place of a thread in its block."""
-    places = [f"{frame.thread[a.letter]} = threadIdx.{a.letter}" for a in frame.axes]
+    places = [f"{frame.thread[letter]} = threadIdx.{letter}" for letter in sorted(frame.thread)]
     number = ""
     for axis in reversed(frame.axes):
         place = frame.thread[axis.letter]
@@ -144,13 +155,13 @@ def _places(frame: Frame) -> Iterator[str]:
 def _blocks(frame: Frame, lines: list[str]) -> list[str]:
     """Each block goes on to further tiles, behind those of all others: its threads stay together."""
     single = [axis for axis in reversed(frame.axes) if axis.each == 1]
-    lines = [*(f"const int {axis.name} = {value_of(frame, axis)};" for axis in single), *lines]
-    for axis in frame.axes:
-        a, n = axis.letter, frame.atoms[axis.base]
-        start = _from(axis, f"blockIdx.{a} * {axis.tile}")
-        step = f"gridDim.{a} * {axis.tile}"
+    lines = [*(line for axis in single for line in named(frame, axis, lines)), *lines]
+    for a, axis in zip("xyz", frame.axes, strict=False):
+        n = frame.atoms[axis.base]
+        each = f" * {axis.tile}" if axis.tile > 1 else ""
+        start = _from(axis, f"blockIdx.{a}{each}")
         lines = [
-            f"for (int {n} = {start}; {n} < {axis.end}; {n} += {step}) {{",
+            f"for (int {n} = {start}; {n} < {axis.end}; {n} += gridDim.{a}{each}) {{",
             *(f"{INDENT}{line}" for line in lines),
             "}",
         ]

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polylsp.analysis.effects import walk
 from polylsp.codegen.cuda.alternatives import alternatives
+from polylsp.codegen.cuda.expansion import expanded
 from polylsp.codegen.cuda.launch import maps_of
 from polylsp.codegen.cuda.leaves import Leaves, leaves_of
 from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
@@ -36,8 +37,9 @@ class Choice:
         return longest, max(each.counters for each in self.kernels), len(self.kernels)
 
 
-def chosen(region: Region, settings: Settings) -> Choice | Declined:
-    """The kernels of a region: those with which the longest chain of steps is shortest."""
+def chosen(region: Region, settings: Settings, expands: bool = False) -> Choice | Declined:
+    """The kernels of a region: those with which the longest chain of steps is shortest. `expands`: arrays may
+    have further dimensions on the device."""
     found = leaves_of(region)
     if isinstance(found, Declined):
         return found
@@ -47,7 +49,9 @@ def chosen(region: Region, settings: Settings) -> Choice | Declined:
     best = _best(region, found, settings)
     if best is None:
         return Declined("isl's scheduler finds no order of these loops for a GPU.")
-    for other in alternatives(region, found, best.kernels) if best.steps[0] >= _LONG else ():
+    others = list(alternatives(region, found, best.kernels)) if best.steps[0] >= _LONG else []
+    apart = expanded(region, found) if expands and best.steps[0] else None
+    for other in others if apart is None else [apart, *others]:
         made = _best(region, other, settings)
         best = made if made is not None and made.steps < best.steps else best
     if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):

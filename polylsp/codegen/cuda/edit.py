@@ -3,38 +3,32 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import loops_in
 from polylsp.codegen.cuda.call import call, prototypes
-from polylsp.codegen.cuda.choice import chosen
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.file import file_lines
 from polylsp.codegen.cuda.host import Host
-from polylsp.codegen.cuda.kernels import written
-from polylsp.codegen.cuda.memory import Memories, memories_of
+from polylsp.codegen.cuda.launched import Launched, launched
 from polylsp.codegen.cuda.region import Region, loops_at, region_of, regions_of
 from polylsp.codegen.cuda.scalars import with_scalars
-from polylsp.codegen.cuda.setting import setting_of
-from polylsp.codegen.cuda.sums import sum_of
 from polylsp.codegen.routines import is_compiled
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
 from polylsp.model.roots import is_governed
-from polylsp.model.verdict import Assumption
 from polylsp.settings import Settings
 from polylsp.text import newline
 
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A region on the device: its host function, the call of that, and what it rests on."""
+    """A region on the device: its kernels, its host function, and the call of that."""
 
-    region: Region
+    launched: Launched
     host: Host
     replacements: tuple[Replacement, ...]
-    assumptions: tuple[Assumption, ...]
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -74,30 +68,17 @@ def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()
     reason = _already(region)
     if reason:
         return Declined(reason)
-    choice = chosen(region, settings)
-    if isinstance(choice, Declined):
-        return choice
-    memories = memories_of(region, choice.leaves)
-    if isinstance(memories, Declined):
-        return memories
-    setting = setting_of(region, choice.leaves, memories)
-    if isinstance(setting, Declined):
-        return setting
-    fresh = setting.fresh
-    fresh.used.update(taken)
-    name = fresh.name(f"{region.subject.function.name}_cuda")
+    found = launched(region, settings, taken)
+    if isinstance(found, Declined):
+        return found
     try:
-        launched = tuple(
-            (one, written(setting, one, fresh.name(f"{name}_kernel{number}"), sum_of(one, choice.leaves)))
-            for number, one in enumerate(choice.kernels)
-        )
-        host = with_scalars(Host(name, setting, (), memories, launched, ()))
+        host = with_scalars(Host(found.name, found.setting, (), found.memories, found.kernels, ()))
     except Unwritable as reason:
         return Declined(str(reason))
     replacements = call(region, host, settings)
     if isinstance(replacements, Declined):
         return replacements
-    return Made(region, host, tuple(replacements), _assumptions(region, memories))
+    return Made(found, host, tuple(replacements))
 
 
 def _already(region: Region) -> str:
@@ -115,32 +96,14 @@ def _already(region: Region) -> str:
 def _edited(subject: Subject, found: Sequence[Made], reasons: Sequence[str] = ()) -> Edited:
     end = newline(subject.text)
     created = tuple(
-        Created(f"{one.host.name}.cu", "".join(f"{line}{end}" for line in file_lines(one.region, one.host)))
+        Created(
+            f"{one.host.name}.cu",
+            "".join(f"{line}{end}" for line in file_lines(one.launched.region, one.host)),
+        )
         for one in found
     )
     replacements = [prototypes(subject, [one.host for one in found])]
     replacements += [each for one in found for each in one.replacements]
-    assumed = tuple(dict.fromkeys(each for one in found for each in one.assumptions))
-    remarks = (*(each for one in found for each in _remarks(one.host)), *dict.fromkeys(reasons))
+    assumed = tuple(dict.fromkeys(each for one in found for each in one.launched.assumptions))
+    remarks = tuple(dict.fromkeys([*(each for one in found for each in one.launched.remarks), *reasons]))
     return Edited(tuple(replacements), assumed, remarks, created=created)
-
-
-def _assumptions(region: Region, memories: Memories) -> tuple[Assumption, ...]:
-    inside = {loop.ordinal for loop in loops_at(region.statements)}
-    found = [
-        a for o, loop in region.scop.loops.items() if _is_inside(region, o, inside) for a in loop.assumptions
-    ]
-    return tuple(dict.fromkeys((*region.scop.inherited, *found, *memories.assumptions)))
-
-
-def _is_inside(region: Region, ordinal: int, outermost: set[int]) -> bool:
-    around = (*region.subject.around(ordinal), region.subject.known(ordinal))
-    return any(each.ordinal in outermost for each in around)
-
-
-def _remarks(host: Host) -> Iterator[str]:
-    for kernel, made in host.kernels:
-        if made.total is not None:
-            yield f"What `{made.name}` adds up is added in another order."
-        elif not kernel.parallel:
-            yield f"`{made.name}` runs in one thread: nothing in it can run at once."

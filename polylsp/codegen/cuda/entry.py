@@ -8,18 +8,26 @@ from collections.abc import Iterator
 from polylsp.codegen.cuda.host import Host, bytes_of, header, is_staged, start_of
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.memory import Buffer, sizes
+from polylsp.codegen.cuda.pinning import (
+    is_pinned,
+    pin_lines,
+    pinned_lines,
+    released_lines,
+    staged_lines,
+)
 from polylsp.codegen.cuda.running import run_lines
 from polylsp.codegen.cuda.statements import INDENT
 from polylsp.model.program import Integer, Variable
 
-_LARGEST, _LARGEST_SUMMED = 1 << 30, 1 << 26
+LARGEST, LARGEST_SUMMED = 1 << 30, 1 << 26
 """What sizes stay below, so that no counter overflows an `int`: where counters are the user's own, and where
 they are sums of these."""
 
 
 def host_lines(host: Host) -> list[str]:
     """The lines of the host function, and those of what it calls."""
-    return [*_helpers(), "", *run_lines(host), "", *_entry(host)]
+    pinning = ["", *pin_lines()] if is_pinned(host) else []
+    return [*_helpers(), *pinning, "", *run_lines(host), "", *_entry(host)]
 
 
 def _helpers() -> list[str]:
@@ -51,13 +59,16 @@ def _entry(host: Host) -> Iterator[str]:
 
 
 def _checks(host: Host) -> Iterator[str]:
-    largest = _LARGEST if all(made.plain for _, made in host.kernels) else _LARGEST_SUMMED
+    largest = LARGEST if all(made.plain for _, made in host.kernels) else LARGEST_SUMMED
     for each in host.limits:
         unsigned = each in {v.source_name for v in host.scalars if _is_unsigned(v)}
         yield f"if ({each} > {largest})" if unsigned else f"if ({each} > {largest} || {each} < -{largest})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
-    for each in dict.fromkeys(sizes(host.hosted)):
+    for each in dict.fromkeys(sizes(host.buffers)):
         yield f"if ({each} > INT_MAX)"
+        yield f"{INDENT}return cudaErrorInvalidValue;"
+    for each in dict.fromkeys(count for b in host.buffers for count in b.each if not count.isdigit()):
+        yield f"if ({each} < 1)"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     for one, other in host.memories.apart:
         yield f"/* {one.name} and {other.name} must not overlap: the device has a copy of each. */"
@@ -81,13 +92,17 @@ def _allocated(host: Host) -> Iterator[str]:
     for name, words, _ in host.allocated:
         yield f"{words} *{name} = NULL;"
     for each in staged:
-        yield f"{each.words} *staged_{each.name} = ({each.words} *)malloc({bytes_of(each)});"
+        malloc = "NULL" if is_pinned(host) else f"({each.words} *)malloc({bytes_of(each)})"
+        yield f"{each.words} *staged_{each.name} = {malloc};"
     missing = " || ".join(f"staged_{each.name} == NULL" for each in staged)
-    start = f"{missing} ? cudaErrorMemoryAllocation : cudaSuccess" if staged else "cudaSuccess"
+    checked = missing and not is_pinned(host)
+    start = f"{missing} ? cudaErrorMemoryAllocation : cudaSuccess" if checked else "cudaSuccess"
     yield f"cudaError_t error = {start};"
     for name, _, size in host.allocated:
         yield "if (error == cudaSuccess)"
         yield f"{INDENT}error = cudaMalloc((void **)&{name}, {size});"
+    if is_pinned(host):
+        yield from (*staged_lines(host), *pinned_lines(host))
 
 
 def _called(host: Host) -> Iterator[str]:
@@ -99,11 +114,13 @@ def _called(host: Host) -> Iterator[str]:
     for each in staged:
         yield "if (error == cudaSuccess)"
         yield f"{INDENT}memcpy({start_of(each)}, staged_{each.name}, {bytes_of(each)});"
+    if is_pinned(host):
+        yield from released_lines(host)
     # By now the results are there, or the caller computes them: a failure to free changes neither.
     for name, _, _ in host.allocated:
         yield f"cudaFree({name});"
     for each in staged:
-        yield f"free(staged_{each.name});"
+        yield f"{'cudaFreeHost' if is_pinned(host) else 'free'}(staged_{each.name});"
     yield "return error;"
 
 

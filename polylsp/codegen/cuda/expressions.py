@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from polylsp.analysis.effects import walk
 from polylsp.analysis.spelling import PRECEDENCE
@@ -20,6 +21,7 @@ from polylsp.model.program import (
     Expr,
     Field,
     Floating,
+    Index,
     Integer,
     Invariant,
     Place,
@@ -39,40 +41,64 @@ class Unwritable(Exception):
 class Words:
     """How things are called on the device: variables by unique name, and for arrays the extents of all
     dimensions but the first. Scalars in `pointed` are found through a pointer; places of `elsewhere` (by
-    site) are not where the program has them, but in variables of a kernel."""
+    site) are not where the program has them, but in variables of a kernel; `before` are subscripts of arrays
+    that the program does not have. `exact` writes expressions of a language whose numbers are not C's."""
 
     subject: Subject
     names: Mapping[str, str]
     extents: Mapping[str, tuple[str, ...]]
     pointed: frozenset[str]
     elsewhere: Mapping[Site, str] = field(default_factory=dict[Site, str])
+    before: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
+    exact: Exact | None = None
+
+
+class Exact(Protocol):
+    """How expressions are written that mean something else than they do in C."""
+
+    def text_of(self, value: Expr, words: Words, around: float) -> str:
+        """An expression, in parentheses if it binds weaker than what is `around`; raises `Unwritable`."""
+        ...
+
+    def subscript_text(self, step: Index, place: Place, words: Words, around: float) -> str:
+        """A subscript of a place; raises `Unwritable`."""
+        ...
+
+    def assigned_text(self, value: Expr, target: Type, words: Words) -> str:
+        """What stands behind `=`; raises `Unwritable`."""
+        ...
 
 
 _LITERAL = re.compile(r"-?(0[xX][0-9a-fA-F]+|\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?)[uUlLfF]*")
-_UNARY = 11
-_DOUBLE = frozenset((
+UNARY = 11
+"""How tightly an operator before its operand binds."""
+
+DOUBLE_FUNCTIONS = frozenset((
     "sqrt", "fabs", "exp", "exp2", "log", "log2", "log10", "pow", "sin", "cos", "tan", "asin", "acos",
     "atan", "atan2", "sinh", "cosh", "tanh", "floor", "ceil", "round", "trunc", "fmin", "fmax", "fmod",
     "hypot", "cbrt", "erf", "expm1", "log1p",
 ))  # fmt: skip
+"""The functions of `math.h` that a device has."""
 
 
-def text_of(value: Expr, words: Words, around: int = 0) -> str:
+def text_of(value: Expr, words: Words, around: float = 0) -> str:
     """An expression, in parentheses if it binds weaker than what is `around`; raises `Unwritable`."""
+    if words.exact is not None:
+        return words.exact.text_of(value, words, around)
     match value:
         case Constant():
             return _constant(value, words)
         case Read(place):
             return place_text(place, words)
         case Unary(operator, operand):
-            inner = text_of(operand, words, _UNARY)
+            inner = text_of(operand, words, UNARY)
             gap = " " if inner.startswith(operator) else ""
-            return _grouped(f"{operator}{gap}{inner}", _UNARY, around)
+            return grouped(f"{operator}{gap}{inner}", UNARY, around)
         case Cast(operand, of_type):
-            return _grouped(f"({_words_of(of_type)}){text_of(operand, words, _UNARY)}", _UNARY, around)
+            return grouped(f"({_words_of(of_type)}){text_of(operand, words, UNARY)}", UNARY, around)
         case Select(condition, then, otherwise):
             parts = text_of(condition, words, 1), text_of(then, words, 1), text_of(otherwise, words, 1)
-            return _grouped(f"{parts[0]} ? {parts[1]} : {parts[2]}", 0.5, around)
+            return grouped(f"{parts[0]} ? {parts[1]} : {parts[2]}", 0.5, around)
         case Call():
             return _call(value, words)
         case Binary():
@@ -91,11 +117,20 @@ def place_text(place: Place, words: Words) -> str:
     if not place.steps:
         return f"*{name}" if place.variable.name in words.pointed else name
     inner = words.extents.get(place.variable.name)
-    subscripts = [s.subscript for s in place.steps if not isinstance(s, Field)]
-    if inner is None or len(subscripts) != len(place.steps) or len(subscripts) != len(inner) + 1:
+    subscripts = [s for s in place.steps if not isinstance(s, Field)]
+    before = words.before.get(place.variable.name, ())
+    count = len(before) + len(subscripts)
+    if inner is None or len(subscripts) != len(place.steps) or count != len(inner) + 1:
         raise Unwritable(f"`{place.variable.source_name}` is no array of numbers here.")
-    first = text_of(subscripts[0], words, 10 if inner else 0)
-    return element_text(name, inner, [first, *(text_of(s, words, PRECEDENCE["+"]) for s in subscripts[1:])])
+    around = [10 if inner else 0, *(PRECEDENCE["+"] for _ in inner)][len(before) :]
+    own = [_subscript(s, place, words, a) for s, a in zip(subscripts, around, strict=True)]
+    return element_text(name, inner, [*before, *own])
+
+
+def _subscript(step: Index, place: Place, words: Words, around: float) -> str:
+    if words.exact is not None:
+        return words.exact.subscript_text(step, place, words, around)
+    return text_of(step.subscript, words, around)
 
 
 def element_text(name: str, inner: Sequence[str], subscripts: Sequence[str]) -> str:
@@ -103,17 +138,23 @@ def element_text(name: str, inner: Sequence[str], subscripts: Sequence[str]) -> 
     multiplied, the others added."""
     text = subscripts[0]
     for number, (extent, column) in enumerate(zip(inner, subscripts[1:], strict=True)):
-        row = text if not number or text.isalnum() else f"({text})"
+        row = text if not number or _is_word(text) else f"({text})"
         text = " + ".join(part for part in (_times(row, extent), column) if part != "0") or "0"
     return f"{name}[{text}]"
 
 
 def _times(row: str, extent: str) -> str:
-    return "0" if row == "0" else f"{row} * {extent if extent.isalnum() else f'({extent})'}"
+    return "0" if row == "0" else f"{row} * {extent if _is_word(extent) else f'({extent})'}"
+
+
+def _is_word(text: str) -> bool:
+    return text.isalnum() or text.isidentifier()
 
 
 def assigned_text(value: Expr, target: Type, words: Words) -> str:
     """What stands behind `=`: an assignment converts by itself."""
+    if words.exact is not None:
+        return words.exact.assigned_text(value, target, words)
     if isinstance(value, Cast) and value.type == target and _converts_alike(value.operand, target):
         return text_of(value.operand, words)
     return text_of(value, words)
@@ -123,11 +164,12 @@ def _converts_alike(value: Expr, target: Type) -> bool:
     return isinstance(value.type, (Integer, Floating)) and isinstance(target, (Integer, Floating))
 
 
-def _grouped(text: str, own: float, around: float) -> str:
+def grouped(text: str, own: float, around: float) -> str:
+    """A text in parentheses if it binds weaker than what is `around`."""
     return f"({text})" if own < around else text
 
 
-def _binary(value: Binary, words: Words, around: int) -> str:
+def _binary(value: Binary, words: Words, around: float) -> str:
     operator, left, right = value.operator, value.left, value.right
     if operator in ("min", "max"):
         raise Unwritable(f"`{words.subject.source(value.site)}` has no spelling on the device.")
@@ -136,7 +178,7 @@ def _binary(value: Binary, words: Words, around: int) -> str:
     own = PRECEDENCE[operator]
     texts = _operand(left, right, words, own), _operand(right, left, words, own + 1)
     # A shift or a bit operation reads more easily with what it is applied to in parentheses.
-    return _grouped(f"{texts[0]} {operator} {texts[1]}", own, around)
+    return grouped(f"{texts[0]} {operator} {texts[1]}", own, around)
 
 
 def _operand(value: Expr, other: Expr, words: Words, around: int) -> str:
@@ -176,7 +218,7 @@ def _constant(value: Constant, words: Words) -> str:
     if text is not None:
         return text
     if isinstance(value.type, Integer):
-        return _grouped(f"{value.value}{_suffix(value.type)}", 0 if value.value < 0 else 99, 1)
+        return grouped(f"{value.value}{_suffix(value.type)}", 0 if value.value < 0 else 99, 1)
     number = float(value.value)
     shown = words.subject.source(value.site)
     if not _is_exact(number) and not _is_variable(shown, value, words):
@@ -204,7 +246,9 @@ def _suffix(of_type: Integer) -> str:
 def _call(value: Call, words: Words) -> str:
     """A function of `math.h`; C++ has several of each name, so that the type of an argument matters."""
     name = value.function
-    bits = 64 if name in _DOUBLE else 32 if name.endswith("f") and name[:-1] in _DOUBLE else 0
+    bits = (
+        64 if name in DOUBLE_FUNCTIONS else 32 if name.endswith("f") and name[:-1] in DOUBLE_FUNCTIONS else 0
+    )
     if not bits:
         raise Unwritable(f"`{name}` cannot be called on the device: write its statements out.")
     arguments = [_argument(each, bits, words) for each in value.arguments]
@@ -214,7 +258,7 @@ def _call(value: Call, words: Words) -> str:
 def _argument(value: Expr, bits: int, words: Words) -> str:
     if natural(value, words) == Floating(bits):
         return text_of(value, words)
-    return f"({_words_of(Floating(bits))}){text_of(value, words, _UNARY)}"
+    return f"({_words_of(Floating(bits))}){text_of(value, words, UNARY)}"
 
 
 def _words_of(of_type: Type) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -10,6 +10,7 @@ import islpy as isl
 from polylsp.codegen.cuda.axes import Axis, within
 from polylsp.codegen.cuda.blocking import Blocking
 from polylsp.codegen.cuda.expressions import Unwritable, Words
+from polylsp.codegen.cuda.instances import WORD
 from polylsp.codegen.cuda.launch import Launch, maps_of
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.naming import Fresh
@@ -64,7 +65,7 @@ class Frame:
     @property
     def is_cut(self) -> bool:
         """Whether the first values of blocks have names of their own."""
-        return self.blocking.tiled or bool(self.several)
+        return self.blocking.tiled or bool(self.several) or self.blocking.lanes is not None
 
     @property
     def block(self) -> isl.Set:
@@ -107,11 +108,16 @@ def unrolled(frame: Frame, lines: Sequence[str]) -> list[str]:
         inner = [
             "#pragma unroll",
             f"for (int {step} = 0; {step} < {axis.each}; {step}++) {{",
-            f"{INDENT}const int {axis.name} = {value_of(frame, axis)};",
-            *(f"{INDENT}{line}" for line in inner),
+            *(f"{INDENT}{line}" for line in (*named(frame, axis, inner), *inner)),
             "}",
         ]
     return inner
+
+
+def named(frame: Frame, axis: Axis, lines: Sequence[str]) -> Iterator[str]:
+    """The declaration of a thread's value along an axis that is cut, if lines mention it."""
+    if any(axis.name in WORD.findall(line) for line in lines):
+        yield f"const int {axis.name} = {value_of(frame, axis)};"
 
 
 def value_of(frame: Frame, axis: Axis) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ from polylsp.codegen.cuda.frame import Frame, unrolled
 from polylsp.codegen.cuda.launch import as_parameters
 from polylsp.codegen.cuda.references import subscripts_at, texts
 from polylsp.codegen.cuda.registers import Kept
-from polylsp.codegen.cuda.statements import braced
+from polylsp.codegen.cuda.statements import INDENT, braced
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,8 +46,11 @@ def loaded(frame: Frame, held: Held) -> Iterator[str]:
 
 
 def stored(frame: Frame, held: Held) -> Iterator[str]:
-    """What goes back to the array."""
-    when, line = _when(frame, held), f"{_element(frame, held)} = {variable(frame, held)};"
+    """What goes back to the array, by one of the threads that share it."""
+    lanes = frame.blocking.lanes
+    alone = f"{frame.thread[lanes.letter]} == 0" if lanes is not None else ""
+    when = " && ".join(each for each in (_when(frame, held), alone) if each)
+    line = f"{_element(frame, held)} = {variable(frame, held)};"
     yield from unrolled(frame, list(braced(f"if ({when})", iter([line]))) if when else [line])
 
 
@@ -65,3 +69,49 @@ def _when(frame: Frame, held: Held) -> str:
     """Where there is an element, as a condition."""
     points: isl.Set = held.kept.element.domain()
     return frame.when(as_parameters(points, [axis.parameter for axis in frame.axes]), frame.values, {})
+
+
+# --- First values ------------------------------------------------------------------------
+
+
+def merged(held: Held, lines: list[str]) -> list[str]:
+    """Lines in which a variable is declared where it is set first, and set once where that is to zero."""
+    head, word = f"{held.words} {held.name}", re.compile(rf"\b{held.name}\b")
+    declared = (
+        k for k, line in enumerate(lines) if line.startswith(head) and line.endswith(("= 0;", "= {};"))
+    )
+    start = next(declared, len(lines))
+    first = next((k for k, line in enumerate(lines) if k > start and word.search(line)), len(lines))
+    if first == len(lines):
+        return lines
+    return _for_each(first, lines) if "[" in lines[start] else _for_one(held, start, first, lines)
+
+
+def _for_each(first: int, lines: list[str]) -> list[str]:
+    """Lines without a loop that sets all values to what they are from the start."""
+    begin = max(k for k in range(first + 1) if not lines[k].startswith(" "))
+    begin -= lines[begin].startswith("for ") and lines[begin - 1].startswith("#pragma")
+    end = next((k for k in range(first, len(lines)) if lines[k] == "}"), len(lines) - 1)
+    inside = [line.strip() for line in lines[begin : end + 1]]
+    done = [line for line in inside if not line.startswith(("#pragma", "for (", "if (", "const int", "}"))]
+    values = [re.fullmatch(r"\w+(?:\[\w+\])+ = (.*);", line) for line in done]
+    zero = [each for each in values if each is not None and _ZERO.fullmatch(each[1])]
+    return lines[:begin] + lines[end + 1 :] if len(zero) == len(done) == 1 else lines
+
+
+def _for_one(held: Held, start: int, first: int, lines: list[str]) -> list[str]:
+    word = re.compile(rf"\b{held.name}\b")
+    set_here = re.fullmatch(rf"( *){held.name} = (.*);", lines[first])
+    if set_here is None or word.search(set_here[2]):
+        return lines
+    if not set_here[1]:
+        rest = [*lines[start + 1 : first], f"{held.words} {lines[first]}", *lines[first + 1 :]]
+        return [*lines[:start], *rest]
+    alone = lines[first - 1].startswith("if (") and not lines[first - 1].endswith("{")
+    if alone and set_here[1] == INDENT and _ZERO.fullmatch(set_here[2]):
+        # It has that value already.
+        return lines[: first - 1] + lines[first + 1 :]
+    return lines
+
+
+_ZERO = re.compile(r"0(\.0*)?[fFlL]?")

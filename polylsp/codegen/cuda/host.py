@@ -34,7 +34,7 @@ class Host:
     @property
     def allocated(self) -> list[tuple[str, str, str]]:
         """The memory of the device: its name, the type of its elements, and its size in bytes."""
-        found = [(f"device_{b.name}", b.words, bytes_of(b)) for b in self.buffers]
+        found = [(f"device_{b.name}", b.words, f"{b.allocated} * sizeof({b.words})") for b in self.buffers]
         sums = [(t.scratch, t.words, f"{BLOCKS} * sizeof({t.words})") for t in self.setting.totals]
         return found + sums
 
@@ -63,6 +63,11 @@ def is_staged(buffer: Buffer) -> bool:
 def bytes_of(buffer: Buffer) -> str:
     """How large it is, in C."""
     return f"{buffer.elements} * sizeof({buffer.words})"
+
+
+def on_device(buffer: Buffer) -> str:
+    """Where the caller's elements begin on the device, in C."""
+    return f"device_{buffer.name} + {buffer.last}" if buffer.last else f"device_{buffer.name}"
 
 
 def start_of(buffer: Buffer) -> str:

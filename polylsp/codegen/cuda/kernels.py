@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
 import islpy as isl
 
 from polylsp.analysis.effects import effects
-from polylsp.codegen.cuda.adding import target_of, total_of
+from polylsp.codegen.cuda.adding import Target, target_of, total_of
 from polylsp.codegen.cuda.axes import Axis, axes_of, chosen, values_of
 from polylsp.codegen.cuda.blocking import Blocking, blocking, uncut
 from polylsp.codegen.cuda.body import added_up, body
 from polylsp.codegen.cuda.expressions import Unwritable, Words
 from polylsp.codegen.cuda.frame import Frame
 from polylsp.codegen.cuda.instances import WORD
+from polylsp.codegen.cuda.lanes import Split
 from polylsp.codegen.cuda.launch import Launch, atoms, launch_of, sets_of
-from polylsp.codegen.cuda.layout import wrapped
+from polylsp.codegen.cuda.layout import folded, wrapped
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.mapping import Kernel
 from polylsp.codegen.cuda.memory import Buffer
@@ -25,6 +26,7 @@ from polylsp.codegen.cuda.naming import Fresh, dimension_names
 from polylsp.codegen.cuda.references import references
 from polylsp.codegen.cuda.region import Region, declared_in
 from polylsp.codegen.cuda.setting import Setting
+from polylsp.codegen.cuda.sizes import sizes_of, with_blocks
 from polylsp.codegen.cuda.statements import INDENT, type_words
 from polylsp.codegen.cuda.sums import Sum
 from polylsp.codegen.cuda.tiles import STRIP
@@ -37,7 +39,7 @@ from polylsp.model.program import Variable
 class Written:
     """A kernel's text. `counters` are those of the host, of which it takes `passed`; it takes `scalars` by
     value and `buffers`. `plain`: all its counters are the user's. What its blocks find is added to an element
-    of the device, `target` in C as the host knows it, by the kernel of a `total`."""
+    of the device, a `target`, by the kernel of a `total`."""
 
     name: str
     counters: tuple[str, ...]
@@ -48,7 +50,12 @@ class Written:
     lines: tuple[str, ...]
     plain: bool
     total: Total | None = None
-    target: str = ""
+    target: Target | None = None
+
+    @property
+    def splits(self) -> list[Split]:
+        """What its threads add up together, in parts of it."""
+        return [part.split for part in self.frame.blocking.parts if part.split is not None]
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -71,12 +78,14 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     known = {**setting.parameters, **atoms("__h", counters)}
     found_here = references(launch, setting.region.scop, setting.shared)
     able = range(kernel.parallel) if summed is None else summed.loops
-    axes = axes_of(launch, chosen(able, [each.seen for each in found_here]), names, known)
+    sizes = sizes_of(setting.settings)
+    picked = chosen(able, [each.seen for each in found_here])
+    axes = with_blocks(sizes, axes_of(launch, picked, names, known))
     alone = _frame(setting, launch, uncut(launch, axes), known, names, fresh)
     if summed is not None and total is not None:
         frame, lines = alone, added_up(alone, summed, total, partial)
     else:
-        cut = _frame(setting, launch, blocking(launch, axes, found_here), known, names, fresh)
+        cut = _frame(setting, launch, blocking(launch, axes, found_here, sizes), known, names, fresh)
         frame, lines = _body(setting, cut, alone)
     ends = [end for axis in frame.axes for end in (axis.first, axis.end)]
     found = {word for line in (*lines, *ends) for word in WORD.findall(line)}
@@ -86,17 +95,23 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
         tuple(counters),
         tuple(each for each in counters if each in found),
         _named(setting, leaves, found),
-        tuple(b for b in setting.buffers if words.names[b.variable.name] in found),
+        _buffers(setting, leaves, found),
         frame,
         (),
         not frame.is_cut and {*words.names.values()}.issuperset((*counters, *moving)),
         total,
-        target_of(setting, launch, summed, counters) if summed is not None else "",
+        target_of(setting, launch, summed, counters) if summed is not None else None,
     )
-    bounds = f"__launch_bounds__({prod(a.threads for a in frame.axes)}) " if frame.is_cut else ""
+    bounds = f"__launch_bounds__({prod(frame.blocking.threads)}) " if frame.is_cut else ""
     head = wrapped(f"__global__ void {bounds}{name}(", _parameters(made, words, partial), ")")
-    text = (f"// {_comment(setting, leaves)}", *head, "{", *(f"{INDENT}{line}" for line in lines), "}")
+    text = (f"// {_comment(setting, leaves)}", *head, "{", *_folded(lines), "}")
     return replace(made, lines=text)
+
+
+def _folded(lines: Sequence[str]) -> Iterator[str]:
+    """The lines between the braces of a kernel."""
+    for line in lines:
+        yield from folded(f"{INDENT}{line}")
 
 
 def _body(setting: Setting, cut: Frame, uncut: Frame) -> tuple[Frame, list[str]]:
@@ -119,12 +134,14 @@ def _frame(
     """What the parts of a kernel are called."""
     known_as = {**known, **{axis.parameter: axis.name for axis in choice.axes}}
     known_as |= {f"__d{number}": names[k] for number, k in enumerate(choice.left)}
-    if not choice.tiled:
+    if not choice.tiled and choice.lanes is None:
         return Frame(setting.words, setting.leaves, launch, choice, known_as, {}, {}, "", "", (), fresh)
     known_as |= {axis.base: fresh.name(f"{axis.name}0") for axis in choice.axes}
     strips = [part.strip.dimension for part in choice.parts if part.strip is not None]
     known_as |= {STRIP: fresh.name(f"{names[strips[0]]}0")} if strips else {}
     place = {axis.letter: fresh.name(f"t{axis.letter}") for axis in choice.axes}
+    if choice.lanes is not None:
+        place[choice.lanes.letter] = fresh.name(f"t{choice.lanes.letter}")
     step = {axis.letter: fresh.name(n) for axis, n in zip(choice.axes, "qpr", strict=False)}
     linear = fresh.name("thread") if len(choice.axes) > 1 else place["x"]
     number, *subscripts = (fresh.name(each) for each in ("e", "plane", "row", "column"))
@@ -154,6 +171,14 @@ def _named(setting: Setting, leaves: list[Leaf], words: set[str]) -> tuple[Varia
     moved = {b.variable.name for b in setting.buffers}
     found = {v for name, v in read.items() if name in words and v.name not in moved}
     return tuple(sorted(found, key=lambda v: _order(setting.region, v)))
+
+
+def _buffers(setting: Setting, leaves: list[Leaf], words: set[str]) -> tuple[Buffer, ...]:
+    """The buffers that a kernel takes, written where it writes them itself."""
+    own = {leaf.name for leaf in leaves}
+    written = {a.memory.variable.name for leaf, a in setting.shared if leaf.name in own and a.kind == "write"}
+    found = (b for b in setting.buffers if setting.words.names[b.variable.name] in words)
+    return tuple(replace(b, written=b.variable.name in written) for b in found)
 
 
 def _order(region: Region, variable: Variable) -> tuple[int, str]:

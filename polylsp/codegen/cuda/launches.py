@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
@@ -11,8 +11,9 @@ from polylsp.codegen.cuda.host import Host
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import spelled
 from polylsp.codegen.cuda.layout import wrapped
-from polylsp.codegen.cuda.mapping import host_date
+from polylsp.codegen.cuda.mapping import Kernel, host_date
 from polylsp.codegen.cuda.memory import Buffer
+from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.scan import scanned
 from polylsp.codegen.cuda.statements import INDENT
 from polylsp.codegen.cuda.totals import BLOCKS
@@ -22,32 +23,39 @@ _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 
 def launches(host: Host) -> list[str]:
     """The loops of the host around the kernels, in order."""
-    length = max(len(kernel.date) for kernel, _ in host.kernels)
     by_name = {kernel.name: made for kernel, made in host.kernels}
-    order = isl.UnionMap("{ }")
     context = spelled(host.setting.parameters, host.setting.region.context.params())
-    for kernel, _ in host.kernels:
-        counters = kernel.outer.intersect_domain(kernel.domain).range()
-        own = isl.Set.from_union_set(counters).set_tuple_name(kernel.name)
-        date = isl.Map.from_union_map(host_date(kernel, length)).set_tuple_name(isl.dim_type.in_, kernel.name)
-        order = order.union(date.intersect_domain(own).to_union_map())
-    names = _counters(host, length)
+    # Whoever asks a second time gets the same names.
+    names = host_counters(host.kernels, Fresh({*host.setting.fresh.used}))
     inside = {f"__d{k}": name for k, name in enumerate(names)}
 
     def call(name: str, values: list[str]) -> Iterator[str]:
         return _launch(host, by_name[name], values)
 
-    return scanned(order, context, list(inside), {**host.setting.parameters, **inside}, call)
+    return scanned(dated(host.kernels), context, list(inside), {**host.setting.parameters, **inside}, call)
 
 
-def _counters(host: Host, length: int) -> list[str]:
-    """The names of the host's loops: those of the kernels' counters, where they agree."""
+def dated(kernels: Sequence[tuple[Kernel, Written]]) -> isl.UnionMap:
+    """When the launches of kernels run, by the counters of the host's loops: `{ K[counters] -> [date] }`."""
+    order = isl.UnionMap("{ }")
+    length = max(len(kernel.date) for kernel, _ in kernels)
+    for kernel, _ in kernels:
+        counters = kernel.outer.intersect_domain(kernel.domain).range()
+        own = isl.Set.from_union_set(counters).set_tuple_name(kernel.name)
+        date = isl.Map.from_union_map(host_date(kernel, length)).set_tuple_name(isl.dim_type.in_, kernel.name)
+        order = order.union(date.intersect_domain(own).to_union_map())
+    return order
+
+
+def host_counters(kernels: Sequence[tuple[Kernel, Written]], fresh: Fresh) -> list[str]:
+    """The names of the host's loops, by the dimensions of dates: those of the kernels' counters, where they
+    agree."""
     result: list[str] = []
-    for depth in range(length):
-        own = [(k, made) for k, made in host.kernels if depth < len(k.date) and k.date[depth] is None]
+    for depth in range(max(len(kernel.date) for kernel, _ in kernels)):
+        own = [(k, made) for k, made in kernels if depth < len(k.date) and k.date[depth] is None]
         found = {made.counters[k.date[:depth].count(None)] for k, made in own}
         name = found.pop() if len(found) == 1 else ""
-        result.append(name if name and name not in result else host.setting.fresh.name(f"h{depth}"))
+        result.append(name if name and name not in result else fresh.name(f"h{depth}"))
     return result
 
 
@@ -56,9 +64,9 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     for name, value in zip(kernel.counters, values, strict=True):
         if name != value and name in (*kernel.passed, *_words(kernel)):
             yield f"{INDENT}const int {name} = {value};"
-    threads = [str(axis.threads) for axis in kernel.axes] or ["1"]
-    most = 65535 if kernel.total is None else _MOST[len(kernel.axes)]
-    counts = [f"blocks({_extent(a.first, a.end)}, {a.tile}, {most})" for a in kernel.axes] or ["1"]
+    threads = [str(count) for count in kernel.frame.blocking.threads] or ["1"]
+    most = MOST_BLOCKS if kernel.total is None else MOST_SUMMED[len(kernel.axes)]
+    counts = [f"blocks({a.extent}, {a.tile}, {most})" for a in kernel.axes] or ["1"]
     yield from (f"{INDENT}{line}" for line in wrapped("const dim3 grid(", counts, ");"))
     yield f"{INDENT}const dim3 threads({', '.join(threads)});"
     arguments = [*kernel.passed, *(v.source_name for v in kernel.scalars)]
@@ -66,33 +74,29 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     arguments += [kernel.total.scratch] if kernel.total is not None else []
     yield from (f"{INDENT}{line}" for line in wrapped(f"{kernel.name}<<<grid, threads>>>(", arguments, ");"))
     yield f"{INDENT}TRY(cudaGetLastError());"
-    if kernel.total is not None:
+    if kernel.total is not None and kernel.target is not None:
         count = " * ".join(f"grid.{axis.letter}" for axis in kernel.axes)
-        arguments = (count, kernel.total.scratch, kernel.target)
+        arguments = (count, kernel.total.scratch, kernel.target.address)
         call = wrapped(f"{kernel.total.kernel}<<<1, {BLOCKS}>>>(", arguments, ");")
         yield from (f"{INDENT}{line}" for line in call)
         yield f"{INDENT}TRY(cudaGetLastError());"
     yield "}"
 
 
-_MOST = {1: 256, 2: 16, 3: 6}
+MOST_BLOCKS = 65535
+"""Blocks along each axis: beyond, they go on to further iterations."""
+
+MOST_SUMMED = {1: 256, 2: 16, 3: 6}
 """Blocks along each axis of a sum: together, at most as many as the next kernel has threads."""
 
 
 def _words(kernel: Written) -> list[str]:
-    """The words in the ends of a kernel's threads, and in where its sum goes."""
-    ends = [end for axis in kernel.axes for end in (axis.first, axis.end)]
-    return [word for text in (*ends, kernel.target) for word in _WORD.findall(text)]
+    """The words in how many threads a kernel has, and in where its sum goes."""
+    ends = [axis.extent for axis in kernel.axes]
+    target = kernel.target.address if kernel.target is not None else ""
+    return [word for text in (*ends, target) for word in _WORD.findall(text)]
 
 
 def _shifted(buffer: Buffer) -> str:
     """Where the first element of the whole array would be."""
     return f"device_{buffer.name} - {buffer.offset}" if buffer.offset else f"device_{buffer.name}"
-
-
-def _extent(first: str, end: str) -> str:
-    if first.isdigit() and end.isdigit():
-        return str(int(end) - int(first))
-    if first == "0":
-        return end
-    return f"{end} - {first}" if first.isalnum() else f"{end} - ({first})"

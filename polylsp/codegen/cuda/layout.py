@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 
 _WIDTH = 100
 
@@ -21,3 +22,39 @@ def wrapped(head: str, items: Sequence[str], tail: str) -> list[str]:
     if not items:
         lines[-1] += tail
     return lines
+
+
+# --- Statements --------------------------------------------------------------------------
+
+_GAP = re.compile(r"(?<=[,;]) | (?=(?:[-+*/%?:<>]|&&|\|\||<=|>=|==|!=) )")
+_WEIGHTS = {"?": 1.0, ":": 1.0, "||": 1.5, "&&": 2.0, "+": 3.0, "-": 3.0, "*": 5.0, "/": 5.0, "%": 5.0}
+"""How much belongs together what stands on both sides of an operator."""
+
+_LEAST = 40
+"""Where on a line what it does begins, at most: there it is continued."""
+
+
+def folded(line: str) -> Iterator[str]:
+    """A statement as lines: what is too long goes on below what it belongs to."""
+    margin = _margin(line)
+    while len(line) > _WIDTH and not line.lstrip().startswith(("//", "#")):
+        places = [m.end() - 1 for m in _GAP.finditer(line) if margin + 20 < m.end() <= _WIDTH]
+        if not places:
+            break
+        at = min(places, key=lambda place: (_weight(line, place), -place))
+        yield line[:at]
+        line = " " * margin + line[at + 1 :]
+    yield line
+
+
+def _margin(line: str) -> int:
+    begin = re.match(r"\s*(?:(?:if|for|while) \(|\w[^=<>!]*? [-+*/]?= )", line)
+    return begin.end() if begin is not None and begin.end() < _LEAST else len(line) - len(line.lstrip()) + 4
+
+
+def _weight(line: str, place: int) -> float:
+    """How far inside of a statement a place between two words is."""
+    before = line[:place]
+    depth = 1.5 * (before.count("(") - before.count(")")) + 4 * (before.count("[") - before.count("]"))
+    operator = line[place + 1 :].partition(" ")[0]
+    return depth + (0.0 if before.endswith((",", ";")) else _WEIGHTS.get(operator, 2.5))

@@ -38,6 +38,17 @@ class Leaf:
 
 
 @dataclass(frozen=True, eq=False)
+class Expanded:
+    """An array of which each iteration of some `loops` (ordinals) has its own, with these loops as further
+    dimensions of its `memory`, as long as `extents` say in C. `originals` are the accesses as they were."""
+
+    memory: Memory
+    loops: tuple[int, ...]
+    extents: tuple[str, ...]
+    originals: tuple[Access, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Leaves:
     """The leaves of a region in source order. `shared` are the accesses that instances may have in common,
     each with its leaf; `kept` the scalars among these (unique names), of which those that are `opened` have a
@@ -47,6 +58,7 @@ class Leaves:
     shared: tuple[tuple[Leaf, Access], ...]
     kept: frozenset[str]
     opened: frozenset[str]
+    expanded: tuple[Expanded, ...] = ()
 
 
 @dataclass(frozen=True)

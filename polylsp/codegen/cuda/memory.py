@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.liveness import exposed, live_after_loops
 from polylsp.codegen.affine import Names
 from polylsp.codegen.cuda.leaves import Leaves
+from polylsp.codegen.cuda.python_expressions import exact_words
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.footprint import names_before, section
 from polylsp.codegen.moving import Question
 from polylsp.codegen.naming import why_not_named
 from polylsp.codegen.transfer import array_data
 from polylsp.codegen.transform.type_words import element_words, plain_words
+from polylsp.language import PYTHON
 from polylsp.model.action import Declined
 from polylsp.model.program import Floating, Integer, Variable
 from polylsp.model.scop import Access, Memory
@@ -25,7 +28,8 @@ from polylsp.model.verdict import Assumption
 @dataclass(frozen=True, eq=False)
 class Buffer:
     """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
-    elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too."""
+    elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
+    device has such an array for `each` iteration of loops that run so often; the last one is the caller's."""
 
     variable: Variable
     memory: Memory
@@ -38,6 +42,7 @@ class Buffer:
     written: bool
     scalar: bool = False
     hosted: bool = True
+    each: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -48,6 +53,27 @@ class Buffer:
     def elements(self) -> str:
         """How many elements are on the device, as a product in `size_t`."""
         return " * ".join(["(size_t)" + _factor(self.count), *map(_factor, self.inner)])
+
+    @property
+    def extents(self) -> tuple[str, ...]:
+        """How many elements its dimensions on the device have, but for the first."""
+        return (*self.each[1:], self.count, *self.inner) if self.each else self.inner
+
+    @property
+    def allocated(self) -> str:
+        """How many elements the device has of it, as a product in `size_t`."""
+        if not self.each:
+            return self.elements
+        return " * ".join(["(size_t)" + _factor(self.each[0]), *map(_factor, self.extents)])
+
+    @property
+    def last(self) -> str:
+        """The first element of the caller's array on the device, of those of all iterations; empty for the
+        very first."""
+        if not self.each:
+            return ""
+        number = " * ".join(["(size_t)" + _factor(self.each[0]), *map(_factor, self.each[1:])])
+        return " * ".join([f"({number} - 1)", *map(_factor, (self.count, *self.inner))])
 
     @property
     def offset(self) -> str:
@@ -72,7 +98,9 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
     assumed: list[Assumption] = []
     for name, accesses in _moved(found).items():
         one = (
-            _alone(region, accesses[0].memory) if name in found.opened else _buffer(region, accesses, assumed)
+            _alone(region, accesses[0].memory)
+            if name in found.opened
+            else _of_each(region, found, accesses, assumed)
         )
         if isinstance(one, Declined):
             return one
@@ -84,12 +112,22 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
     told = {frozenset((one.memory.path, other.memory.path)) for one, other in apart}
     rest = overlap_assumptions([m for m in every if m.name in written], every, set())
     assumed += [each for each in rest if frozenset(each.subjects) not in told]
-    return Memories(ordered, tuple(apart), tuple(dict.fromkeys(assumed)))
+    handed = [each for pair in apart for each in pair]
+    known = tuple(
+        each if each in handed or _moves(region, each) else replace(each, hosted=False) for each in ordered
+    )
+    return Memories(known, tuple(apart), tuple(dict.fromkeys(assumed)))
+
+
+def _moves(region: Region, buffer: Buffer) -> bool:
+    """Whether the caller has to hand an array over: not if only kernels use it."""
+    return buffer.comes_in or buffer.goes_out or region.subject.language == PYTHON.name
 
 
 def plain_names(region: Region) -> Names:
     """How values are written just before a region, with numbers as numbers: another file has no macros."""
-    return Names(names_before(region.subject, region.scop, region.place).parameters)
+    found = names_before(region.subject, region.scop, region.place)
+    return Names(found.parameters, choice=found.choice)
 
 
 def _moved(found: Leaves) -> dict[str, list[Access]]:
@@ -108,9 +146,22 @@ def _may_overlap(one: Buffer, other: Buffer) -> bool:
     return any(True for _ in overlap_assumptions([one.memory], [other.memory], set()))
 
 
+def _of_each(
+    region: Region, found: Leaves, accesses: list[Access], assumed: list[Assumption]
+) -> Buffer | Declined:
+    """The buffer of an array, of which each iteration of some loops may have its own."""
+    one = next((each for each in found.expanded if each.memory is accesses[0].memory), None)
+    if one is None:
+        return _buffer(region, accesses, assumed)
+    made = _buffer(region, list(one.originals), assumed)
+    return replace(made, memory=one.memory, each=one.extents) if isinstance(made, Buffer) else made
+
+
 def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -> Buffer | Declined:
     memory, variable = accesses[0].memory, accesses[0].memory.variable
     name = variable.source_name
+    if not name.isidentifier():
+        return Declined(f"`{name}` belongs to an object: give it a name of its own before the loops.")
     if any(a.memory is not memory for a in accesses) or any(step != "[]" for step in memory.shape):
         return Declined(f"`{name}` is a structure, or is seen in two ways: use an array of numbers.")
     reason = why_not_named(region.subject, region.place, variable, accesses)
@@ -118,20 +169,46 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     if reason or words is None:
         return Declined(reason or f"The elements of `{name}` have a type that a GPU does not have.")
     asked = Question(region.subject, Conflicts(region.scop), region.place, (), region.last)
+    written = any(a.kind == "write" for a in accesses)
     data = array_data(asked, variable, accesses, [])
+    if isinstance(data, Declined) and region.subject.language == PYTHON.name and memory.shape:
+        # All of it: an array knows its lengths, whatever it was made with.
+        return Buffer(
+            variable, memory, words, "0", f"{name}.shape[0]", _lengths(memory), True, written, written
+        )
     if isinstance(data, Declined):
         return data
     (moved,) = data.transfers
     assumed += data.assumptions
-    written = any(a.kind == "write" for a in accesses)
+    if not memory.shape and region.subject.language == PYTHON.name:
+        return _python_number(region, memory, words)
     if not memory.shape:
         return Buffer(variable, memory, words, "0", "1", (), True, moved.goes_out, written, True)
     part = section(region.subject, region.scop, accesses, region.place, plain_names(region))
     if part is None:
         return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
+    inner = part.inner
+    if region.subject.language == PYTHON.name:
+        inner = _lengths(memory)
     return Buffer(
-        variable, memory, words, part.first, part.count, part.inner, moved.comes_in, moved.goes_out, written
+        variable, memory, words, part.first, part.count, inner, moved.comes_in, moved.goes_out, written
     )
+
+
+def _lengths(memory: Memory) -> tuple[str, ...]:
+    """The lengths of all dimensions but the first, in Python."""
+    return tuple(f"{memory.variable.source_name}.shape[{k}]" for k in range(1, len(memory.shape)))
+
+
+def _python_number(region: Region, memory: Memory, words: str) -> Buffer | Declined:
+    """A number of Python that the loops change: it is handed over, and given back where it is needed."""
+    variable, name = memory.variable, memory.variable.source_name
+    subject = region.subject
+    after = live_after_loops(subject.function, subject.calls.summaries)[region.last.ordinal]
+    needed = bool({variable.name, "*"} & after) or variable.storage != "local"
+    if needed and variable.name not in exposed(region.statements):
+        return Declined(f"The last value of `{name}` is needed behind the loops: set it there.")
+    return Buffer(variable, memory, words, "0", "1", (), True, needed, True, True)
 
 
 def _alone(region: Region, memory: Memory) -> Buffer | Declined:
@@ -148,6 +225,8 @@ def _words(region: Region, memory: Memory) -> str | None:
         return None
     if isinstance(memory.element, Floating) and memory.element.bits not in (32, 64):
         return None
+    if region.subject.language == PYTHON.name:
+        return exact_words(memory.element)
     words = element_words(region.subject, memory.variable, memory.element) or ""
     own = [word for word in words.split() if word not in ("const", "volatile", "restrict")]
     if own and all(word in _BASIC for word in own):
@@ -161,7 +240,9 @@ _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed",
 def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
     """The products that must stay within `int`, in which the device counts elements."""
     for each in buffers:
-        if each.inner:
+        if each.each:
+            yield " * ".join(["(long long)" + _factor(each.each[0]), *map(_factor, each.extents)])
+        elif each.inner:
             last = each.count if each.first == "0" else f"({each.first}) + {each.count}"
             yield " * ".join(["(long long)" + _factor(last), *map(_factor, each.inner)])
 

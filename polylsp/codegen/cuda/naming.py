@@ -8,20 +8,26 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polylsp.codegen.cuda.expressions import DOUBLE_FUNCTIONS
 from polylsp.codegen.cuda.leaves import Leaf
+from polylsp.codegen.cuda.python_expressions import is_unlimited
 from polylsp.codegen.cuda.region import Region, declared_in
 from polylsp.codegen.transform.leaves import counter
+from polylsp.language import PYTHON
 from polylsp.model.program import Integer, Variable
 
 RESERVED = frozenset((
-    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "catch",
+    "alignas", "alignof", "and", "and_eq", "asm", "auto", "bitand", "bitor", "bool", "case", "catch",
+    "char", "const", "default", "do", "double", "enum", "extern", "float", "goto", "inline", "int", "long",
+    "register", "short", "signed", "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned",
+    "void", "volatile",
     "char16_t", "char32_t", "char8_t", "class", "compl", "concept", "const_cast", "consteval",
     "constexpr", "constinit", "decltype", "delete", "dynamic_cast", "explicit", "export", "false",
     "friend", "mutable", "namespace", "new", "noexcept", "not", "not_eq", "nullptr", "operator", "or",
     "or_eq", "private", "protected", "public", "reinterpret_cast", "requires", "static_assert",
     "static_cast", "template", "this", "thread_local", "throw", "true", "try", "typeid", "typename",
     "using", "virtual", "wchar_t", "xor", "xor_eq", "blockIdx", "blockDim", "threadIdx", "gridDim",
-    "warpSize", "dim3", "min", "max", "size_t", "ptrdiff_t", "NULL", "TRY", "blocks", "error",
+    "warpSize", "dim3", "min", "max", "size_t", "ptrdiff_t", "NULL", "TRY", "blocks", "error", "pin",
 ))  # fmt: skip
 """Names that mean something else in CUDA C++, or in what is written around the user's code."""
 
@@ -49,11 +55,22 @@ def fresh_of(region: Region) -> Fresh:
 
 def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:
     """The names of the variables of a function on the device, by their unique names there: those of the
-    source, but for names that CUDA uses."""
-    return {
-        v.name: fresh.name(f"{v.source_name}_") if v.source_name in RESERVED else v.source_name
-        for v in sorted(region.subject.variables, key=lambda v: v.name)
-    }
+    source, but for names that CUDA uses, or cannot have."""
+    subject, found = region.subject, dict[str, str]()
+    is_python = subject.language == PYTHON.name
+    counters = {counter(subject, ordinal).name for ordinal in region.scop.loops}
+    counted = {v.source_name for v in subject.variables if v.name in counters}
+    for each in sorted(subject.variables, key=lambda v: v.name):
+        plain = _STRANGE.sub("_", each.source_name)
+        meant = plain in RESERVED or (is_python and plain in DOUBLE_FUNCTIONS)
+        # What is read behind a loop of Python may have the name of what counts its iterations.
+        twin = is_python and each.name not in counters and plain in {*counted, *found.values()}
+        clear = plain == each.source_name and not meant and not twin
+        found[each.name] = plain if clear else fresh.name(f"{plain}_")
+    return found
+
+
+_STRANGE = re.compile(r"[^A-Za-z0-9_$]")
 
 
 def dimension_names(
@@ -84,8 +101,7 @@ def _counter(region: Region, leaf: Leaf, order: isl.Map, dimension: int) -> Vari
     for number, ordinal in enumerate(leaf.loops):
         if order.is_subset(order.equate(isl.dim_type.in_, number, isl.dim_type.out, dimension)):
             own = counter(region.subject, ordinal)
-            signed = isinstance(own.type, Integer) and own.type.signed and own.type.bits == 32
-            return own if signed else None
+            return own if own.type == Integer(32, True) or is_unlimited(own.type) else None
     return None
 
 

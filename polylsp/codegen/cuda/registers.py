@@ -36,18 +36,31 @@ def kept(launch: Launch, threads: Sequence[int], found: Sequence[Reference]) -> 
     for each in found:
         by_name.setdefault(each.access.memory.name, []).append(each)
     left = [k for k in range(launch.length) if k not in threads]
+    groups = [_changing(own) for own in by_name.values()]
     return [
         made
-        for own in by_name.values()
+        for own in groups
         if threads and _accumulates(left, own) and is_plain(own[0].access.memory)
         for made in _kept(launch, threads, own)
     ]
 
 
+def _changing(found: Sequence[Reference]) -> list[Reference]:
+    """Of the references to an array, those to elements that a launch changes: the others are as they were
+    before it, and stay where they are."""
+    written = isl.Set.empty(found[0].seen.range().get_space())
+    for each in found:
+        if each.access.kind == "write":
+            written = written.union(each.seen.range())
+    own = [each for each in found if not each.seen.range().is_disjoint(written)]
+    sites = {each.access.site for each in own}
+    # A statement in several parts is written once.
+    return own if all(each in own or each.access.site not in sites for each in found) else list(found)
+
+
 def _accumulates(left: Sequence[int], own: Sequence[Reference]) -> bool:
-    """Whether an element is written, and used in more than one iteration of a loop."""
-    written = any(each.access.kind == "write" for each in own)
-    return written and any(varies(each.order, k) for each in own for k in left)
+    """Whether an element that is written is used in more than one iteration of a loop."""
+    return any(varies(each.order, k) for each in own for k in left)
 
 
 def _kept(launch: Launch, threads: Sequence[int], own: Sequence[Reference]) -> Iterator[Kept]:

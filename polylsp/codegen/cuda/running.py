@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.codegen.cuda.host import Host, bytes_of, is_staged, parameters, start_of
+from polylsp.codegen.cuda.host import Host, bytes_of, is_staged, on_device, parameters, start_of
 from polylsp.codegen.cuda.launches import launches
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.statements import INDENT
@@ -30,7 +30,7 @@ def _copies_in(host: Host) -> Iterator[str]:
         if each.comes_in:
             call = wrapped(
                 "TRY(cudaMemcpy(",
-                (f"device_{each.name}", start_of(each), bytes_of(each), "cudaMemcpyHostToDevice"),
+                (on_device(each), start_of(each), bytes_of(each), "cudaMemcpyHostToDevice"),
                 "));",
             )
             yield from call
@@ -43,6 +43,6 @@ def _copies_out(host: Host) -> Iterator[str]:
             target = f"staged_{each.name}" if is_staged(each) else start_of(each)
             yield from wrapped(
                 "TRY(cudaMemcpy(",
-                (target, f"device_{each.name}", bytes_of(each), "cudaMemcpyDeviceToHost"),
+                (target, on_device(each), bytes_of(each), "cudaMemcpyDeviceToHost"),
                 "));",
             )

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polylsp.codegen.affine import Names
 from polylsp.codegen.cuda.expressions import Words
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
 from polylsp.codegen.cuda.naming import Fresh, fresh_of, variable_names
+from polylsp.codegen.cuda.python_expressions import PythonWords
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.totals import Total
+from polylsp.codegen.transform.leaves import counter
+from polylsp.language import PYTHON
 from polylsp.model.action import Declined
 from polylsp.model.program import Integer, Variable
 from polylsp.model.scop import Access
+from polylsp.settings import Settings
+
+_USUAL = Settings()
 
 
 @dataclass(frozen=True, eq=False)
 class Setting:
     """The words of a region's statements, the accesses that its leaves share, `parameters` as C writes them
     (isl name to text, in signed types), the variables behind these, and its buffers. `totals` are the sums of
-    blocks that its kernels have asked for."""
+    blocks that its kernels have asked for, `settings` what the user has set."""
 
     region: Region
     leaves: Mapping[str, Leaf]
@@ -32,29 +40,74 @@ class Setting:
     variables: Mapping[str, Variable]
     buffers: tuple[Buffer, ...]
     fresh: Fresh
+    settings: Settings
     totals: list[Total] = field(default_factory=list[Total])
 
 
-def setting_of(region: Region, found: Leaves, memories: Memories) -> Setting | Declined:
+def setting_of(
+    region: Region, found: Leaves, memories: Memories, settings: Settings = _USUAL
+) -> Setting | Declined:
     """The setting of a region; or why there is none."""
     subject, fresh = region.subject, fresh_of(region)
     names = variable_names(region, fresh)
-    extents = {b.variable.name: b.inner for b in memories.buffers if not b.scalar}
+    is_python = subject.language == PYTHON.name
+    lengths = _lengths(memories, names, fresh, plain_names(region)) if is_python else {}
+    extents = {
+        b.variable.name: tuple(names.get(each, each) for each in b.extents)
+        for b in memories.buffers
+        if not b.scalar
+    }
     pointed = frozenset(b.variable.name for b in memories.buffers if b.scalar)
-    words = Words(subject, names, extents, pointed)
-    texts, variables = _parameters(region, names)
+    exact = _python_words(region, lengths) if is_python else None
+    words = Words(subject, names, extents, pointed, before=_before(region, found, names), exact=exact)
+    texts, variables = _parameters(region, names, lengths)
     leaves = {leaf.name: leaf for leaf in found.leaves}
-    made = Setting(region, leaves, found.shared, words, texts, variables, memories.buffers, fresh)
+    buffers = memories.buffers
+    made = Setting(region, leaves, found.shared, words, texts, variables, buffers, fresh, settings)
     unnamed = _unnamed(made)
     if unnamed:
         return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")
     return made
 
 
-def _parameters(region: Region, names: Mapping[str, str]) -> tuple[dict[str, str], dict[str, Variable]]:
-    by_source = {v.source_name: v for v in region.subject.variables}
+def _before(region: Region, found: Leaves, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """The counters that tell which array of an expanded one an iteration has, by that array's name."""
+    return {
+        one.memory.variable.name: tuple(names[counter(region.subject, loop).name] for loop in one.loops)
+        for one in found.expanded
+    }
+
+
+_LENGTH = re.compile(r"(\w+)\.shape\[(\d+)\]")
+
+
+def _lengths(memories: Memories, names: dict[str, str], fresh: Fresh, known: Names) -> dict[str, Variable]:
+    """The lengths of arrays that have no variable of the source, by their spelling, which is their unique
+    name: the device gets a name for each."""
+    factors = [each for text in known.parameters.values() for each in text.split(" * ")]
+    own = [f"{b.name}.shape[{k}]" for b in memories.buffers for k in range(len(b.memory.shape))]
+    found: dict[str, Variable] = {}
+    for text in sorted({*factors, *own}):
+        length = _LENGTH.fullmatch(text)
+        if length is not None:
+            names[text] = fresh.name(f"{length[1]}_shape{length[2]}")
+            found[text] = Variable(text, text, Integer(32, True), "parameter")
+    return found
+
+
+def _python_words(region: Region, lengths: Mapping[str, Variable]) -> PythonWords:
+    subject = region.subject
+    counters = {counter(subject, ordinal).name for ordinal in region.scop.loops}
+    given = {v.name for v in subject.variables if v.storage in ("parameter", "cell")}
+    return PythonWords(region, frozenset(counters | given), lengths)
+
+
+def _parameters(
+    region: Region, names: Mapping[str, str], lengths: Mapping[str, Variable]
+) -> tuple[dict[str, str], dict[str, Variable]]:
+    by_source = {v.source_name: v for v in region.subject.variables} | dict(lengths)
     texts: dict[str, str] = {}
-    variables: dict[str, Variable] = {}
+    variables: dict[str, Variable] = {names[each]: v for each, v in lengths.items()}
     for parameter, spelled in sorted(plain_names(region).parameters.items()):
         factors = spelled.split(" * ")
         own = [by_source[factor] for factor in factors if factor in by_source]
@@ -77,5 +130,6 @@ def _unnamed(setting: Setting) -> str:
 
 def _signed(variable: Variable, name: str) -> str:
     """A size as an `int`: the host has seen that it is one."""
-    is_int = isinstance(variable.type, Integer) and variable.type.signed and variable.type.bits <= 32
+    of_type = variable.type
+    is_int = isinstance(of_type, Integer) and of_type.signed and not 32 < of_type.bits <= 64
     return name if is_int else f"(int){name}"

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from polylsp.codegen.cuda.expressions import Unwritable, Words, assigned_text, place_text, text_of
+from polylsp.codegen.cuda.python_expressions import is_unlimited
 from polylsp.codegen.cuda.region import flat
 from polylsp.codegen.host import starts
 from polylsp.codegen.transform.type_words import plain_words
@@ -64,7 +65,8 @@ def declared(variable: Variable, words: Words) -> str:
             raise Unwritable(f"`{variable.source_name}` has no fixed size: declare it outside of the loops.")
         extents.append(f"[{of_type.extent.value}]")
         of_type = of_type.element
-    return f"{type_words(variable)} {words.names[variable.name]}{''.join(extents)}"
+    text = "long long" if is_unlimited(of_type) else type_words(variable)
+    return f"{text} {words.names[variable.name]}{''.join(extents)}"
 
 
 def type_words(variable: Variable) -> str:
@@ -72,7 +74,8 @@ def type_words(variable: Variable) -> str:
     of_type = variable.type
     while isinstance(of_type, Array):
         of_type = of_type.element
-    text = plain_words(of_type)
+    # What has no limits is a counter or a size, which the call has seen to be small.
+    text = "int" if is_unlimited(of_type) else plain_words(of_type)
     if text is None or (isinstance(of_type, Floating) and of_type.bits > 64):
         raise Unwritable(f"`{variable.source_name}` has a type that the device does not have.")
     return "bool" if text == "_Bool" else text

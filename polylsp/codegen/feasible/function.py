@@ -12,7 +12,7 @@ from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
 from polylsp.language import C
 from polylsp.model.action import (
-    KERNEL_TARGETS,
+    KERNELS_OF,
     TARGETS_OF,
     WHOLE_FUNCTION,
     Declined,
@@ -46,7 +46,7 @@ def feasibility(trials: Trials) -> Feasibility:
     if transformed:
         refused += _not_together(trials)
         possible += faster(trials)
-        refused += _without_kernels(trials)
+    refused += _without_kernels(trials)
     return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
 
 
@@ -63,16 +63,16 @@ def _roots(trials: Trials, loop: LoopFacts) -> tuple[LoopFacts, ...]:
 def _without_kernels(trials: Trials) -> Iterator[Refused]:
     """The loops of which there are no kernels: loops of one nest are asked about together."""
     above = trials.subject.text.count("\n", 0, trials.subject.start)
+    target = KERNELS_OF[trials.subject.language]
     for loop in trials.subject.facts.loops:
         inside = trials.subject.nest(loop.ordinal)
         if inside is None or not _roots(trials, loop):
             continue
         around = (*trials.subject.around(loop.ordinal), loop)
         outer = next(each.ordinal for each in around if each.ordinal in inside[0].loops)
-        for target in KERNEL_TARGETS:
-            found = trials.answer(target, loop.ordinal, outer)
-            if isinstance(found, Declined):
-                yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
+        found = trials.answer(target, loop.ordinal, outer)
+        if isinstance(found, Declined):
+            yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
 
 
 def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:

@@ -1,4 +1,4 @@
-"""The C text that stands after a version of a file and calls the function; see `runtime/driver.c`."""
+"""The text that calls a function: in C it stands after a version of the file; see `runtime/driver.c`."""
 
 from __future__ import annotations
 
@@ -40,6 +40,16 @@ def call(subject: Subject, data: Storage) -> str:
         "",
     ]
     return "\n".join(lines)
+
+
+def python_call(subject: Subject, data: Storage) -> str:
+    """The expression that calls a function of Python; see `runtime/driver.py`."""
+    arguments = ", ".join(_handed(number, each) for number, each in enumerate(data.arguments))
+    return f"function.{subject.function.name}({arguments})"
+
+
+def _handed(number: int, argument: Size | Number | Pointee) -> str:
+    return f"memory({argument.memory})" if isinstance(argument, Pointee) else f"number({number})"
 
 
 def _objects(data: Storage) -> Iterator[str]:

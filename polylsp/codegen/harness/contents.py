@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import expressions, loops_in, walk
+from polylsp.codegen.harness.starts import Rows, rows
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
 from polylsp.model.expressions import subexpressions
@@ -33,26 +34,42 @@ class Target:
     step: int
 
 
-def contents(subject: Subject, data: Storage) -> tuple[Target, ...] | NoPlan:
-    """The subscripts that come out of memories, or why data that are valid cannot be made up."""
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """The subscripts that come out of memories, and the rows whose starts do."""
+
+    targets: tuple[Target, ...]
+    rows: tuple[Rows, ...]
+
+
+def contents(subject: Subject, data: Storage) -> Contents | NoPlan:
+    """What the data have to be like, or why those that are valid cannot be made up."""
     known = _Known(subject, data)
+    places = list(_places(subject))
+    found = tuple(rows(subject, data, places))
+    bounded = {each.loop for each in found}
     for loop in loops_in(subject.function.body):
+        if loop.ordinal in bounded:
+            continue
         name = known.name_in(loop.condition) if loop.condition is not None else None
         if name is not None:
             return NoPlan(
                 f"How often the loop on line {subject.line_number(loop.header)} runs is told by the contents "
                 f"of `{name}`: such data cannot be made up. Measure a function that fills `{name}` itself."
             )
-    found: list[Target] = []
-    for place in _places(subject):
+    of_rows = {(place.site, number) for each in found for place, number in each.places}
+    targets: list[Target] = []
+    for place in places:
         for number, step in enumerate(place.steps):
             if not isinstance(step, Index) or known.name_in(step.subscript) is None:
+                continue
+            if (place.site, number) in of_rows:
                 continue
             memory = known.whole(step.subscript)
             if memory is None:
                 return _computed(subject, place, known.name_in(step.subscript) or "")
-            found.append(Target(memory, place, number))
-    return tuple(found)
+            targets.append(Target(memory, place, number))
+    return Contents(tuple(targets), found)
 
 
 def _computed(subject: Subject, place: Place, name: str) -> NoPlan:

@@ -6,14 +6,15 @@ be wrong beside strides.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
 import islpy as isl
 
-from polylsp.codegen.harness.contents import Target
+from polylsp.codegen.harness.contents import Contents, Target
 from polylsp.codegen.harness.numbers import declared, row
+from polylsp.codegen.harness.starts import PER_ROW, Rows
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
 from polylsp.model.measurement import Extent, Rung
@@ -36,25 +37,31 @@ class Touched:
 class Extents:
     """The memories of a function and what it does, asked for at one size after another."""
 
-    def __init__(self, subject: Subject, data: Storage, targets: tuple[Target, ...]) -> None:
+    def __init__(self, subject: Subject, data: Storage, needs: Contents) -> None:
         self._data = data
-        self._targets = targets
-        self._touched = [list(_touched(subject, variable.name)) for variable in data.variables]
-        self._domains = [(nest.scop, domain) for nest in subject.nests for domain in _domains(nest.scop)]
+        self._targets, self._rows = needs.targets, needs.rows
+        pairs = zip(data.variables, data.memories, strict=True)
+        self._touched = [list(touched(subject, v.name, follows=m.levels > 1)) for v, m in pairs]
+        self._domains = domains_of(subject)
+        self._is_modelled = is_modelled(subject)
 
     def rung(self, sizes: Mapping[str, int]) -> Rung:
         """Everything at some sizes."""
         most = max(sizes.values(), default=_UNKNOWN_EXTENT)
         extents = [self._extent(number, sizes, most) for number in range(len(self._data.memories))]
+        for each in self._rows:
+            self._make_rows(each, sizes, extents)
         for target in self._targets:
             before, limit = extents[target.number], self._limit(target, sizes, extents)
             least = limit if before.limit is None else min(before.limit, limit)
             extents[target.number] = Extent(before.first, before.count, least)
-        instances = sum(_points(domain, scop, sizes) or 0 for scop, domain in self._domains)
-        return Rung(tuple(sizes[name] for name in self._data.sizes), instances, tuple(extents))
+        chosen = tuple(sizes[name] for name in self._data.sizes)
+        return rung_of(chosen, extents, counted(self._domains, sizes), self._is_modelled)
 
     def _extent(self, number: int, sizes: Mapping[str, int], most: int) -> Extent:
         of_type = self._data.variables[number].type
+        if (levels := self._data.memories[number].levels) > 1:
+            return self._table(number, levels, sizes, most)
         if not isinstance(of_type, (Array, Pointer)):
             return Extent(0, 1)
         said = declared(of_type, sizes)
@@ -69,10 +76,36 @@ class Extents:
         first = min(0, *(low for low, _ in known))
         return Extent(first, max(1, max(high for _, high in known) - first + 1))
 
+    def _table(self, number: int, levels: int, sizes: Mapping[str, int], most: int) -> Extent:
+        """What tables of pointers lead to, as long in each dimension as any nest needs it."""
+        boxes = [box(each.elements, each.scop, sizes) for each in self._touched[number]]
+        known = [ends for ends in boxes if ends is not None and len(ends) == levels]
+        shape = [max((ends[k][1] + 1 for ends in known), default=1) for k in range(levels)]
+        if not known or len(known) < len(boxes):
+            shape = [max(each, most) for each in shape]
+        return Extent(0, prod(shape), shape=tuple(max(1, each) for each in shape))
+
+    def _make_rows(self, found: Rows, sizes: Mapping[str, int], extents: list[Extent]) -> None:
+        """Let rows have a few elements each, as far as arrays that are declared have room for them."""
+        starts = extents[found.starts]
+        total = PER_ROW * max(1, starts.count - 1)
+        used = [(place.variable, (row(place.variable.type, sizes) or (1,))[0]) for place, _ in found.places]
+        for variable, step in used:
+            said = declared(variable.type, sizes)
+            total = total if said is None else min(total, max(0, said // step - 1))
+        for variable, step in used:
+            number = self._data.number(variable)
+            if number is not None and declared(variable.type, sizes) is None:
+                before = extents[number]
+                extents[number] = Extent(before.first, max(before.count, (total + 1) * step))
+        extents[found.starts] = Extent(starts.first, starts.count, total + 1)
+
     def _limit(self, target: Target, sizes: Mapping[str, int], extents: list[Extent]) -> int:
         """How many values a subscript may have."""
         variable = target.place.variable
         number = self._data.number(variable)
+        if number is not None and extents[number].shape:
+            return extents[number].shape[min(target.step, len(extents[number].shape) - 1)]
         steps = row(variable.type, sizes) or (1,)
         if target.step > 0 and target.step < len(steps):
             return max(1, steps[target.step - 1] // steps[target.step])
@@ -82,13 +115,37 @@ class Extents:
         return max(1, (extent.first + extent.count) // steps[0])
 
 
-def _touched(subject: Subject, name: str) -> Iterator[Touched]:
-    """The elements of what a variable leads to, by nest; one object can be several memories."""
+def domains_of(subject: Subject) -> list[tuple[Scop, isl.Set]]:
+    """The iteration domains of a function's statements."""
+    return [(nest.scop, domain) for nest in subject.nests for domain in domains(nest.scop)]
+
+
+def is_modelled(subject: Subject) -> bool:
+    """Whether there is a model of what all loops do."""
+    statements = [each for nest in subject.nests for each in nest.scop.statements]
+    known = {ordinal for each in statements for ordinal in each.loops}
+    return all(loop.ordinal in known for loop in subject.facts.loops)
+
+
+def counted(known: list[tuple[Scop, isl.Set]], sizes: Mapping[str, int]) -> int:
+    """How many instances there are in boxes around domains."""
+    return sum(points(domain, scop, sizes) or 0 for scop, domain in known)
+
+
+def rung_of(sizes: tuple[int, ...], extents: Sequence[Extent], instances: int, is_known: bool) -> Rung:
+    """What is needed at some sizes; where not all loops are known, elements stand for what they do."""
+    elements = sum(each.count for each in extents)
+    return Rung(sizes, instances if is_known else max(instances, elements), tuple(extents), is_known)
+
+
+def touched(subject: Subject, name: str, *, follows: bool = False) -> Iterator[Touched]:
+    """The elements of what a variable leads to, or (`follows`) of what pointers found there do, by nest; one
+    object can be several memories."""
     for nest in subject.nests:
         by_memory: dict[Memory, isl.Set] = {}
         for access in nest.scop.accesses:
             memory = access.memory
-            if memory.variable.name != name or memory.fresh or memory.follows_pointers:
+            if memory.variable.name != name or memory.fresh or memory.follows_pointers != follows:
                 continue
             elements = access.relation.range()
             before = by_memory.get(memory)
@@ -96,7 +153,7 @@ def _touched(subject: Subject, name: str) -> Iterator[Touched]:
         yield from (Touched(nest.scop, memory, elements) for memory, elements in by_memory.items())
 
 
-def _domains(scop: Scop) -> list[isl.Set]:
+def domains(scop: Scop) -> list[isl.Set]:
     """The iteration domains of the statements, one of those in the same loops."""
     by_loops: dict[tuple[tuple[int, ...], str], isl.Set] = {}
     for statement in scop.statements:
@@ -119,34 +176,46 @@ def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[in
         if found is None or len(found) < memory.dimensions:
             return None
         steps = list(found[: memory.dimensions])
-    ends = _box(touched.elements, touched.scop, sizes)
+    ends = box(touched.elements, touched.scop, sizes)
     if ends is None or len(ends) != len(steps):
         return None
     pairs = list(zip(ends, steps, strict=True))
     return sum(low * step for (low, _), step in pairs), sum(high * step for (_, high), step in pairs)
 
 
-def _points(domain: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> int | None:
-    ends = _box(domain, scop, sizes)
+def spoken_of(subject: Subject) -> frozenset[str]:
+    """How the parameters are spelled that say how often something runs."""
+    return frozenset(
+        nest.scop.parameters.get(domain.get_dim_name(_PARAM, k) or "", "")
+        for nest in subject.nests
+        for domain in domains(nest.scop)
+        for k in range(domain.dim(_PARAM))
+        if domain.involves_dims(_PARAM, k, 1)
+    )
+
+
+def points(domain: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> int | None:
+    """The iterations in a box around a domain; `None` where there is none."""
+    ends = box(domain, scop, sizes)
     return None if ends is None else prod(max(0, high - low + 1) for low, high in ends)
 
 
-def _box(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> list[tuple[int, int]] | None:
+def box(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> list[tuple[int, int]] | None:
     """The least and the greatest value of each dimension; empty ranges where there are none, `None` where
     they are not bounded."""
-    fixed = _fixed(values, scop, sizes)
-    if fixed.is_empty():
-        return [(0, -1)] * fixed.dim(_SET)
+    known = fixed(values, scop, sizes)
+    if known.is_empty():
+        return [(0, -1)] * known.dim(_SET)
     ends: list[tuple[int, int]] = []
-    for k in range(fixed.dim(_SET)):
-        low, high = fixed.dim_min_val(k), fixed.dim_max_val(k)
+    for k in range(known.dim(_SET)):
+        low, high = known.dim_min_val(k), known.dim_max_val(k)
         if not (low.is_int() and high.is_int()):
             return None
         ends.append((int(str(low)), int(str(high))))
     return ends
 
 
-def _fixed(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
+def fixed(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
     """The set at some sizes, whatever other parameters are."""
     for k in range(values.dim(_PARAM)):
         name = values.get_dim_name(_PARAM, k) or ""

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Protocol
 
-from polylsp.codegen.harness.extents import Extents
 from polylsp.codegen.harness.storage import Storage
 from polylsp.model.measurement import Extent, Rung
 
@@ -16,7 +16,15 @@ _MOST_BYTES = 8 * 2**30
 _LARGEST = 2 * 10**9
 
 
-def ladder(extents: Extents, data: Storage, given: Mapping[str, int]) -> tuple[Rung, ...]:
+class Sizing(Protocol):
+    """What is needed at some sizes."""
+
+    def rung(self, sizes: Mapping[str, int]) -> Rung:
+        """Everything at some sizes."""
+        ...
+
+
+def ladder(extents: Sizing, data: Storage, given: Mapping[str, int]) -> tuple[Rung, ...]:
     """Sizes that grow together, those left out that are given; one where all are."""
     free = [name for name in data.sizes if name not in given]
     if not free:
@@ -32,7 +40,7 @@ def ladder(extents: Extents, data: Storage, given: Mapping[str, int]) -> tuple[R
     return tuple(found)
 
 
-def small(extents: Extents, data: Storage, given: Mapping[str, int]) -> Rung:
+def small(extents: Sizing, data: Storage, given: Mapping[str, int]) -> Rung:
     """Sizes at which the function does little."""
     return extents.rung({name: min(_SMALL, given.get(name, _SMALL)) for name in data.sizes})
 

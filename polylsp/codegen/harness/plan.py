@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.analysis.effects import walk
-from polylsp.codegen.harness.call import call
-from polylsp.codegen.harness.contents import contents
+from polylsp.codegen.harness.call import call, python_call
+from polylsp.codegen.harness.contents import Contents, contents
 from polylsp.codegen.harness.extents import Extents
-from polylsp.codegen.harness.ladder import ladder, small
+from polylsp.codegen.harness.ladder import Sizing, ladder, small
+from polylsp.codegen.harness.python_extents import PythonExtents
+from polylsp.codegen.harness.python_storage import python_storage
+from polylsp.codegen.harness.starts import with_rows
 from polylsp.codegen.harness.storage import Storage, storage
 from polylsp.codegen.harness.wishes import Wishes, wishes
+from polylsp.codegen.harness.workload import Workloads, workloads
+from polylsp.codegen.numba.source import source_of
 from polylsp.codegen.subject import Subject
 from polylsp.language import C
+from polylsp.model.action import Declined
 from polylsp.model.measurement import MemoryPlan, NoPlan, Rung
 from polylsp.model.program import Assign
 
@@ -30,34 +36,55 @@ class Harness:
     rungs: tuple[Rung, ...]
     small: Rung
     given: bool
+    workloads: Workloads
 
 
 def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int]) -> Harness | NoPlan:
     """How a function is measured. `sizes` are those that somebody asked for, which come before those in
     comments; `preset` those of the settings, which come after, and may name what the function lacks."""
     function = subject.function
-    if subject.language != C.name:
-        return NoPlan("Only functions in C can be measured.")
-    if function.name == "main":
+    if function.name == "main" and subject.language == C.name:
         return NoPlan(
             "`main` is the program itself: put its loops in a function of their own to measure them."
         )
     said = wishes(subject.text, subject.start, subject.start + subject.ends[-1])
-    data = storage(subject, said.definite)
-    if isinstance(data, NoPlan):
-        return data
+    made = _in_c(subject, said) if subject.language == C.name else _in_python(subject, said)
+    if isinstance(made, NoPlan):
+        return made
+    data, text, measure = made
     given = {**{k: v for k, v in preset.items() if k in data.sizes}, **said.sizes, **sizes}
     wrong = _wrong(subject, data, said, given)
-    targets = contents(subject, data)
+    needs = contents(subject, data)
     if wrong is not None:
         return wrong
-    if isinstance(targets, NoPlan):
-        return targets
-    extents = Extents(subject, data, targets)
-    made = budgeted(_OPERATIONS, lambda: (ladder(extents, data, given), small(extents, data, given)))
-    if isinstance(made, Exhausted):
+    if isinstance(needs, NoPlan):
+        return needs
+    data = with_rows(data, needs.rows)
+    extents = measure(subject, data, needs)
+    rungs = budgeted(_OPERATIONS, lambda: (ladder(extents, data, given), small(extents, data, given)))
+    if isinstance(rungs, Exhausted):
         return NoPlan(f"How large the arrays of `{function.name}` have to be took too long to find out.")
-    return Harness(call(subject, data), data, *made, not set(data.sizes) - set(given))
+    counted = budgeted(_OPERATIONS, lambda: workloads(subject, rungs[0], data.sizes))
+    work = () if isinstance(counted, Exhausted) else counted
+    return Harness(text, data, *rungs, not set(data.sizes) - set(given), work)
+
+
+Made = tuple[Storage, str, Callable[[Subject, Storage, Contents], Sizing]]
+
+
+def _in_c(subject: Subject, said: Wishes) -> Made | NoPlan:
+    """What a function in C is given, and the text that calls it."""
+    data = storage(subject, said.definite)
+    return data if isinstance(data, NoPlan) else (data, call(subject, data), Extents)
+
+
+def _in_python(subject: Subject, said: Wishes) -> Made | NoPlan:
+    """What a function in Python is given, and the expression that calls it."""
+    source = source_of(subject)
+    if isinstance(source, Declined):
+        return NoPlan(source.reason.replace("for Numba", "to measure them"))
+    data = python_storage(source, said.definite)
+    return data if isinstance(data, NoPlan) else (data, python_call(subject, data), PythonExtents)
 
 
 def _wrong(subject: Subject, data: Storage, said: Wishes, given: Mapping[str, int]) -> NoPlan | None:

@@ -30,16 +30,18 @@ _REAL_NUMBERS = (1.25, 0.75, 1.125, 0.875)
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The arguments in their order; the memories, and the variable that leads to each."""
+    """The arguments in their order; the memories, and the variable that leads to each; the lengths of arrays
+    that are no argument of their own, by their spelling (`a.shape[0]`)."""
 
     arguments: tuple[Argument, ...]
     memories: tuple[MemoryPlan, ...]
     variables: tuple[Variable, ...]
+    lengths: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> tuple[str, ...]:
         """The names of the sizes."""
-        return tuple(each.name for each in self.arguments if isinstance(each, Size))
+        return (*(each.name for each in self.arguments if isinstance(each, Size)), *self.lengths)
 
     def number(self, variable: Variable) -> int | None:
         """The memory that a variable leads to."""
@@ -52,11 +54,11 @@ def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
     arguments: list[Argument] = []
     memories: list[MemoryPlan] = []
     variables: list[Variable] = []
-    counted = _counted(subject)
+    known = counted(subject)
     for parameter in subject.function.parameters:
         if isinstance(parameter.type, Integer):
             name = parameter.source_name
-            arguments.append(Size(name) if name in counted else Number(name, _WHOLE_NUMBER))
+            arguments.append(Size(name) if name in known else Number(name, _WHOLE_NUMBER))
         elif isinstance(parameter.type, Floating):
             value = _REAL_NUMBERS[len(arguments) % len(_REAL_NUMBERS)]
             arguments.append(Number(parameter.source_name, value))
@@ -86,7 +88,17 @@ def element_of(of_type: Type) -> Type:
     return of_type
 
 
-def _counted(subject: Subject) -> frozenset[str]:
+def shape_of(variable: Variable) -> tuple[str, ...]:
+    """How the lengths of a parameter that is an array of Python are spelled, outermost first."""
+    found: list[str] = []
+    inner = variable.type
+    while isinstance(inner, (Array, Pointer)):
+        found.append(f"{variable.source_name}.shape[{len(found)}]")
+        inner = inner.to if isinstance(inner, Pointer) else inner.element
+    return tuple(found)
+
+
+def counted(subject: Subject) -> frozenset[str]:
     """The parameters that the models know, and those in declarations of arrays."""
     models = [nest.scop for nest in subject.nests]
     known = {text for one in models for name, text in one.parameters.items() if name not in one.derived}
@@ -94,8 +106,13 @@ def _counted(subject: Subject) -> frozenset[str]:
 
 
 def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> MemoryPlan | NoPlan:
-    element, name = element_of(variable.type), variable.source_name
+    levels, name = pointers_of(variable.type), variable.source_name
+    element = element_of(levels[-1])
     is_global = variable.storage == "global"
+    if len(levels) > 1 and (
+        is_global or len(levels) > _MOST_LEVELS or _changes_pointers(subject, variable, len(levels))
+    ):
+        return NoPlan(f"`{name}` holds pointers that may change: data for that cannot be made up. {_ADVICE}")
     if not isinstance(element, (Integer, Floating)):
         return NoPlan(f"`{name}` {_reason(element)}: data for that cannot be made up. {_ADVICE}")
     if is_global and isinstance(variable.type, Array) and constant_extents(variable.type) is None:
@@ -114,11 +131,29 @@ def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> M
         "f" if isinstance(element, Floating) else "i" if element.signed else "u",
         16 if element.bits == 80 else max(1, element.bits // 8),
         is_global,
-        is_global or _is_written(subject, variable),
+        is_global or is_written(subject, variable),
         fill,
+        levels=len(levels),
     )
 
 
+def pointers_of(of_type: Type) -> tuple[Type, ...]:
+    """A type, and those of the pointers that it points at, the last of which is no pointer to pointers."""
+    inner = of_type.to if isinstance(of_type, Pointer) else None
+    return (of_type, *pointers_of(inner)) if isinstance(inner, Pointer) else (of_type,)
+
+
+def _changes_pointers(subject: Subject, variable: Variable, levels: int) -> bool:
+    """Whether the function may change a pointer that others lead to."""
+    places = [place for place in subject.effects.places if place.variable == variable]
+    return (
+        levels > _MOST_LEVELS
+        or bool(subject.effects.calls)
+        or any(len(place.steps) < levels for place in places)
+    )
+
+
+_MOST_LEVELS = 4
 _ADVICE = "Measure a function whose arrays hold numbers."
 
 
@@ -132,7 +167,7 @@ def _reason(element: Type) -> str:
             return "holds neither whole nor real numbers"
 
 
-def _is_written(subject: Subject, parameter: Variable) -> bool:
+def is_written(subject: Subject, parameter: Variable) -> bool:
     """Whether the function may write what a parameter points at: directly, or in a way that is not
     followed here."""
     own = subject.effects
@@ -150,16 +185,35 @@ def _changed(subject: Subject) -> frozenset[str]:
     return own.scalars | {place.variable.name for place in own.places}
 
 
+def changed_globals(subject: Subject) -> str:
+    """The name of a variable outside of the function that it changes, itself or in what it calls; empty if
+    there is none."""
+    for one in _reached(subject):
+        own = effects(one.body)
+        assigned = [v for v in own.variables if v.name in own.scalars]
+        for variable in (*(place.variable for place in own.places), *assigned):
+            if variable.storage in ("global", "cell", "static"):
+                return variable.source_name
+    return ""
+
+
 def _globals(subject: Subject) -> Iterator[Variable]:
     """The variables of the file that the function may change or read, itself or in what it calls."""
-    by_name = {each.function.name: each.function for each in subject.companions}
     found: dict[Variable, None] = {}
+    for one in _reached(subject):
+        variables = sorted(effects(one.body).variables, key=lambda v: v.name)
+        found.update((v, None) for v in variables if v.storage == "global")
+    yield from (v for v in found if not v.const and not isinstance(v.type, Pointer))
+
+
+def _reached(subject: Subject) -> Iterator[Function]:
+    """The function, and those of the file that it calls, by way of others too."""
+    by_name = {each.function.name: each.function for each in subject.companions}
     waiting: list[Function] = [subject.function]
     seen = {subject.function.name}
     while waiting:
-        own = effects(waiting.pop().body)
-        found.update((v, None) for v in sorted(own.variables, key=lambda v: v.name) if v.storage == "global")
-        called = {call.function for call in own.calls} & set(by_name) - seen
+        one = waiting.pop()
+        yield one
+        called = {call.function for call in effects(one.body).calls} & set(by_name) - seen
         seen |= called
         waiting += [by_name[name] for name in sorted(called)]
-    yield from (v for v in found if not v.const and not isinstance(v.type, Pointer))

@@ -1,12 +1,13 @@
-"""What comments say of a measurement: `// polylsp: n=2000 A=positive-definite`."""
+"""What comments say of a measurement: `// polylsp: n=2000 A=positive-definite`; in Python also how long an
+array is, `# polylsp: x.shape[0]=500`."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
-_COMMENT = re.compile(r"(?:/[/*])\s*polylsp:((?:\s+[A-Za-z_]\w*=[\w-]+)+)")
-_ABOVE = re.compile(r"(?:^[ \t]*(?://[^\n]*|/\*.*?\*/[ \t]*)\n)+[ \t]*\Z", re.MULTILINE)
+_COMMENT = re.compile(r"(?:/[/*]|#)\s*polylsp:((?:\s+[A-Za-z_][\w.\[\]]*=[\w-]+)+)")
+_ABOVE = re.compile(r"(?:^[ \t]*(?://[^\n]*|#[^\n]*|/\*.*?\*/[ \t]*)\n)+[ \t]*\Z", re.MULTILINE)
 _DEFINITE = "positive-definite"
 
 

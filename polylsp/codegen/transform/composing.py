@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from polylsp.analysis.budget import Exhausted, budgeted
@@ -48,6 +48,15 @@ def until_done(state: State, steps: Callable[[State], Iterator[Answer]]) -> bool
         tried.add(state.subject.text)
         made |= any(state.make(edit) for edit in together(steps(state)))
     return made
+
+
+def attempted(state: State, work: Callable[[State], bool]) -> bool:
+    """Whether some work succeeds; if it does not, nothing of it is left."""
+    tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
+    if not work(tried):
+        return False
+    state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
+    return True
 
 
 def limited(settings: Settings, work: Callable[[], T]) -> T | Declined:

@@ -68,7 +68,7 @@ class Body:
         if not offset:
             return name
         text = self.subject.text
-        subscript = text[span.start - 1] == "[" and text[span.end : span.end + 1] == "]"
+        subscript = text[span.start - 1] == "[" and text[span.end :].lstrip(" ")[:1] in ("]", "+", "-")
         return f"{name} + {offset}" if subscript else f"({name} + {offset})"
 
 

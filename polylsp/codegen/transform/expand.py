@@ -45,7 +45,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return Declined(f"There is no room for a declaration before the loop `{name}`: put it in braces.")
     if any(is_homonym(v, {counter(subject, ordinal)}) for v in effects(subject.loop(ordinal)).variables):
         return Declined(f"There are two variables `{name}` here.")
-    variable = next(_shared(subject, ordinal, text), None)
+    variable = next(shared_scalars(subject, ordinal), None)
     if variable is None:
         return Declined(
             f"No variable is set anew in each iteration of `{name}` and used in several parts of it."
@@ -53,18 +53,33 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     count = _count(subject, ordinal)
     if count is None or count * 8 > _MOST_BYTES:
         return Declined(f"How often the loop `{name}` runs is not known, or is too much for a local array.")
+    extent = _extent(subject, ordinal, text, points)
+    if not extent.isdigit() and not surely_run(subject, (subject.known(ordinal),)):
+        # An array has an element at least (C11 6.7.6.2p5).
+        extent = f"{extent} > 0 ? {extent} : 1"
+    return expanded(subject, ordinal, text, variable, (f"[{_index(points)}]", f"[{extent}]"))
+
+
+def expanded(
+    subject: Subject, ordinal: int, text: LoopText, variable: Variable, element: tuple[str, str]
+) -> Answer:
+    """An array for a variable in a loop, declared before the loop of a text. `element`: the subscripts of the
+    variable's element, and the extents."""
     declaration = declaration_of(subject, variable)
-    spans = _spans(subject, ordinal, variable)
+    spans = spans_of(subject, ordinal, variable)
     if declaration is None or declaration.declarator != variable.source_name or spans is None:
         return Declined(
             f"`{variable.source_name}` stands in a macro, or is declared in a way that cannot be changed."
         )
-    edits = _edits(subject, ordinal, text, points, variable, declaration, spans)
+    edits = _edits(subject, text, variable, declaration, spans, element)
     return edits if isinstance(edits, Declined) else Edited(edits)
 
 
-def _shared(subject: Subject, ordinal: int, text: LoopText) -> Iterator[Variable]:
+def shared_scalars(subject: Subject, ordinal: int) -> Iterator[Variable]:
     """The scalars that each iteration sets before it reads them, in one part of the body for another."""
+    text = opened(subject, ordinal)
+    if isinstance(text, Declined):
+        return
     loop = subject.loop(ordinal)
     after = live_after_loops(subject.function, ())[ordinal]
     carried = exposed(loop.body.statements)
@@ -111,6 +126,15 @@ def _count(subject: Subject, ordinal: int) -> int | None:
     return high.to_python() + 1 if apart.is_subset(within) else None
 
 
+def _index(points: Iterations) -> str:
+    """How far an iteration is from the first one."""
+    (first,), (counter,) = points.firsts, points.counters
+    start = spelled(points, first)
+    if start == "0":
+        return counter
+    return f"{counter} - {start if start.isidentifier() or start.isdigit() else f'({start})'}"
+
+
 def _extent(subject: Subject, ordinal: int, text: LoopText, points: Iterations) -> str:
     """How many elements the array needs: a number where one bound is as far from the first value."""
     own = bounds_of(subject, ordinal, text, ())
@@ -124,7 +148,7 @@ def _difference(last: Linear, first: Linear) -> Linear:
     return {term: factor for term, factor in added(last, first, -1).items() if factor}
 
 
-def _spans(subject: Subject, ordinal: int, variable: Variable) -> list[Span] | None:
+def spans_of(subject: Subject, ordinal: int, variable: Variable) -> list[Span] | None:
     """Where the loop names a variable."""
     found: set[Span] = set()
     for statement in walk(subject.loop(ordinal)):
@@ -137,25 +161,14 @@ def _spans(subject: Subject, ordinal: int, variable: Variable) -> list[Span] | N
 
 def _edits(
     subject: Subject,
-    ordinal: int,
     text: LoopText,
-    points: Iterations,
     variable: Variable,
     declaration: Declaration,
     spans: list[Span],
+    element: tuple[str, str],
 ) -> tuple[Replacement, ...] | Declined:
     name = fresh_name(subject, f"{variable.source_name}s", f"{variable.source_name}_of")
-    (first,), (counter,) = points.firsts, points.counters
-    start = spelled(points, first)
-    index = (
-        counter
-        if start == "0"
-        else f"{counter} - {start if start.isidentifier() or start.isdigit() else f'({start})'}"
-    )
-    extent = _extent(subject, ordinal, text, points)
-    if not extent.isdigit() and not surely_run(subject, (subject.known(ordinal),)):
-        # An array has an element at least (C11 6.7.6.2p5).
-        extent = f"{extent} > 0 ? {extent} : 1"
+    subscripts, extents = element
     node = Span(declaration.node.start_byte, declaration.node.end_byte).shift(subject.start)
     inside = text.span.start <= node.start < text.span.end
     if inside and (
@@ -168,11 +181,11 @@ def _edits(
     for span in spans:
         if inside and node.start <= span.start < node.end:
             span = Span(node.start, span.end)
-        edits.append(Replacement(span, f"{name}[{index}]"))
+        edits.append(Replacement(span, f"{name}{subscripts}"))
     at = text.span.start
     space = newline(subject.text) + subject.indentation(at) if subject.opens_its_line(at) else " "
     words = declaration.words.removeprefix("const ").strip()
-    edits.append(Replacement(Span(at, at), f"{words} {name}[{extent}];{space}"))
+    edits.append(Replacement(Span(at, at), f"{words} {name}{extents};{space}"))
     outside = [s for s in mentions(variable, subject.function.body) if not _covers(node, _start(subject, s))]
     named = is_named_outside(subject, declaration, variable.source_name, text.span)
     if not inside and not named and all(_covers(text.span, _start(subject, s)) for s in outside):

@@ -4,12 +4,22 @@ strips, cuts, wavefronts."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform import elimination, panel, parting, skew, strips, time_tile
+from polylsp.codegen.transform import (
+    elimination,
+    in_place,
+    panel,
+    parting,
+    scratch_rows,
+    skew,
+    strips,
+    sum_tiles,
+    time_tile,
+)
 from polylsp.codegen.transform.chain import Chain, chain_inside
-from polylsp.codegen.transform.composing import State, depth_inside, limited, stands_in_tiles
+from polylsp.codegen.transform.composing import State, attempted, depth_inside, limited, stands_in_tiles
+from polylsp.codegen.transform.splitting import split_all
 from polylsp.model.action import Answer, Declined, Edited, applied
 from polylsp.model.facts import LoopFacts
 from polylsp.model.verdict import Parallel, Sequential
@@ -27,25 +37,53 @@ def time_tiles(state: State) -> bool:
     return made
 
 
+def sums_in_place(state: State) -> bool:
+    """Sums held in the elements that they end in, where eliminations and products then are seen; whether
+    there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 1]:
+        made |= attempted(state, lambda tried, o=ordinal: _helps_in_place(tried, o))
+    return made
+
+
+def _helps_in_place(state: State, root: int) -> bool:
+    loops = [each.ordinal for each in state.subject.facts.loops if root in _ancestry(state.subject, each)]
+    held = False
+    for ordinal in loops if depth_inside(state.subject, state.subject.known(root)) > 1 else ():
+        while state.make(limited(state.settings, lambda o=ordinal: in_place.edit(state.subject, o))):
+            held = True
+    return held and (_is_eliminated(state, root) or attempted(state, lambda s: _is_product(s, loops)))
+
+
+def _is_product(state: State, loops: list[int]) -> bool:
+    """Whether there are products in a nest, whose loops follow each other, once it is split."""
+    behind = len(state.subject.facts.loops) - loops[-1]
+
+    def inside() -> list[int]:
+        return list(range(loops[0], len(state.subject.facts.loops) - behind + 1))
+
+    split_all(state, inside)
+    chains = (chain_inside(state.subject, ordinal) for ordinal in inside())
+    found = {chain.ordinals: chain for chain in chains if isinstance(chain, Chain)}
+    return panel.made(state, list(found.values()))
+
+
 def eliminations(state: State) -> bool:
     """Blocks of terms where elements need each other one after the other, if most of the work is a product
     then; whether there were any."""
     made = False
     for loop in reversed(state.subject.facts.loops):
-        if (
-            loop.depth > 1
-            or depth_inside(state.subject, loop) != 2
-            or not isinstance(loop.verdict, Sequential)
-        ):
-            continue
-        answer = limited(
-            state.settings, lambda o=loop.ordinal: elimination.blocked(state.subject, o, state.settings)
-        )
-        tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
-        if tried.make(answer) and _ends_in_product(tried, loop.ordinal):
-            made = True
-            state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
+        if loop.depth == 1:
+            made |= _is_eliminated(state, loop.ordinal)
     return made
+
+
+def _is_eliminated(state: State, root: int) -> bool:
+    loop = state.subject.known(root)
+    if depth_inside(state.subject, loop) != 2 or not isinstance(loop.verdict, Sequential):
+        return False
+    answer = limited(state.settings, lambda: elimination.blocked(state.subject, root, state.settings))
+    return attempted(state, lambda tried: tried.make(answer) and _ends_in_product(tried, root))
 
 
 def _ends_in_product(state: State, root: int) -> bool:
@@ -59,15 +97,21 @@ def _ancestry(subject: Subject, loop: LoopFacts) -> set[int]:
     return {loop.ordinal, *(each.ordinal for each in subject.around(loop.ordinal))}
 
 
+def tiles_of_sums(state: State) -> bool:
+    """Tiles of products that add up in a scalar, or in a scratch array; whether there were any."""
+    made = False
+    for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops)]:
+        made |= sum_tiles.made(state, ordinal) or scratch_rows.made(state, ordinal)
+    return made
+
+
 def cut_in_strips(state: State) -> bool:
     """Strips of loops that hold a scalar for loops that jump through memory; whether there were any."""
     made = False
     for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 2]:
         steps = limited(state.settings, lambda o=ordinal: strips.steps(state.subject, o, state.settings))
-        tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
-        if not isinstance(steps, Declined) and all(tried.make(step(tried.subject)) for step in steps):
-            made = True
-            state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
+        if not isinstance(steps, Declined):
+            made |= attempted(state, lambda s, e=steps: all(s.make(step(s.subject)) for step in e))
     return made
 
 

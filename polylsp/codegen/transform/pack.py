@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 import islpy as isl
 
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.bounds import bounds_of
+from polylsp.codegen.transform.axes import Axis, axis_of
 from polylsp.codegen.transform.chain import Chain, chain_inside, is_directed, unstable
 from polylsp.codegen.transform.copies import Body, Mention, body_of
 from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.domain import Iterations, counters, iterations
-from polylsp.codegen.transform.expression import Linear, added, sum_text
 from polylsp.codegen.transform.fresh import fresh_name
 from polylsp.codegen.transform.layout import Made, Piece, Written, replaced, style_of
 from polylsp.codegen.transform.leaves import Leaves, listed
@@ -25,20 +24,6 @@ _MOST_BYTES = 1 << 16
 """What one array on the stack may take."""
 
 _TYPES = {32: "float", 64: "double"}
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A loop that stays in a tile: its counter takes at most `size` values from `origin` on."""
-
-    counter: str
-    origin: Linear
-    size: int
-
-    @property
-    def subscript(self) -> str:
-        """The element that belongs to the counter's value."""
-        return sum_text(added({self.counter: 1}, self.origin, -1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,18 +88,6 @@ def _tile(subject: Subject, ordinal: int) -> Tile | Declined:
     if axes[0] is None or axes[1] is None:
         return Declined("How large a tile is is not known: tile the loops first.")
     return Tile(subject, chain, body, found, points, (axes[0], axes[1]))
-
-
-def axis_of(subject: Subject, chain: Chain, depth: int) -> Axis | None:
-    """How a loop of a chain stays in a tile, if its bounds say so."""
-    names = tuple(subject.known(o).iterator or "" for o in chain.ordinals)
-    bounds = bounds_of(subject, chain.ordinals[depth], chain.texts[depth], names[:depth])
-    for first in bounds.firsts if bounds else ():
-        for last in bounds.lasts if bounds else ():
-            apart = {term: factor for term, factor in added(last, first, -1).items() if factor}
-            if set(apart) == {""} and apart[""] > 0 and not any(first.get(name) for name in names):
-                return Axis(names[depth], first, apart[""])
-    return None
 
 
 # --- What is copied ----------------------------------------------------------------------

@@ -4,20 +4,21 @@ is small enough for the cache, and then for registers (Goto and van de Geijn, TO
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import islpy as isl
 
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import block, pack, register_tile
+from polylsp.codegen.transform.axes import axis_of
 from polylsp.codegen.transform.block import Plan
 from polylsp.codegen.transform.chain import Chain, unstable
-from polylsp.codegen.transform.composing import State, limited
+from polylsp.codegen.transform.composing import State, attempted, limited
 from polylsp.codegen.transform.copies import Body, body_of
 from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.leaves import Leaves, backward, varies
 from polylsp.codegen.transform.together import joined
 from polylsp.model.action import Declined, Edited
+from polylsp.model.program import Binary, Cast, Expr, Index, Read
 
 COLUMNS, DEPTH = 32, 256
 """How many columns, and how many terms of each sum, make a tile: 64 KB of doubles, which stay in the second
@@ -25,17 +26,27 @@ cache while all rows use them."""
 
 
 def made(state: State, chains: Sequence[Chain]) -> bool:
-    """Tiles of products, and copies of what rows share in one, if all sums can then be kept in registers;
-    whether the text is another one now."""
+    """Tiles of the products among some chains, and copies of what rows share in one, if all sums can then be
+    kept in registers; whether the text is another one now."""
     plans = [limited(state.settings, lambda c=chain: planned(state.subject, c)) for chain in chains]
     found = [plan for plan in plans if isinstance(plan, Plan)]
-    tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
-    if not found or not _is_made(tried, found):
-        # The last one first, so that those before it keep their numbers.
-        single = [made(state, [plan.chain]) for plan in reversed(found)] if len(found) > 1 else []
-        return any(single)
-    state.subject, state.assumptions, state.remarks = tried.subject, tried.assumptions, tried.remarks
-    return True
+    if found and attempted(state, lambda tried: _is_made(tried, found)):
+        return True
+    # The last one first, so that those before it keep their numbers.
+    single = [made(state, [plan.chain]) for plan in reversed(found)] if len(found) > 1 else []
+    return any(single)
+
+
+def all_made(state: State, chains: Sequence[Chain | Declined]) -> bool:
+    """The same where each chain has to be a product, and there is one."""
+    plans = [
+        chain
+        if isinstance(chain, Declined)
+        else limited(state.settings, lambda c=chain: planned(state.subject, c))
+        for chain in chains
+    ]
+    found = [plan for plan in plans if isinstance(plan, Plan)]
+    return len(found) == len(plans) > 0 and attempted(state, lambda tried: _is_made(tried, found))
 
 
 def _is_made(state: State, plans: Sequence[Plan]) -> bool:
@@ -45,9 +56,10 @@ def _is_made(state: State, plans: Sequence[Plan]) -> bool:
     tiles = [
         limited(state.settings, lambda p=plan: block.blocked(state.subject, p, state.settings))
         for plan in plans
+        if plan.tiles or plan.reorders
     ]
     edits = [each for each in tiles if isinstance(each, Edited)]
-    if len(edits) < len(plans) or not state.make(joined(edits)):
+    if len(edits) < len(tiles) or (edits and not state.make(joined(edits))):
         return False
     inside = _innermost(state)
     if len(inside) != len(before):
@@ -85,10 +97,10 @@ def planned(subject: Subject, chain: Chain) -> Plan | Declined:
         return Declined("These loops do not add products up, or not in any order.")
     row, column, term = roles
     free = frozenset(k for k in range(3) if varies(found, k) is None)
-    known = pack.axis_of(subject, part, term)
-    if known is not None and known.size <= DEPTH:
-        return Plan(part, found, (row, column, term), (column,), free, (COLUMNS,))
-    return Plan(part, found, (row, column, term), (column, term), free, (COLUMNS, DEPTH))
+    wanted = {column: COLUMNS, term: DEPTH}
+    known = {depth: axis_of(subject, part, depth) for depth in wanted}
+    tiles = tuple(k for k, size in wanted.items() if (axis := known[k]) is None or axis.size > size)
+    return Plan(part, found, (row, column, term), tiles, free, tuple(wanted[k] for k in tiles))
 
 
 def _roles(subject: Subject, part: Chain, body: Body) -> tuple[int, int, int] | None:
@@ -96,20 +108,34 @@ def _roles(subject: Subject, part: Chain, body: Body) -> tuple[int, int, int] | 
     sum."""
     names = tuple(subject.known(ordinal).iterator or "" for ordinal in part.ordinals)
     written = [each for each in body.mentions if each.writes]
-    if len(written) != 1 or len(written[0].place.steps) < 2 or len(written[0].counters) != 2:
+    if len(written) != 1 or len(written[0].counters) != 2:
+        return None
+    if len(set(names)) < 3:  # one hides another of the same name
         return None
     (target,) = written
-    text = subject.text[target.span.start : target.span.end]
-    column = next((k for k, name in enumerate(names) if text.endswith(f"[{name}]")), None)
-    term = next(k for k, name in enumerate(names) if name not in target.counters)
-    if column is None or column == term:
+    last = target.place.steps[-1]
+    added = _terms(last.subscript) if isinstance(last, Index) else ()
+    alone = {each.place.variable.source_name for each in added if isinstance(each, Read)}
+    walking = [k for k, name in enumerate(names) if name in alone]
+    if len(walking) != 1:
         return None
+    (column,) = walking
+    term = next(k for k, name in enumerate(names) if name not in target.counters)
     row = ({0, 1, 2} - {column, term}).pop()
     # Without this there is nothing that rows share, or nothing that columns do.
     uses = [each.counters for each in body.mentions]
     if not any(names[column] in use and names[row] not in use for use in uses):
         return None
     return row, column, term
+
+
+def _terms(value: Expr) -> tuple[Expr, ...]:
+    """What a subscript adds up, or takes from that."""
+    if isinstance(value, Cast):
+        return _terms(value.operand)
+    if isinstance(value, Binary) and value.operator in ("+", "-"):
+        return (*_terms(value.left), *_terms(value.right))
+    return (value,)
 
 
 def _is_permutable(found: Leaves) -> bool:

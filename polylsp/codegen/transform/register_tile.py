@@ -30,10 +30,11 @@ each waits for what was added last."""
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Three loops over rows, columns and terms, whose sums stay in variables. `terms` is the innermost;
-    `known` is what was found out about so many rows."""
+    """Three loops over rows, columns and terms, whose sums stay in variables. `columns` is what the vector
+    unit runs, `terms` the innermost loop; `known` is what was found out about so many rows."""
 
     jam: Jam
+    columns: Bounds
     terms: Bounds
     known: dict[int, Held] = field(default_factory=dict[int, Held])
 
@@ -41,11 +42,6 @@ class Tile:
     def rows(self) -> Bounds:
         """The outermost loop, of which several iterations run together."""
         return self.jam.bounds[0]
-
-    @property
-    def columns(self) -> Bounds:
-        """The loop that the vector unit runs."""
-        return self.jam.bounds[1]
 
     def held(self, copies: Sequence[Offsets]) -> Held:
         """The variables for some rows."""
@@ -72,8 +68,9 @@ def edit(subject: Subject, ordinal: int) -> Answer:
     if not all(tile.holds_sums(tile.held(copies), copies) for copies in both):
         return Declined("What these loops add to is used in other ways too.")
     lines, end = named(jam, rows.lasts, "<", f"{rows.name}_end")
-    more, terms = _hoisted(tile)
-    tile = replace(tile, terms=terms)
+    ahead, columns = _hoisted(tile, tile.columns)
+    more, terms = _hoisted(tile, tile.terms)
+    tile = replace(tile, columns=columns, terms=terms)
     braces = jam.chain.braces[0]
     main = f"for (; {rows.name} < {sum_text(added(end, {'': ROWS - 1}, -1))}; {rows.name} += {ROWS})"
     rest = f"for (; {rows.name} < {sum_text(end)}; {rows.name}++)"
@@ -84,9 +81,9 @@ def edit(subject: Subject, ordinal: int) -> Answer:
         Made(rest, tuple(_sums(tile, tile.columns, tile.terms, ({},))), braces),
     )
     if _is_steady(tile) and not _are_there(terms):
-        pieces = (*more, Made(f"if ({terms.first} < {terms.last})", pieces, "same line"))
+        pieces = (*ahead, *more, Made(f"if ({terms.first} < {terms.last})", pieces, "same line"))
     else:
-        pieces = (*more, *pieces)
+        pieces = (*ahead, *more, *pieces)
     parent = jam.chain.texts[0].node.parent
     if parent is not None and parent.type == "compound_statement":
         pieces = (Made("", pieces),)
@@ -117,7 +114,7 @@ def _product(subject: Subject, ordinal: int) -> Tile | Declined:
     own = frozenset((rows.name, columns.name))
     if any(m.writes and m.counters != own for m in jam.body.mentions):
         return Declined(f"The loop `{terms.name}` does more than to add up.")
-    return Tile(jam, terms)
+    return Tile(jam, columns, terms)
 
 
 def _is_steady(tile: Tile) -> bool:
@@ -132,17 +129,17 @@ def _are_there(terms: Bounds) -> bool:
     return all(set(each) == {""} and each[""] > 0 for each in found)
 
 
-def _hoisted(tile: Tile) -> tuple[list[Piece], Bounds]:
-    """What the terms begin and end with, in variables where it is the same for all rows."""
-    firsts, lasts, name = tile.terms.firsts, tile.terms.lasts, tile.terms.name
-    lines: list[Piece] = []
-    if not any(each.get(tile.rows.name) for each in firsts):
-        lines, first = named(tile.jam, firsts, ">", f"{name}_begin")
-        firsts = (first,)
-    if not any(each.get(tile.rows.name) for each in lasts):
-        more, last = named(tile.jam, lasts, "<", f"{name}_end")
-        lines, lasts = [*lines, *more], (last,)
-    return lines, replace(tile.terms, firsts=firsts, lasts=lasts)
+def _hoisted(tile: Tile, own: Bounds) -> tuple[list[Piece], Bounds]:
+    """What the columns or the terms begin and end with, in variables where it is the same for all rows. Sums
+    are more likely to stay in registers where compilers need not compute that among them."""
+    row, lines = tile.rows.name, list[Piece]()
+    if not any(each.get(row) for each in own.firsts):
+        more, first = named(tile.jam, own.firsts, ">", f"{own.name}_begin")
+        own, lines = replace(own, firsts=(first,)), [*lines, *more]
+    if not any(each.get(row) for each in own.lasts):
+        more, last = named(tile.jam, own.lasts, "<", f"{own.name}_end")
+        own, lines = replace(own, lasts=(last,)), [*lines, *more]
+    return lines, own
 
 
 # --- Text --------------------------------------------------------------------------------

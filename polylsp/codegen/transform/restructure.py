@@ -17,6 +17,8 @@ from polylsp.codegen.transform.exposing import (
     deep_wavefronts,
     eliminations,
     partings,
+    sums_in_place,
+    tiles_of_sums,
     time_tiles,
     wavefronts,
 )
@@ -42,6 +44,8 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     state = State(subject, settings, lru_cache(_FEW_TEXTS)(again))
     timed = time_tiles(state)
     eliminated = eliminations(state)
+    in_place = sums_in_place(state)
+    in_tiles = tiles_of_sums(state)
     in_strips = cut_in_strips(state)
     parted = until_done(state, partings)
     split = until_done(state, _separations)
@@ -53,16 +57,16 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     threaded = until_done(state, _directives)
     slanted = until_done(state, wavefronts)
     last = _last(state)
-    exposed = timed or in_strips or parted or products or eliminated or waved
+    exposed = timed or in_place or in_tiles or in_strips or parted or products or eliminated or waved
     if not exposed and not moved and not last.replacements:
         return Declined("No loops here reuse what they load in a way that another order of them would help.")
     changed = _difference(subject.text, applied(state.subject.text, last.replacements))
     assumed = tuple(dict.fromkeys((*state.assumptions, *last.assumptions)))
     done: tuple[tuple[ActionName, bool], ...] = (
         ("time-tile", timed),
-        ("distribute", split or parted),
+        ("distribute", split or parted or in_tiles),
         ("interchange", moved and not tiled),
-        ("tile", tiled or in_strips),
+        ("tile", tiled or in_place or in_tiles or in_strips),
         ("skew", slanted or waved),
         ("openmp", threaded),
     )

@@ -16,9 +16,11 @@ APPLY_ACTION = "polylsp.applyAction"
 TELL_REMARKS = "polylsp.tellRemarks"
 
 MEASURE = "polylsp.measure"
+TUNE = "polylsp.tune"
 
 _apply = answer("code_action", "apply")
 _measure = answer("measure", "measure")
+_tune = answer("tune", "tune")
 
 
 def restart_worker(ls: PolylspServer, *_: Any) -> None:
@@ -46,6 +48,11 @@ async def apply_action(ls: PolylspServer, *arguments: Any) -> Any:
 async def measure(ls: PolylspServer, *arguments: Any) -> Any:
     """Measure a loop, and answer when that is done."""
     return await _measure(ls, arguments[0] if arguments else None)
+
+
+async def tune(ls: PolylspServer, *arguments: Any) -> Any:
+    """Look for the fastest version of a function, and answer when that is done."""
+    return await _tune(ls, arguments[0] if arguments else None)
 
 
 def tell_remarks(ls: PolylspServer, *remarks: Any) -> None:

@@ -37,7 +37,7 @@ def resolve(ls: PolylspServer, hint: types.InlayHint) -> types.InlayHint:
     if document is not None and report is not None:
         function, ordinal = data.get("function", ""), data.get("ordinal", 0)
         measured = current(document.source, report, ls.measurements.of(document))
-        more = measured_of(measured, function, ordinal)
+        more = measured_of(measured, function, ordinal, images=ls.client.images)
         text = hint_tooltip(document.source, report, function, ordinal, more)
         kind = types.MarkupKind.Markdown if ls.client.markdown else types.MarkupKind.PlainText
         hint.tooltip = types.MarkupContent(kind=kind, value=text)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lsprotocol import types
@@ -23,17 +24,36 @@ from polylsp.server.session import PolylspServer
 _NOT_TRUSTED = "Nothing is built or run in a folder that you do not trust."
 
 
+Doing = Callable[[PolylspServer, Document, AskToMeasure, Bar], Awaitable[convert.Json]]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A loop that is there: its function's offset, a name for the code of that, and its line, from 1."""
+
+    function: str
+    ordinal: int
+    starts: int
+    code: str
+    line: int
+
+
 async def measure(ls: PolylspServer, data: Any) -> convert.Json:
     """Measure a loop, named by `uri`, `function` and `ordinal`; `sizes` may say how large. Answers with what
     `polylsp measure` prints, or why there is nothing."""
+    return await in_turn(ls, data, "Measuring", _measured)
+
+
+async def in_turn(ls: PolylspServer, data: Any, doing: str, do: Doing) -> convert.Json:
+    """Do something that runs programs, with a progress bar, when nothing else does."""
     document, ask = _asked(ls, data)
     if not ls.measurements.is_trusted:
-        return _told(ls, NotMeasured(_NOT_TRUSTED))
-    bar = await ls.measurements.bar(f"Measuring {ask.function}", shown=ls.client.progress)
+        return told(ls, NotMeasured(_NOT_TRUSTED))
+    bar = await ls.measurements.bar(f"{doing} {ask.function}", shown=ls.client.progress)
     try:
         await ls.measurements.turn()
         try:
-            return await _measured(ls, document, ask, bar)
+            return await do(ls, document, ask, bar)
         finally:
             ls.measurements.done()
     except asyncio.CancelledError:
@@ -42,7 +62,8 @@ async def measure(ls: PolylspServer, data: Any) -> convert.Json:
         ls.measurements.end(bar)
 
 
-async def _measured(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: Bar) -> convert.Json:
+async def named(document: Document, ask: AskToMeasure) -> Named:
+    """The loop that is asked for, in the text as it is now."""
     report = await fresh(document, PATIENCE_OF_A_PERSON)
     found = loop_by_number(report, ask.function, ask.ordinal) if report is not None else None
     if report is None or found is None:
@@ -50,21 +71,30 @@ async def _measured(ls: PolylspServer, document: Document, ask: AskToMeasure, ba
     placed, loop = found
     code = code_name(document.source, report, placed)
     line = document.source.line_of(placed.span(loop.header).start) + 1
+    return Named(ask.function, ask.ordinal, placed.start, code, line)
+
+
+async def _measured(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: Bar) -> convert.Json:
+    loop = await named(document, ask)
     settings = ls.settings_of(document)
-    asked = AskToMeasure(ask.function, placed.start, ask.ordinal, ask.sizes)
-    plan = await ls.jobs.ask(document, asked)
+    plan = await ls.jobs.ask(document, replace(ask, starts=loop.starts))
     if plan is None:
         raise JsonRpcContentModified("The text changed")
     if isinstance(plan, (Declined, NoPlan)):
-        return _told(ls, NotMeasured(plan.reason))
-    outcome = await ls.measurements.carried_out(plan, settings, bar)
+        return told(ls, NotMeasured(plan.reason))
+    outcome = await ls.measurements.carried_out(plan, settings, bar.report)
     if isinstance(outcome, Measurement):
-        ls.measurements.keep(document, (ask.function, ask.ordinal), Kept(code, outcome))
-        ls.measured(document)
-    return _told(ls, outcome, document.path, line)
+        remember(ls, document, loop, outcome)
+    return told(ls, outcome, document.path, loop.line)
 
 
-def _told(ls: PolylspServer, outcome: Outcome, path: str = "", line: int = 0) -> convert.Json:
+def remember(ls: PolylspServer, document: Document, loop: Named, found: Measurement) -> None:
+    """Keep a measurement, and show it."""
+    ls.measurements.keep(document, (loop.function, loop.ordinal), Kept(loop.code, found))
+    ls.measured(document)
+
+
+def told(ls: PolylspServer, outcome: Outcome, path: str = "", line: int = 0) -> convert.Json:
     """Show what is more than a figure, and answer."""
     if isinstance(outcome, NotMeasured):
         kind = types.MessageType.Error if outcome.is_error else types.MessageType.Info

@@ -24,6 +24,7 @@ _MODULES = (
     "diagnostic",
     "code_action",
     "measure",
+    "tune",
     "code_lens",
 )
 

@@ -42,15 +42,36 @@ class _Drawer:
         yield "static void kernel(int n, int m)"
         yield "{"
         depths = [3] if self.deep else [1, 2, 2, 2, 3]
-        body = [line for _ in range(self.pick([1, 1, 2])) for line in self.loop([], self.pick(depths))]
+        body = [line for _ in range(self.pick([1, 1, 2])) for line in self.nest(self.pick(depths))]
         body += ["    y[0] += t;"] if self.chance(15) else []
         used = set(re.findall(r"\w+", "\n".join(body)))
         if self.early:
             yield f"    int {', '.join(name for name in 'ijk' if name in used)};"
         if "t" in used:
             yield "    double t = 0.5;"
+        if "v" in used:
+            yield "    double v[SIZE] = {0.5};"
         yield from body
         yield "}"
+
+    def nest(self, depth: int) -> Iterator[str]:
+        return self.scratched() if self.deep and self.chance(25) else self.loop([], depth)
+
+    def scratched(self) -> Iterator[str]:
+        """Products whose rows pass through an array."""
+        columns, rows = self.header("j", []), self.header("i", [])
+        row, column, last = (self.around(name) for name in self.random.sample("ijk", 3))
+        yield f"    {rows} {{"
+        yield f"        {columns} {{"
+        yield f"            v[j] {'+=' if self.chance(15) else '='} {self.value(['i', 'j'])};"
+        yield f"            {self.header('k', ['j'] if self.chance(20) else [])}"
+        yield f"                v[j] += 0.25 * A[{row}][{last}] * B[{last}][{column}];"
+        yield "        }"
+        yield f"        {self.header('j', []) if self.chance(20) else columns}"
+        yield f"            {self.element(['i', 'j'])} {self.pick(['=', '+='])} v[j] * 0.5;"
+        yield "    }"
+        if self.chance(50):
+            yield f"    y[0] += v[{self.pick(['0', '3'])}];"
 
     def loop(self, around: list[str], depth: int) -> Iterator[str]:
         indent = "    " * (len(around) + 1)
@@ -60,7 +81,9 @@ class _Drawer:
         beside = 15 if depth > 1 else 100
         if self.chance(beside):
             body += self.statements(inside)
-        if depth > 1:
+        if self.deep and depth == 2 and self.chance(40):
+            body += self.summed(inside)
+        elif depth > 1:
             body += self.loop(inside, depth - 1)
             if self.chance(15):
                 body += self.statements(inside)
@@ -129,6 +152,23 @@ class _Drawer:
             f"x[{row}] += B[{row}][{last}] * y[{last}] * 0.25;",
             f"B[{row}][{last}] += A[{row}][{column}];",
         ])  # fmt: skip
+
+    def summed(self, inside: list[str]) -> Iterator[str]:
+        """A loop that adds products up in a variable, which an element is set to then."""
+        indent, inner = "    " * (len(inside) + 1), [*inside, "k"]
+        row, column, last = (self.around(name) for name in self.random.sample(inner, 3))
+        target, words, name = self.element(inside), "", "t"
+        if self.chance(50):
+            self.declared += 1
+            words, name = "double ", f"u{self.declared}"
+        yield f"{indent}{words}{name} = {self.pick(['0', target, self.value(inside)])};"
+        yield f"{indent}{self.header('k', inside)} {{"
+        yield f"{indent}    {name} += A[{row}][{last}] * B[{last}][{column}] * 0.25;"
+        if self.chance(30):
+            yield f"{indent}    {self.product(inner)}"
+        yield f"{indent}}}"
+        whole = self.pick([name, f"{name} * 0.5", f"{name} + {self.value(inside)}"])
+        yield f"{indent}{target} {self.pick(['=', '=', '+='])} {whole};"
 
     def value(self, inside: list[str]) -> str:
         terms = [self.element(inside) for _ in range(self.pick([1, 1, 2]))]

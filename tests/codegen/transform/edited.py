@@ -31,8 +31,8 @@ def printed(text: str, folder: Path, *flags: str) -> str:
     source, program = folder / "program.c", folder / "program"
     source.write_text(text)
     command = ["gcc", "-std=gnu11", "-O1", "-ffp-contract=off", *flags, "-o", program, source, "-lm"]
-    made = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    made = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert made.returncode == 0, f"{made.stderr}\n{text}"
-    done = subprocess.run([program], capture_output=True, text=True, timeout=60)
+    done = subprocess.run([program], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, f"{done.stderr}\n{text}"
     return done.stdout

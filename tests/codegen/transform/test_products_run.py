@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from textwrap import indent
+
 import pytest
 
-from polylsp.model.action import Ask, Edited, applied
+from polylsp.model.action import Answer, Ask, Declined, Edited, applied
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 from tests.codegen.versions import outputs
@@ -44,11 +47,89 @@ ELIMINATIONS = {
         for (int k = 0; k < i; k++)
             c[i][i] -= c[i][k] * c[i][k];
         c[i][i] = c[i][i] * s + 1;""",
+    "sums in a variable": """        double t;
+        for (int j = 0; j < i; j++) {
+            t = c[i][j];
+            for (int k = 0; k < j; k++)
+                t -= c[i][k] * c[k][j];
+            c[i][j] = t / (c[j][j] + 3);
+        }
+        for (int j = i; j < n; j++) {
+            t = c[i][j];
+            for (int k = 0; k < i; k++)
+                t -= c[i][k] * c[k][j];
+            c[i][j] = t;
+        }""",
     "diagonal kept": """        for (int j = 0; j < i; j++) {
             for (int k = 0; k < j; k++)
                 c[i][j] -= c[i][k] * a[k][k] * c[j][k];
             c[i][j] *= s;
         }""",
+}
+
+# What stands in the loops over the rows and columns, `i` and `j`.
+SUMS = {
+    "scaled onto": """double t = 0;
+            for (int k = 0; k < l; k++)
+                t += a[i][k] * b[k][j];
+            c[i][j] = s * c[i][j] + t;""",
+    "terms before the row": """double t = 0.5;
+            for (int k = 0; k < i; k++)
+                t -= a[i][k] * b[k][j];
+            c[i][j] = c[i][j] - t;""",
+    "half of a symmetric matrix": """double t = 0;
+            for (int k = 0; k < i; k++) {
+                c[k][j] += s * a[i][k] * b[i][j];
+                t += a[i][k] * b[k][j];
+            }
+            c[i][j] = s * c[i][j] + a[i][i] * b[i][j] + t;""",
+    "two sums": """double t = 0;
+            double u = 1;
+            for (int k = 0; k < l; k++) {
+                t += a[i][k] * b[k][j];
+                u += b[i][k] * a[k][j];
+            }
+            c[i][j] += t * u;""",
+}
+
+# The same, where the element is set to the sum.
+IN_PLACE = {
+    "rows of both": """double t = c[i][j];
+            for (int k = 0; k < l; k++)
+                t += a[i][k] * b[j][k];
+            c[i][j] = t * s;""",
+    "rows done": """double t;
+            t = c[i][j];
+            for (int k = 0; k < i; k++)
+                t -= a[i][k] * c[k][j];
+            c[i][j] = t;""",
+}
+
+# The same, where whole rows of sums are set and read.
+SCRATCH = {
+    "rows of its own": """double t[N];
+for (int i = 0; i < n; i++) {
+    for (int j = 0; j < m; j++) {
+        t[j] = s;
+        for (int k = 0; k < l; k++)
+            t[j] += a[i][k] * b[k][j];
+    }
+    for (int j = 0; j < m; j++)
+        c[i][j] -= t[j];
+}""",
+    "the last row": """double t[N] = {s};
+for (int i = 0; i < 2; i++)
+    for (int h = 2; h < n; h++) {
+        for (int j = 0; j < m; j++) {
+            t[j] = 0;
+            for (int k = 0; k < m; k++)
+                t[j] += c[h][k] * b[k][j];
+        }
+        for (int j = 0; j < m; j++)
+            c[h][j] = t[j];
+    }
+for (int j = 0; j < m; j++)
+    c[0][j] = t[j];""",
 }
 
 _PROGRAM = """#include <stdio.h>
@@ -87,6 +168,20 @@ def _elimination(body: str) -> str:
     return _PROGRAM.format(loops=loops, type="double")
 
 
+def _sum(body: str) -> str:
+    nest = f"for (int i = 0; i < n; i++)\n    for (int j = 0; j < m; j++) {{\n{body}\n}}"
+    return _PROGRAM.format(loops=indent(f"{nest}\n(void)l, (void)s;", "    "), type="double")
+
+
+def _flat(text: str) -> str:
+    """The program with matrices in one dimension each."""
+    kernel, main, rest = text.partition("int main(void)")
+    kernel = re.sub(r"\[restrict N\]\[N\]", "", re.sub(r"(double )([abc]\[res)", r"\1*restrict \2", kernel))
+    for name, width in (("a", "l"), ("b", "m"), ("c", "m")):
+        kernel = re.sub(rf"\b{name}\[(\w+)\]\[(\w+)\]", rf"{name}[\1 * {width} + \2]", kernel)
+    return kernel + main + rest.replace("c, a, b)", "*c, *a, *b)")
+
+
 def _program(product: str, number: str = "double") -> str:
     bounds, _, value = product.partition(" | ")
     lines: list[str] = []
@@ -99,12 +194,16 @@ def _program(product: str, number: str = "double") -> str:
 
 
 def _restructured(text: str, sizes: tuple[int, ...]) -> str:
+    answer = _answer(text, sizes)
+    assert isinstance(answer, Edited), answer
+    return applied(text, answer.replacements)
+
+
+def _answer(text: str, sizes: tuple[int, ...]) -> Answer:
     settings = Settings(parallel_threshold=0, tile_sizes=sizes)
     report = analyse("product.c", text, settings, schedules=False)
     kernel = next(p for p in report.functions if p.answer.facts.name == "kernel")
-    answer = edit("product.c", text, settings, Ask("restructure", "kernel", kernel.start, 1))
-    assert isinstance(answer, Edited), answer
-    return applied(text, answer.replacements)
+    return edit("product.c", text, settings, Ask("restructure", "kernel", kernel.start, 1))
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -114,9 +213,39 @@ def test_sums_stay_in_registers_and_are_the_same(name: str) -> None:
     _compare(text)
 
 
+def test_matrices_in_one_dimension_have_tiles_too() -> None:
+    assert "a[(i + 7) * l + k]" in _compare(_flat(_program(PRODUCTS["below the diagonal"])))
+    assert "a[(i + 7) * l + k]" in _compare(_flat(_sum(SUMS["scaled onto"])))
+
+
 @pytest.mark.parametrize("name", ELIMINATIONS)
 def test_terms_are_taken_in_blocks(name: str) -> None:
     assert "kk += 9" in _compare(_elimination(ELIMINATIONS[name]))
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_sums_in_scalars_get_tiles(name: str) -> None:
+    assert "[9][10]" in _compare(_sum(SUMS[name]))
+
+
+@pytest.mark.parametrize("name", IN_PLACE)
+def test_sums_in_scalars_are_held_in_place(name: str) -> None:
+    assert "double t" not in _compare(_sum(IN_PLACE[name]))
+
+
+@pytest.mark.parametrize("name", SCRATCH)
+def test_rows_of_sums_get_copies(name: str) -> None:
+    loops = indent(f"{SCRATCH[name]}\n(void)a, (void)l, (void)s;", "    ")
+    made = _compare(_PROGRAM.format(loops=loops, type="double"))
+    assert "ts[9][512]" in made
+    assert ("if (i == 1 && hh + 9 >= n)" in made) == (name == "the last row")
+
+
+def test_sums_of_what_is_written_in_their_tile_stay_as_they_are() -> None:
+    before = SUMS["terms before the row"]
+    rows, columns = before.replace("b[k][j]", "c[k][j]"), before.replace("a[i][k]", "c[i][k]")
+    assert "[9][10]" not in _restructured(_sum(rows), (9, 10, 7))
+    assert isinstance(_answer(_sum(columns), (9, 10, 7)), Declined)
 
 
 def test_terms_that_need_later_columns_are_not_taken_in_blocks() -> None:

@@ -1,19 +1,25 @@
-"""Versions of a file made programs, several at once, each compiler confined like what it compiles."""
+"""Versions of a file in C made programs, several at once, each compiler confined like what it compiles."""
 
 from __future__ import annotations
 
+import itertools
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from polylsp.runtime.compiler import OPTIMISED, Compiler
+from polylsp.model.measurement import Plan
+from polylsp.runtime.compiler import OPTIMISED, Compiler, NoCompiler, compiler_for
 from polylsp.runtime.confine import Limits
+from polylsp.runtime.device import compiler_name
 from polylsp.runtime.program import Ended, Program
+from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, Runnable, version_names
+from polylsp.settings import Settings
 
 _DRIVER = Path(__file__).with_name("driver.c")
 _LIMITS = Limits(cpu_seconds=120, memory=4 * 2**30, file_size=2**28, processes=64, trusted=True)
 _SECONDS = 60.0
+_STACK_MEBIBYTES = 16
 _QUIET = ("-w", "-Dmain=polylsp_main_of_the_program")
 _LINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all", "-lm")
 """What other files define may be missing, as long as it is not called."""
@@ -29,10 +35,50 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class NotBuilt:
-    """Why there is no program, in one sentence."""
+class CTools:
+    """A compiler makes programs of versions, each with `driver.c`."""
 
-    reason: str
+    compiler: Compiler
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the original has no threads."""
+        return "-fopenmp" not in self.compiler.flags
+
+    @property
+    def seconds_at_first(self) -> float:
+        """Seconds for little data."""
+        return 10.0
+
+    @property
+    def flags(self) -> str:
+        """Those for speed."""
+        return " ".join(OPTIMISED)
+
+    def name(self, about: Callable[[], str]) -> str:
+        """What the compiler says of itself."""
+        return compiler_name(self.compiler)
+
+    def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:
+        """The programs of all versions."""
+        versions = [Version(ORIGINAL, plan.text + plan.call)]
+        for name, each in zip(version_names(plan), plan.variants, strict=True):
+            versions.append(Version(name, each.text + plan.call, ("-fopenmp",)))
+        done = itertools.count(1)
+        return built(
+            plan.path,
+            versions,
+            self.compiler,
+            folder,
+            threads,
+            lambda: step(next(done), 2 * len(versions) + 1),
+        )
+
+
+def c_tools(path: str, settings: Settings) -> CTools | NotBuilt:
+    """The compiler of a file, or why there is none."""
+    compiler = compiler_for(path, settings)
+    return NotBuilt(compiler.reason) if isinstance(compiler, NoCompiler) else CTools(compiler)
 
 
 def built(
@@ -42,7 +88,7 @@ def built(
     folder: str,
     jobs: int,
     step: Callable[[], None],
-) -> Mapping[str, Path | NotBuilt]:
+) -> Built:
     """The programs of the versions of a file, by name, in a folder; `step` is called after each."""
     environment = {**compiler.environment, "TMPDIR": folder}
     shutil.copy(_DRIVER, Path(folder, "driver.c"))
@@ -61,10 +107,20 @@ def built(
     }
     linked = {} if objects[""] else _run_all(compiler.path, linking, environment, folder, jobs, step)
     return {
-        each.name: Path(folder, each.name)
+        each.name: Runnable((str(Path(folder, each.name)),), _threads(jobs))
         if linked.get(each.name) == ""
         else NotBuilt(objects[each.name] or objects[""] or linked.get(each.name, ""))
         for each in versions
+    }
+
+
+def _threads(count: int) -> dict[str, str]:
+    """What OpenMP is told."""
+    return {
+        "OMP_NUM_THREADS": str(count),
+        "OMP_PROC_BIND": "true",
+        "OMP_STACKSIZE": f"{_STACK_MEBIBYTES}M",
+        "OMP_DYNAMIC": "false",
     }
 
 

@@ -1,0 +1,145 @@
+"""Arrays that each iteration of some loops sets anew before it reads them: with an array for each of these
+iterations, they can run at once (array expansion, Feautrier 1988). The host gets the last one's values."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import islpy as isl
+
+from polylsp.codegen.affine import alone, highest
+from polylsp.codegen.cuda.leaves import Expanded, Leaf, Leaves
+from polylsp.codegen.cuda.memory import plain_names
+from polylsp.codegen.cuda.references import is_plain
+from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.scan import expression
+from polylsp.codegen.cuda.schedule import dates, of_leaf
+from polylsp.model.scop import Access
+
+_IN, _OUT, _SET, _PARAM = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set, isl.dim_type.param
+
+
+def expanded(region: Region, found: Leaves) -> Leaves | None:
+    """The leaves with each array expanded that can be, if there is one."""
+    by_memory: dict[str, list[tuple[Leaf, Access]]] = {}
+    for leaf, access in found.shared:
+        by_memory.setdefault(access.memory.name, []).append((leaf, access))
+    largest = max((own[0][1].memory.dimensions for own in by_memory.values()), default=0)
+    made = {
+        name: one
+        for name, own in by_memory.items()
+        if (one := _expanded(region, found, own, largest)) is not None
+    }
+    if not made:
+        return None
+    shared = tuple(
+        (leaf, _in_each(access, made[access.memory.name]) if access.memory.name in made else access)
+        for leaf, access in found.shared
+    )
+    return replace(found, shared=shared, expanded=tuple(made.values()))
+
+
+def _expanded(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], largest: int) -> Expanded | None:
+    """An array for each iteration of the loops around all that uses it. It shall not have more dimensions
+    than another one: there is memory for as much."""
+    memory = own[0][1].memory
+    loops = _common([leaf for leaf, _ in own])[: largest - memory.dimensions]
+    if not loops or not is_plain(memory) or memory.variable.name in found.kept:
+        return None
+    if any(access.memory is not memory or not access.exact for _, access in own):
+        return None
+    extents = _extents(region, own[0][0].domain, len(loops))
+    if not extents or not _is_set_anew(region, found, own, len(loops)):
+        return None
+    shape = (*("[]" for _ in loops), *memory.shape)
+    fresh = replace(memory, dimensions=memory.dimensions + len(loops), shape=shape)
+    return Expanded(fresh, loops, tuple(extents), tuple(access for _, access in own))
+
+
+def _common(leaves: list[Leaf]) -> tuple[int, ...]:
+    """The loops around all of some leaves."""
+    result = leaves[0].loops
+    for leaf in leaves:
+        while leaf.loops[: len(result)] != result:
+            result = result[:-1]
+    return result
+
+
+def _extents(region: Region, domain: isl.Set, count: int) -> list[str]:
+    """How often the outermost loops run, in C, where each counts from 0 and as far in any iteration."""
+    outer = domain.project_out(_SET, count, domain.dim(_SET) - count).intersect_params(region.context)
+    outer = outer.reset_tuple_id() if outer.has_tuple_id() else outer
+    result, names = list[str](), plain_names(region).parameters
+    box = isl.Set.universe(outer.get_space()).intersect_params(outer.params())
+    for k in range(count):
+        last = highest(alone(outer, k))
+        if last is None or last.n_piece() != 1:
+            return []
+        result.append(expression(last.add_constant_val(isl.Val(1)), region.context, names))
+        within = isl.Set.from_pw_aff(last).apply(isl.Map("{ [v] -> [x] : 0 <= x <= v }"))
+        whole = within.insert_dims(_SET, 0, k).insert_dims(_SET, k + 1, count - k - 1)
+        box = box.intersect(whole)
+    return result if box.is_equal(outer) and not any("__" in each for each in result) else []
+
+
+# --- May each iteration have its own? ----------------------------------------------------
+
+
+def _is_set_anew(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], depth: int) -> bool:
+    """Whether iterations read only what they have set, and all set the same elements."""
+    order = dates(region, found)
+    earlier = order.lex_gt_union_map(order).intersect(_same(own, depth))
+    reads, writes = isl.UnionMap("{ }"), isl.UnionMap("{ }")
+    for leaf, access in own:
+        relation = of_leaf(leaf, access.relation).to_union_map()
+        if access.kind == "read":
+            reads = reads.union(relation)
+        elif _is_sure(region, leaf, access):
+            writes = writes.union(relation)
+        else:
+            return False
+    return reads.is_subset(earlier.apply_range(writes)) and _is_alike(own, depth)
+
+
+def _is_sure(region: Region, leaf: Leaf, access: Access) -> bool:
+    statement = region.scop.statements[access.statement]
+    return not statement.guards and statement.loops == leaf.loops
+
+
+def _same(own: list[tuple[Leaf, Access]], depth: int) -> isl.UnionMap:
+    """Pairs of instances in one iteration of the outermost loops."""
+    outer = isl.UnionMap("{ }")
+    for leaf in {leaf.name: leaf for leaf, _ in own}.values():
+        outer = outer.union(_outermost(leaf.domain, depth).to_union_map())
+    return outer.apply_range(outer.reverse())
+
+
+def _outermost(domain: isl.Set, depth: int) -> isl.Map:
+    names = [f"i{k}" for k in range(domain.dim(_SET))]
+    text = f"{{ {domain.get_tuple_name()}[{', '.join(names)}] -> [{', '.join(names[:depth])}] }}"
+    return isl.Map(text).intersect_domain(domain)
+
+
+def _is_alike(own: list[tuple[Leaf, Access]], depth: int) -> bool:
+    """Whether all iterations write the same elements, so that the last one leaves what all leave."""
+    sets: isl.Map | None = None
+    for leaf, access in own:
+        if access.kind == "write":
+            one = _outermost(leaf.domain, depth).reverse().apply_range(of_leaf(leaf, access.relation))
+            sets = one if sets is None else sets.union(one)
+    if sets is None:
+        return False
+    return isl.Map.from_domain_and_range(sets.domain(), sets.range()).is_subset(sets)
+
+
+# --- The accesses ------------------------------------------------------------------------
+
+
+def _in_each(access: Access, one: Expanded) -> Access:
+    """An access to the array of its own iteration."""
+    relation, memory = access.relation, one.memory
+    names = [f"i{k}" for k in range(relation.dim(_IN))]
+    outer = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(names[: len(one.loops)])}] }}")
+    outer = outer.set_tuple_name(_IN, relation.get_tuple_name(_IN) or "")
+    both = outer.flat_range_product(relation.reset_tuple_id(_OUT))
+    return replace(access, memory=memory, relation=both.set_tuple_name(_OUT, memory.name))

@@ -1,0 +1,154 @@
+"""Sums that several threads share: where a launch has one axis only, and each value along it a sum of its
+own, a block takes some of these values and gives the terms of each to a row of its threads, the lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import islpy as isl
+
+from polylsp.codegen.cuda.axes import Axis, is_next, values_of
+from polylsp.codegen.cuda.launch import maps_of, onto
+from polylsp.codegen.cuda.references import Reference
+from polylsp.codegen.cuda.registers import Kept
+from polylsp.codegen.cuda.segments import Segment
+
+Operator = Literal["+", "*", "min", "max"]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A sum (a product, an extremum) of a segment: what threads have kept in `kept` takes up the terms, which
+    are the values of a `dimension`. `references` are the two halves of the update."""
+
+    kept: Kept
+    operator: Operator
+    dimension: int
+    references: tuple[Reference, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """How many threads share a sum, and along which side of the block they stand."""
+
+    letter: Literal["x", "y"]
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """A launch whose sums are shared: its axis, the lanes, and the segments, with the sum that each is, if it
+    is one."""
+
+    axis: Axis
+    lanes: Lanes
+    segments: tuple[tuple[Segment, Split | None], ...]
+
+
+_ROWS, _COLUMNS = (Lanes("x", 32), "y", 8), (Lanes("y", 16), "x", 32)
+"""Lanes, and the axis with its threads: a warp for each sum where terms lie side by side in memory;
+otherwise, where neighbouring sums read side by side, as many of these as a warp has threads."""
+
+_FEWEST, _ENOUGH = 64, 1 << 16
+"""Terms of a sum from which on it is worth sharing; sums that are threads enough, where that is known."""
+
+
+def shares_of(
+    axes: Sequence[Axis], own: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]
+) -> Shares | None:
+    """How the threads of a launch share its sums, where that pays. All lanes of a sum run what else there is,
+    so that nothing but what is kept may change."""
+    kept = {id(r) for one in held for r in one.references}
+    if len(axes) != 1 or any(r.access.kind == "write" and id(r) not in kept for r in found):
+        return None
+    pieces = [piece for segment in own for piece in _pieces(segment, axes[0], held, found)]
+    splits = tuple((piece, _split(piece, axes[0], held, found)) for piece in pieces)
+    sums = [each for _, each in splits if each is not None]
+    if not sums:
+        return None
+    terms = [_weight(each, each.dimension, found) for each in sums]
+    neighbours = [_weight(each, axes[0].dimension, found) for each in sums]
+    if sum(terms) == sum(neighbours) == 0:
+        return None
+    lanes, letter, threads = _ROWS if sum(terms) > sum(neighbours) else _COLUMNS
+    if lanes.letter == "y" and _ENOUGH <= _count(axes[0].values) < float("inf"):
+        return None
+    return Shares(replace(axes[0], letter=letter, threads=threads, each=1), lanes, splits)
+
+
+def _updated(
+    segment: Segment, held: Sequence[Kept], found: Sequence[Reference]
+) -> tuple[Kept, Operator, tuple[Reference, ...]] | None:
+    """What a segment updates, if it does nothing else."""
+    own = [each for each in found if each.leaf.name in segment.leaves]
+    for one in held:
+        updates = tuple(each for each in own if each in one.references)
+        writes = [each for each in own if each.access.kind == "write"]
+        operator = _operator(updates)
+        if writes and operator is not None and all(each in updates for each in writes):
+            return one, operator, updates
+    return None
+
+
+def _pieces(
+    segment: Segment, axis: Axis, held: Sequence[Kept], found: Sequence[Reference]
+) -> Iterator[Segment]:
+    """The leaves of a segment one by one, if they all are terms of one sum: their order does not matter."""
+    if len(segment.leaves) == 1 or _updated(segment, held, found) is None:
+        yield segment
+        return
+    for order in maps_of(segment.order):
+        loops = list(_loops(order, axis))
+        yield Segment(order.to_union_map(), loops[0] if loops else None)
+
+
+def _split(segment: Segment, axis: Axis, held: Sequence[Kept], found: Sequence[Reference]) -> Split | None:
+    """The sum that a segment of one leaf is, if it is nothing else."""
+    orders = list(maps_of(segment.order))
+    update = _updated(segment, held, found)
+    if len(orders) != 1 or update is None:
+        return None
+    dimensions = [k for k in _loops(orders[0], axis) if _terms(segment, k) >= _FEWEST]
+    kept, operator, references = update
+    made = [Split(kept, operator, k, references) for k in dimensions]
+    # Of loops along which memory is read in the same way, the outermost.
+    return max(made, key=lambda each: _weight(each, each.dimension, found), default=None)
+
+
+def _loops(order: isl.Map, axis: Axis) -> Iterator[int]:
+    """The dimensions of an order with several values for one of the axis."""
+    length = order.dim(isl.dim_type.out)
+    points = onto([axis.dimension], length).intersect_domain(order.range()).reverse()
+    for k in range(length):
+        if not points.apply_range(onto([k], length)).is_single_valued():
+            yield k
+
+
+def _operator(updates: Sequence[Reference]) -> Operator | None:
+    """With what all of some references update their element, if there is one answer."""
+    operators = {each.access.update for each in updates}
+    for each in ("+", "*", "min", "max"):
+        if operators == {each}:
+            return each
+    return None
+
+
+def _weight(split: Split, dimension: int, found: Sequence[Reference]) -> int:
+    """How many accesses of a sum go to the next element where a dimension grows by one."""
+    name = split.references[0].leaf.name
+    own = [each for each in found if each.leaf.name == name and each not in split.references]
+    return sum(is_next(each.seen, dimension) for each in own)
+
+
+def _terms(segment: Segment, dimension: int) -> float:
+    return _count(values_of(segment.order, dimension))
+
+
+def _count(values: isl.Set) -> float:
+    """How many values there are at most, whatever the sizes."""
+    every = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
+    low, high = every.dim_min_val(0), every.dim_max_val(0)
+    bounded = low.is_int() and high.is_int()
+    return high.to_python() - low.to_python() + 1 if bounded else float("inf")

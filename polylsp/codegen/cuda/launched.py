@@ -1,0 +1,86 @@
+"""The kernels of a region, before anybody calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polylsp.codegen.cuda.choice import chosen
+from polylsp.codegen.cuda.divergence import divergences
+from polylsp.codegen.cuda.expressions import Unwritable
+from polylsp.codegen.cuda.kernels import Written, written
+from polylsp.codegen.cuda.leaves import Leaves
+from polylsp.codegen.cuda.mapping import Kernel
+from polylsp.codegen.cuda.memory import Memories, memories_of
+from polylsp.codegen.cuda.region import Region, loops_at
+from polylsp.codegen.cuda.setting import Setting, setting_of
+from polylsp.codegen.cuda.sums import sum_of
+from polylsp.language import PYTHON
+from polylsp.model.action import Declined
+from polylsp.model.verdict import Assumption
+from polylsp.settings import Settings
+
+
+@dataclass(frozen=True, eq=False)
+class Launched:
+    """Kernels in the order in which a function called `name` launches them, and what is on the device."""
+
+    region: Region
+    name: str
+    leaves: Leaves
+    memories: Memories
+    setting: Setting
+    kernels: tuple[tuple[Kernel, Written], ...]
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What they rest on."""
+        region = self.region
+        inside = {loop.ordinal for loop in loops_at(region.statements)}
+        listed = {each.ordinal for each in region.subject.facts.loops}
+        own = [
+            region.scop.loops[o]
+            for o in sorted(region.scop.loops.keys() & listed)
+            if _is_inside(region, o, inside)
+        ]
+        found = [assumed for each in own for assumed in each.assumptions]
+        return tuple(dict.fromkeys((*region.scop.inherited, *found, *self.memories.assumptions)))
+
+    @property
+    def remarks(self) -> Iterator[str]:
+        """What a person should know of them."""
+        for kernel, made in self.kernels:
+            if made.total is not None or any(split.operator in ("+", "*") for split in made.splits):
+                yield f"What `{made.name}` adds up is added in another order."
+            elif not kernel.parallel:
+                yield f"`{made.name}` runs in one thread: nothing in it can run at once."
+            yield from divergences(self.setting, made)
+
+
+def launched(region: Region, settings: Settings, taken: frozenset[str] = frozenset()) -> Launched | Declined:
+    """The kernels of a region; the function that launches them has none of the names that are `taken`."""
+    choice = chosen(region, settings, expands=region.subject.language != PYTHON.name)
+    if isinstance(choice, Declined):
+        return choice
+    memories = memories_of(region, choice.leaves)
+    if isinstance(memories, Declined):
+        return memories
+    setting = setting_of(region, choice.leaves, memories, settings)
+    if isinstance(setting, Declined):
+        return setting
+    fresh = setting.fresh
+    fresh.used.update(taken)
+    name = fresh.name(f"{region.subject.function.name}_cuda")
+    try:
+        kernels = tuple(
+            (one, written(setting, one, fresh.name(f"{name}_kernel{number}"), sum_of(one, choice.leaves)))
+            for number, one in enumerate(choice.kernels)
+        )
+    except Unwritable as reason:
+        return Declined(str(reason))
+    return Launched(region, name, choice.leaves, memories, setting, kernels)
+
+
+def _is_inside(region: Region, ordinal: int, outermost: set[int]) -> bool:
+    around = (*region.subject.around(ordinal), region.subject.known(ordinal))
+    return any(each.ordinal in outermost for each in around)

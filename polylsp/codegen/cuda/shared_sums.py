@@ -1,0 +1,132 @@
+"""The text of sums that the lanes of a block share: each lane adds up some of the terms, and what they have
+found meets. The order of additions is the same each time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polylsp.codegen.affine import alone
+from polylsp.codegen.cuda.axes import ends_of
+from polylsp.codegen.cuda.blocking import Part
+from polylsp.codegen.cuda.frame import Frame
+from polylsp.codegen.cuda.held import Held
+from polylsp.codegen.cuda.instances import instance
+from polylsp.codegen.cuda.lanes import Lanes, Operator, Split
+from polylsp.codegen.cuda.launch import as_parameters, fixed, onto
+from polylsp.codegen.cuda.scan import expression, scanned
+from polylsp.codegen.cuda.statements import INDENT, braced
+
+
+@dataclass(frozen=True, eq=False)
+class SharedSum:
+    """A sum of a part: the variable `own` in which all lanes have its value, `name` what one of them has
+    found, `meeting` the shared memory where they meet, if they do so there."""
+
+    split: Split
+    lanes: Lanes
+    own: Held
+    name: str
+    meeting: str
+    declaration: str
+
+
+def shared_sum(frame: Frame, split: Split, lanes: Lanes, own: Held) -> SharedSum:
+    """The names of a sum."""
+    source = own.kept.memory.variable.source_name
+    name = frame.fresh.name(f"part_{source}")
+    if lanes.letter == "x":
+        return SharedSum(split, lanes, own, name, "", "")
+    meeting = frame.fresh.name(f"shared_{source}")
+    extents = f"[{lanes.count}][{frame.axes[0].threads}]"
+    return SharedSum(split, lanes, own, name, meeting, f"__shared__ {own.words} {meeting}{extents};")
+
+
+def shared_sum_lines(frame: Frame, part: Part, one: SharedSum) -> list[str]:
+    """The lines of a sum, which all threads of a block run."""
+    start = {"+": "0", "*": "1"}.get(one.split.operator, one.own.name)
+    lines = [f"{one.own.words} {one.name} = {start};", *_terms(frame, part, one)]
+    return [*lines, *(_met_in_warp(frame, one) if one.lanes.letter == "x" else _met_in_block(frame, one))]
+
+
+# --- What a lane adds up -----------------------------------------------------------------
+
+
+def _terms(frame: Frame, part: Part, one: SharedSum) -> Iterator[str]:
+    """The loop of a lane over every so many terms."""
+    (axis,), dimension, length = frame.axes, one.split.dimension, frame.launch.length
+    counter = frame.names[dimension]
+    here = fixed([axis.parameter], [axis.dimension], length).to_union_set()
+    every = isl.Set.from_union_set(part.segment.order.intersect_range(here).range())
+    low, high = ends_of(alone(every, dimension))
+    some = frame.values.intersect(every.params())
+    known = some.intersect(_between(low, high, counter))
+    first, end = (expression(e, some, frame.atoms) for e in (low, high.add_constant_val(isl.Val(1))))
+    lane, name = frame.thread[one.lanes.letter], frame.atoms[counter]
+    start = lane if first == "0" else f"{first} + {lane}"
+    head = f"for (int {name} = {start}; {name} < {end}; {name} += {one.lanes.count})"
+    loop = braced(head, iter(_term(frame, part, one, known)))
+    when = frame.when(every.params(), frame.values, {})
+    yield from braced(f"if ({when})", loop) if when else loop
+
+
+def _between(low: isl.PwAff, high: isl.PwAff, name: str) -> isl.Set:
+    above = isl.Set.from_pw_aff(low).apply(isl.Map("{ [v] -> [x] : x >= v }"))
+    below = isl.Set.from_pw_aff(high).apply(isl.Map("{ [v] -> [x] : x <= v }"))
+    return as_parameters(above.intersect(below), [name])
+
+
+def _term(frame: Frame, part: Part, one: SharedSum, known: isl.Set) -> list[str]:
+    """What a lane runs at one of its values: a term, or the loops around some."""
+    (axis,), dimension, length = frame.axes, one.split.dimension, frame.launch.length
+    counter = frame.names[dimension]
+    point = fixed([axis.parameter, counter], [axis.dimension, dimension], length).to_union_set()
+    left = [k for k in frame.blocking.left if k != dimension]
+    order = part.segment.order.intersect_range(point).apply_range(onto(left, length).to_union_map())
+    elsewhere = {**frame.words.elsewhere, **{r.access.site: one.name for r in one.split.references}}
+    words = replace(frame.words, elsewhere=elsewhere)
+
+    def call(name: str, values: list[str]) -> Iterator[str]:
+        return instance(frame.leaves[name], values, words)
+
+    return scanned(order, known, [frame.names[k] for k in left], frame.atoms, call)
+
+
+# --- Where lanes meet --------------------------------------------------------------------
+
+
+def _met_in_warp(frame: Frame, one: SharedSum) -> Iterator[str]:
+    """The lanes of a warp exchange what they have found: afterwards, all have the same."""
+    half, other = frame.fresh.name("half"), frame.fresh.name("other")
+    fetched = f"__shfl_xor_sync(0xffffffff, {one.name}, {half})"
+    head = f"for (int {half} = {one.lanes.count // 2}; {half} > 0; {half} /= 2)"
+    if one.split.operator in ("+", "*"):
+        yield from braced(head, iter([f"{one.name} {one.split.operator}= {fetched};"]))
+    else:
+        line = _combined(one.split.operator, one.name, other)
+        yield from braced(head, iter([f"const {one.own.words} {other} = {fetched};", line]))
+    yield _combined(one.split.operator, one.own.name, one.name)
+
+
+def _met_in_block(frame: Frame, one: SharedSum) -> Iterator[str]:
+    """A tree in shared memory, of as many columns as there are sums."""
+    half, lane, x = frame.fresh.name("half"), frame.thread["y"], frame.thread["x"]
+    place, further = f"{one.meeting}[{lane}][{x}]", f"{one.meeting}[{lane} + {half}][{x}]"
+    yield f"{place} = {one.name};"
+    yield "__syncthreads();"
+    yield f"for (int {half} = {one.lanes.count // 2}; {half} > 0; {half} /= 2) {{"
+    added = braced(f"if ({lane} < {half})", iter([_combined(one.split.operator, place, further)]))
+    yield from (f"{INDENT}{line}" for line in (*added, "__syncthreads();"))
+    yield "}"
+    yield _combined(one.split.operator, one.own.name, f"{one.meeting}[0][{x}]")
+    yield "__syncthreads();"
+
+
+def _combined(operator: Operator, target: str, value: str) -> str:
+    """The statement by which a value is added to what there is."""
+    if operator in ("+", "*"):
+        return f"{target} {operator}= {value};"
+    comparison = ">=" if operator == "max" else "<="
+    return f"{target} = {target} {comparison} {value} ? {target} : {value};"

@@ -1,0 +1,123 @@
+"""What the host function asks of its arguments: where the kernels were made for others, the loops run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polylsp.codegen.cuda.entry import LARGEST, LARGEST_SUMMED
+from polylsp.codegen.cuda.layout import wrapped
+from polylsp.codegen.cuda.region import loops_at
+from polylsp.codegen.pycuda.bounds import inside
+from polylsp.codegen.pycuda.host import Host, closing, listed
+from polylsp.codegen.pycuda.types import element_text
+from polylsp.codegen.work import work_of
+from polylsp.model.program import Floating, Integer, Variable
+from polylsp.settings import Settings
+
+_INDENT = "    "
+_REFUSED = f"{_INDENT}return False"
+
+
+def checks(host: Host, given: Sequence[Variable], known: Sequence[str], settings: Settings) -> Iterator[str]:
+    """The lines that end the function unless its arguments are what the kernels were made for; `given` are
+    the numbers, and what is `known` must be true of the file's own; raises `Unwritable`."""
+    yield "# What the kernels were not made for is left to the loops."
+    yield from _numbers(host, given)
+    yield from _products(host)
+    yield from _arrays(host)
+    yield from _all([*known, *(each for b in host.arrays for each in inside(host.launched, b))])
+    yield from _apart(host)
+    yield from _too_little(host, settings)
+
+
+def _numbers(host: Host, given: Sequence[Variable]) -> Iterator[str]:
+    numpy, largest = host.own("np"), _largest(host)
+    kinds = {
+        "size": ([v for v in given if isinstance(v.type, Integer)], f"(int, {numpy}.integer)"),
+        "number": ([v for v in given if v.type == Floating(64)], "(int, float)"),
+        "single": ([v for v in given if v.type == Floating(32)], f"{numpy}.float32"),
+    }
+    for word, (variables, types) in kinds.items():
+        if variables:
+            each = host.own(word)
+            beyond = f"abs(int({each})) > {largest}" if word == "size" else f"float({each}) != {each}"
+            yield f"for {each} in ({listed([v.source_name for v in variables])}):"
+            yield f"{_INDENT}if not isinstance({each}, {types}) or {beyond}:"
+            yield f"{_INDENT}{_REFUSED}"
+
+
+def _largest(host: Host) -> int:
+    return LARGEST if all(made.plain for _, made in host.launched.kernels) else LARGEST_SUMMED
+
+
+def _products(host: Host) -> Iterator[str]:
+    products = [text for text in host.parameters.values() if " * " in text]
+    yield from _all([f"abs({text}) <= {_largest(host)}" for text in dict.fromkeys(products)])
+
+
+def _arrays(host: Host) -> Iterator[str]:
+    array, dtype, count = host.own("array"), host.own("dtype"), host.own("dimensions")
+    gpu, numpy = host.own("GPUArray"), host.own("np")
+    items = [f'({b.name}, "{element_text(b)}", {len(b.memory.shape)})' for b in host.arrays]
+    yield from wrapped(f"for {array}, {dtype}, {count} in (", items, closing(items) + ":")
+    lines = [
+        f"if type({array}) is not {numpy}.ndarray and not isinstance({array}, {gpu}):",
+        _REFUSED,
+        f"if {array}.dtype != {dtype} or len({array}.shape) != {count} or not {array}.flags.c_contiguous:",
+        _REFUSED,
+        f"if not 0 < {array}.size < 1 << 31:",
+        _REFUSED,
+    ]
+    yield from (f"{_INDENT}{line}" for line in lines)
+
+
+def _all(conditions: Sequence[str]) -> Iterator[str]:
+    if len(conditions) == 1:
+        yield f"if not {conditions[0]}:" if " " not in conditions[0] else f"if not ({conditions[0]}):"
+        yield _REFUSED
+    elif conditions:
+        lines = [f"and {each}" if k else each for k, each in enumerate(conditions)]
+        yield "if not ("
+        yield from (f"{_INDENT}{line}" for line in lines)
+        yield "):"
+        yield _REFUSED
+
+
+def _apart(host: Host) -> Iterator[str]:
+    """What is written has its memory for itself."""
+    names = [b.name for b in host.arrays]
+    array, gpu, spans = host.own("array"), host.own("GPUArray"), host.own("spans")
+    place = f"int({array}.gpudata) if isinstance({array}, {gpu}) else {array}.ctypes.data"
+    if host.written:
+        written = listed([b.name for b in host.written])
+        yield f'if not all(getattr({array}.flags, "writeable", True) for {array} in ({written})):'
+        yield _REFUSED
+    if len(names) < 2 or not host.written:
+        return
+    at, start, count, other = (host.own(each) for each in ("at", "start", "count", "other"))
+    yield f"{spans} = ["
+    yield f"{_INDENT}({place}, {array}.nbytes)"
+    yield f"{_INDENT}for {array} in ({listed(names)})"
+    yield "]"
+    yield f"for {at}, ({start}, {count}) in enumerate({spans}[:{len(host.written)}]):"
+    yield f"{_INDENT}for {other} in {spans}[{at} + 1 :]:"
+    yield f"{_INDENT * 2}if {other}[0] < {start} + {count} and {start} < {other}[0] + {other}[1]:"
+    yield f"{_INDENT * 2}{_REFUSED}"
+
+
+def _too_little(host: Host, settings: Settings) -> Iterator[str]:
+    """Arrays are not worth a copy for little work; what is there already stays there."""
+    region, found = host.launched.region, list[str]()
+    for loop in loops_at(region.statements) if settings.offload_threshold else ():
+        work = work_of(region.subject, region.subject.known(loop.ordinal))
+        if work is None or not work.factors:
+            return
+        factors = [f"({each})" if " " in each else each for each in work.factors]
+        product = " * ".join(factors).replace(" / ", " // ")
+        found.append(f"{product} <= {settings.offload_threshold // work.known}")
+    if found:
+        array, gpu = host.own("array"), host.own("GPUArray")
+        names = listed([b.name for b in host.arrays])
+        yield f"if not any(isinstance({array}, {gpu}) for {array} in ({names})):"
+        yield f"{_INDENT}if {' and '.join(found)}:"
+        yield f"{_INDENT}{_REFUSED}"

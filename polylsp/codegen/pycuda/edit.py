@@ -1,0 +1,220 @@
+"""A nest to kernels in the text of a module, a function that runs them, and a call of it before the loops."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import expressions, loops_in, walk
+from polylsp.codegen.cuda.expressions import Unwritable
+from polylsp.codegen.cuda.launched import Launched, launched
+from polylsp.codegen.cuda.layout import wrapped
+from polylsp.codegen.cuda.region import Region, loops_at, region_of, regions_of
+from polylsp.codegen.numba.loop_text import fresh, lines_of
+from polylsp.codegen.numba.source import Source, source_of
+from polylsp.codegen.pycuda.differences import differences
+from polylsp.codegen.pycuda.helper import helper
+from polylsp.codegen.pycuda.host import NAMES, host_of
+from polylsp.codegen.subject import Subject
+from polylsp.frontends.python.names import Value
+from polylsp.frontends.python.outline import MODULE
+from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import Constant
+from polylsp.model.roots import is_governed
+from polylsp.settings import Settings
+from polylsp.text import Span, newline
+
+_UNIT = "    "
+
+
+@dataclass(frozen=True, eq=False)
+class Made:
+    """A region on the device: its kernels, the text that stands before the function, and the edit of its
+    loops."""
+
+    launched: Launched
+    lines: tuple[str, ...]
+    replacements: tuple[Replacement, ...]
+
+
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
+    """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
+    another share what is on the device."""
+    source = _source(subject)
+    if isinstance(source, Declined):
+        return source
+    if ordinal == 0:
+        return _whole(source, settings)
+    region = region_of(subject, ordinal)
+    one = _made(source, region, settings) if isinstance(region, Region) else region
+    return _edited(source, [one]) if isinstance(one, Made) else one
+
+
+def _whole(source: Source, settings: Settings) -> Answer:
+    subject = source.subject
+    found: list[Made] = []
+    reasons: list[str] = []
+    left = regions_of(subject)
+    while left:
+        region, *left = left
+        taken = frozenset(each.launched.name for each in found)
+        one = _made(source, region, settings, taken) if isinstance(region, Region) else region
+        if isinstance(one, Made):
+            found.append(one)
+        elif isinstance(region, Region) and len(loops_at(region.statements)) > 1:
+            # What they cannot do together, they may one by one.
+            left = [*(region_of(subject, each.ordinal) for each in loops_at(region.statements)), *left]
+        else:
+            reasons.append(one.reason)
+    if found:
+        return _edited(source, found, reasons)
+    return Declined(
+        reasons[0] if reasons else f"No loop of `{subject.function.name}` is known to be parallel."
+    )
+
+
+def _source(subject: Subject) -> Source | Declined:
+    name = subject.function.name
+    if name == MODULE:
+        return Declined("Kernels are launched from a function: put the loops into one first.")
+    if "." in name:
+        told = f"`{name}` stands in a class or in another function"
+        return Declined(f"{told}: put the loops into one of their own.")
+    if subject.indentation(subject.start):
+        return Declined(f"`{name}` stands inside of another statement: kernels cannot stand before it.")
+    source = source_of(subject)
+    if isinstance(source, Source) and source.definition.decorator_list:
+        decorator = ast.unparse(source.definition.decorator_list[0])
+        return Declined(
+            f"`@{decorator}` may compile `{name}`, which PyCUDA's calls do not allow: take it away first."
+        )
+    return source
+
+
+def _made(
+    source: Source, region: Region, settings: Settings, taken: frozenset[str] = frozenset()
+) -> Made | Declined:
+    reason = _already(region) or _unplaced(source, region)
+    if reason:
+        return Declined(reason)
+    found = launched(region, settings, taken)
+    if isinstance(found, Declined):
+        return found
+    try:
+        known = list(_known(source, region))
+        host = host_of(found, known)
+        lines, arguments = helper(host, known, settings)
+    except Unwritable as reason:
+        return Declined(str(reason))
+    returned = [b.name for b in host.returned]
+    return Made(found, tuple(lines), tuple(_called(source, region, found.name, arguments, returned)))
+
+
+def _already(region: Region) -> str:
+    """Why the loops run elsewhere already, or cannot; empty if they do not."""
+    subject, loop = region.subject, loops_at(region.statements)[0]
+    inside = loops_in(*region.statements)
+    if any(is_governed(subject.facts, each.ordinal) for each in inside):
+        return "`prange` runs this loop in parallel already."
+    if any(each.implied for each in inside):
+        line = subject.line_number(next(each.site for each in inside if each.implied))
+        return f"The array statement in line {line} has no kernel yet: write it as a loop first."
+    before = subject.text[: subject.span(loop.site).start].rstrip()
+    called = re.search(r"if not (\w+_cuda\d*)\([^()]*\):$", before)
+    return f"`{called[1]}` runs this loop on a GPU already." if called else ""
+
+
+def _edited(source: Source, found: Sequence[Made], reasons: Sequence[str] = ()) -> Edited:
+    subject = source.subject
+    end = newline(subject.text)
+    lines = [line for one in found for line in (*one.lines, "", "")]
+    at = _above(subject.text, subject.start)
+    before = Replacement(Span(at, at), "".join(f"{line}{end}" for line in lines))
+    assumed = tuple(dict.fromkeys(each for one in found for each in one.launched.assumptions))
+    told = (each for one in found for each in (*one.launched.remarks, *differences(one.launched)))
+    remarks = (*dict.fromkeys(told), *dict.fromkeys(reasons))
+    return Edited((before, *(each for one in found for each in one.replacements)), assumed, remarks)
+
+
+def _above(text: str, start: int) -> int:
+    """Where the comments begin that stand directly above a function."""
+    while start > 0:
+        line = text.rfind("\n", 0, start - 1) + 1
+        if not text.startswith("# ", line) or line == 0:
+            return start
+        start = line
+    return start
+
+
+# --- The loops ---------------------------------------------------------------------------
+
+
+def _nodes(source: Source, region: Region) -> list[ast.For | ast.While]:
+    """The loops of a region in the source."""
+    firsts = [each.site.first for each in loops_at(region.statements)]
+    loops = [n for n in source.nodes if isinstance(n, (ast.For, ast.While))]
+    return [n for first in firsts for n in loops if source.parsed.site(n).first == first]
+
+
+def _unplaced(source: Source, region: Region) -> str:
+    """Why no call can stand before the loops; empty if one can."""
+    nodes = _nodes(source, region)
+    lines = lines_of(source, nodes) if nodes else None
+    line = source.subject.line_number(loops_at(region.statements)[0].site)
+    if lines is None or len(nodes) < len(loops_at(region.statements)):
+        return f"Put the loop in line {line} on lines of its own first."
+    first, last = (source.parsed.site(n) for n in (nodes[0], nodes[-1]))
+    if any("\n" in source.subject.token(k) for k in range(first.first, last.last + 1)):
+        return f"A string of several lines stands in the loop in line {line}: put it before the loop."
+    return ""
+
+
+def _called(
+    source: Source, region: Region, name: str, arguments: Sequence[str], returned: Sequence[str]
+) -> Iterator[Replacement]:
+    nodes = _nodes(source, region)
+    span = lines_of(source, nodes)
+    assert span is not None
+    text, end = source.subject.text, newline(source.subject.text)
+    indentation = source.subject.indentation(source.span(nodes[0]).start)
+    body = nodes[0].body[0]
+    unit = source.subject.indentation(source.span(body).start).removeprefix(indentation) or _UNIT
+    call = wrapped(f"if not {name}(", arguments, "):")
+    if returned:
+        found = fresh(source, "given", "given_back")
+        targets = f"({returned[0]},)" if len(returned) == 1 else ", ".join(returned)
+        call = wrapped(f"{found} = {name}(", arguments, ")")
+        call += [f"if {found}:", f"{unit}{targets} = {found}", "else:"]
+    at, before = span.start, "".join(f"{indentation}{line}{end}" for line in call)
+    for line in text[span.start : span.end].split("\n"):
+        if line.strip():
+            yield Replacement(Span(at, at), f"{before}{unit}")
+            before = ""
+        at += len(line) + 1
+
+
+# --- Numbers of the file -----------------------------------------------------------------
+
+
+def _known(source: Source, region: Region) -> Iterator[str]:
+    """That numbers of the file are still what they were when it was read."""
+    found: dict[str, float] = {}
+    for statement in walk(*region.statements):
+        for value in expressions(statement):
+            for each in subexpressions(value):
+                if isinstance(each, Constant) and _is_named(source, region.subject.source(each.site)):
+                    found.setdefault(region.subject.source(each.site), each.value)
+    for text, value in sorted(found.items()):
+        yield f"{text} == {value!r}" if text.isidentifier() else f"({text}) == {value!r}"
+
+
+def _is_named(source: Source, text: str) -> bool:
+    """Whether a number is written with names of the file, and nothing else."""
+    names = NAMES.findall(text)
+    declared = [source.declarations.get(name) for name in names]
+    plain = re.fullmatch(r"[\w.+\-*() ]+", text) is not None and "(" not in re.sub(r"(?<!\w)\(", "", text)
+    known = all(isinstance(each, Value) and each.constant is not None for each in declared)
+    return bool(names) and plain and known and not set(names) & source.local

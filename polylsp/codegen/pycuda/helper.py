@@ -1,0 +1,225 @@
+"""The text of what is put before a function of Python: its kernels, how they are compiled, and the function
+that runs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from polylsp.codegen.cuda.layout import wrapped
+from polylsp.codegen.cuda.region import loops_at
+from polylsp.codegen.cuda.totals import BLOCKS, total_kernel
+from polylsp.codegen.pycuda.checks import checks
+from polylsp.codegen.pycuda.host import Host, closing, listed, scalars
+from polylsp.codegen.pycuda.launches import launches
+from polylsp.codegen.pycuda.types import element_text, itemsize
+from polylsp.settings import Settings
+
+_INDENT = "    "
+
+
+def helper(host: Host, known: Sequence[str], settings: Settings) -> tuple[list[str], list[str]]:
+    """The lines, and the arguments with which the function is called; what is `known` of numbers of the file
+    is seen to when it runs; raises `Unwritable`."""
+    run = _run(host)
+    draft = list(checks(host, (), known, settings))
+    numbers = scalars(host, [*run, *draft])
+    names = [v.source_name for v in numbers] + [b.name for b in host.arrays]
+    lines = [*_kernels(host), "", "", *_compiled(host), "", "", *_entry(host, names)]
+    body = [*_imports(host), *checks(host, numbers, known, settings), *run]
+    return [*lines, *(f"{_INDENT}{line}" if line else "" for line in body)], names
+
+
+# --- The kernels -------------------------------------------------------------------------
+
+
+def constant(host: Host) -> str:
+    """The name of the text of the kernels."""
+    return f"{host.launched.name.upper()}_KERNELS"
+
+
+def _kernels(host: Host) -> Iterator[str]:
+    yield f"# {_where(host)}, as kernels of a GPU."
+    yield f'{constant(host)} = """\\'
+    for number, (_, made) in enumerate(host.launched.kernels):
+        yield from ([""] if number else [])
+        yield from made.lines
+    for total in host.launched.setting.totals:
+        yield ""
+        yield from total_kernel(total)
+    yield '"""'
+
+
+def _where(host: Host) -> str:
+    subject, region = host.launched.region.subject, host.launched.region
+    first, last = (subject.line_number(s.site) for s in (loops_at(region.statements)[0], region.last))
+    where = f"The loops from line {first} on" if first == last else f"The loops in lines {first} to {last}"
+    return f"{where} of `{subject.function.name}`"
+
+
+def _compiled(host: Host) -> Iterator[str]:
+    names = [made.name for _, made in host.launched.kernels]
+    names += [total.kernel for total in host.launched.setting.totals]
+    quoted = [f'"{each}"' for each in names]
+    yield f"def _compiled_{host.launched.name}():"
+    yield f'{_INDENT}"""The kernels: PyCUDA compiles them with nvcc, and keeps them."""'
+    yield f"{_INDENT}from pycuda.compiler import SourceModule"
+    yield ""
+    yield f"{_INDENT}module = SourceModule({constant(host)})"
+    lines = wrapped("return [module.get_function(name) for name in (", quoted, closing(quoted) + "]")
+    yield from (f"{_INDENT}{line}" for line in lines)
+
+
+# --- The function ------------------------------------------------------------------------
+
+
+def _entry(host: Host, names: Sequence[str]) -> Iterator[str]:
+    yield from wrapped(f"def {host.launched.name}(", names, "):")
+    where = _where(host)
+    lines = [
+        f'"""Run {where[0].lower()}{where[1:]} on a GPU, and {_told(host)}.',
+        "",
+        "If not, nothing has changed, and the loops have to run. Arrays of NumPy are copied there and back;",
+        "those that are there already (`pycuda.gpuarray.GPUArray`) are used as they are.",
+        '"""',
+    ]
+    yield from (f"{_INDENT}{line}" if line else "" for line in lines)
+
+
+def _told(host: Host) -> str:
+    names = ", ".join(f"`{b.name}`" for b in host.returned)
+    return f"give back {names} if that was done" if names else "tell whether that was done"
+
+
+def _imports(host: Host) -> Iterator[str]:
+    def renamed(name: str) -> str:
+        own = host.own(name)
+        return name if own == name else f"{name} as {own}"
+
+    numpy = host.own("np")
+    yield "try:"
+    yield f"{_INDENT}import numpy as {numpy}"
+    yield f"{_INDENT}from pycuda import {renamed('driver')}"
+    yield f"{_INDENT}from pycuda.gpuarray import {renamed('GPUArray')}"
+    yield f"{_INDENT}from pycuda.tools import {renamed('context_dependent_memoize')}"
+    yield "except ImportError:"
+    yield f"{_INDENT}return False"
+
+
+def _run(host: Host) -> list[str]:
+    started, driver, back = host.own("started"), host.own("driver"), host.own("results")
+    gpu, array, rows = host.own("GPUArray"), host.own("array"), host.own("rows")
+    first = host.own("first")
+    inner = [*_ready(host), f"{started} = True", *launches(host), *_fetched(host)]
+    written = [b.name for b in host.written]
+    held = f"any(isinstance({array}, {gpu}) for {array} in ({listed(written)}))"
+    stored = [
+        f"for {array}, {first}, {rows} in {back}:",
+        f"{_INDENT}{array}[{first} : {first} + len({rows})] = {rows}",
+    ]
+    kept = [
+        f"{_INDENT}if {started} and {held}:",
+        f"{_INDENT * 2}# What was on the device may have changed: the loops must not run on it.",
+        f"{_INDENT * 2}raise",
+    ]
+    return [
+        f"{started} = False",
+        "try:",
+        *(f"{_INDENT}{line}" if line else "" for line in inner),
+        f"except (ImportError, OSError, RuntimeError, {driver}.Error):",
+        *(kept if written else []),
+        f"{_INDENT}return False",
+        *(stored if any(b.goes_out for b in host.arrays) else []),
+        f"return {_told_back(host)}",
+    ]
+
+
+def _told_back(host: Host) -> str:
+    """What the function gives back where it has done its work."""
+    values = [f"{host.own(f'{each.name}_back')}[0]" for each in host.returned]
+    return f"({listed(values)})" if values else "True"
+
+
+def _ready(host: Host) -> Iterator[str]:
+    """Compiled kernels, and memory for the arrays."""
+    driver, numpy, memory = host.own("driver"), host.own("np"), host.own("memory")
+    names = [host.own(made.name) for _, made in host.launched.kernels]
+    names += [host.own(total.kernel) for total in host.launched.setting.totals]
+    yield f"if {driver}.Context.get_current() is None:"
+    yield f"{_INDENT}import pycuda.autoprimaryctx"
+    compiled = f"{host.own('context_dependent_memoize')}(_compiled_{host.launched.name})()"
+    yield f"{', '.join(names)}{',' if len(names) == 1 else ''} = {compiled}"
+    yield f"{memory} = []"
+    yield ""
+    yield from _placing(host)
+    yield ""
+    for each in host.numbers:
+        own, kind = host.own(f"{each.name}_memory"), f"{numpy}.{element_text(each)}"
+        yield f"{own} = {driver}.mem_alloc({itemsize(each)})"
+        yield f"{driver}.memcpy_htod({own}, {numpy}.array([{each.name}], {kind}))"
+        yield f"{host.address(each)} = {numpy}.uintp(int({own}))"
+    for each in host.arrays:
+        place = (each.name, each.first, each.count, str(each.comes_in))
+        yield f"{host.address(each)} = {host.own('place')}({', '.join(place)})"
+    for each in (b for b in host.launched.memories.buffers if not b.hosted):
+        yield f"{host.own(f'{each.name}_memory')} = {driver}.mem_alloc({itemsize(each)})"
+        yield f"{host.address(each)} = {numpy}.uintp(int({host.own(f'{each.name}_memory')}))"
+    for total in host.launched.setting.totals:
+        yield f"{host.own(total.scratch)} = {driver}.mem_alloc({BLOCKS} * {_size_of(host, total.words)})"
+    yield ""
+    yield from _blocks(host)
+    yield ""
+
+
+def _placing(host: Host) -> Iterator[str]:
+    array, first, count, copied, rows, memory = (
+        host.own(each) for each in ("array", "first", "count", "copied", "rows", "memory")
+    )
+    driver, numpy, gpu = host.own("driver"), host.own("np"), host.own("GPUArray")
+    yield f"def {host.own('place')}({array}, {first}, {count}, {copied}):"
+    lines = [
+        '"""Where the first element of an array is, or would be: some of its rows are copied."""',
+        f"if isinstance({array}, {gpu}):",
+        f"{_INDENT}return {numpy}.uintp(int({array}.gpudata))",
+        f"{rows} = {array}[{first} : {first} + {count}]",
+        f"{memory}.append({driver}.mem_alloc({rows}.nbytes))",
+        f"if {copied}:",
+        f"{_INDENT}{driver}.memcpy_htod({memory}[-1], {rows})",
+        f"return {numpy}.uintp(int({memory}[-1]) - {first} * ({array}.nbytes // {array}.shape[0]))",
+    ]
+    yield from (f"{_INDENT}{line}" for line in lines)
+
+
+def _blocks(host: Host) -> Iterator[str]:
+    count, each, most = host.own("count"), host.own("each"), host.own("most")
+    yield f"def {host.own('blocks')}({count}, {each}, {most}):"
+    yield f"{_INDENT}return max(1, min({most}, -(-{count} // {each})))"
+
+
+def _fetched(host: Host) -> Iterator[str]:
+    """Nothing of the host changes before all results are there."""
+    driver, numpy, back = host.own("driver"), host.own("np"), host.own("results")
+    gpu, array, rows = host.own("GPUArray"), host.own("array"), host.own("rows")
+    there, first, count = host.own("there"), host.own("first"), host.own("count")
+    out = [b for b in host.arrays if b.goes_out]
+    yield f"{driver}.Context.synchronize()"
+    for each in host.returned:
+        own = host.own(f"{each.name}_back")
+        yield f"{own} = {numpy}.empty(1, {numpy}.{element_text(each)})"
+        yield f"{driver}.memcpy_dtoh({own}, {host.address(each)})"
+    if not out:
+        return
+    yield f"{back} = []"
+    items = [f"({b.name}, {host.address(b)}, {b.first}, {b.count})" for b in out]
+    yield from wrapped(f"for {array}, {there}, {first}, {count} in (", items, closing(items) + ":")
+    start = f"int({there}) + {first} * ({array}.nbytes // {array}.shape[0])"
+    lines = [
+        f"if not isinstance({array}, {gpu}):",
+        f"{_INDENT}{rows} = {numpy}.empty_like({array}[{first} : {first} + {count}])",
+        f"{_INDENT}{driver}.memcpy_dtoh({rows}, {start})",
+        f"{_INDENT}{back}.append(({array}, {first}, {rows}))",
+    ]
+    yield from (f"{_INDENT}{line}" for line in lines)
+
+
+def _size_of(host: Host, words: str) -> int:
+    return next(itemsize(b) for b in host.launched.memories.buffers if b.words == words)

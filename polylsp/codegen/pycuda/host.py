@@ -1,0 +1,113 @@
+"""The function of the host that runs kernels from Python: what it takes, and how it calls things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polylsp.analysis.effects import loops_in
+from polylsp.codegen.cuda.expressions import Unwritable
+from polylsp.codegen.cuda.launched import Launched
+from polylsp.codegen.cuda.memory import Buffer, plain_names
+from polylsp.codegen.cuda.naming import Fresh
+from polylsp.codegen.transform.leaves import counter
+from polylsp.model.program import Variable
+
+NAMES = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
+
+
+@dataclass(frozen=True, eq=False)
+class Host:
+    """The host function. `parameters` are isl's in Python; `spelled` gives Python's words for names of the
+    device; `local` are its own names, which `fresh` keeps apart from the user's."""
+
+    launched: Launched
+    parameters: Mapping[str, str]
+    spelled: Mapping[str, str]
+    fresh: Fresh
+    local: dict[str, str] = field(default_factory=dict[str, str])
+
+    def own(self, wanted: str) -> str:
+        """A name of its own: the one that is wanted, or one like it."""
+        if wanted not in self.local:
+            self.local[wanted] = self.fresh.name(wanted)
+        return self.local[wanted]
+
+    def address(self, buffer: Buffer) -> str:
+        """The name for where a buffer is on the device."""
+        return self.own(f"{buffer.name}_there")
+
+    @property
+    def arrays(self) -> list[Buffer]:
+        """The arrays that the caller has too, those that are written first."""
+        own = [each for each in self.launched.memories.buffers if each.hosted and not each.scalar]
+        return sorted(own, key=lambda each: not each.written)
+
+    @property
+    def written(self) -> list[Buffer]:
+        """Those whose elements change."""
+        return [each for each in self.arrays if each.written]
+
+    @property
+    def numbers(self) -> list[Buffer]:
+        """The numbers of the caller that kernels change."""
+        return [each for each in self.launched.memories.buffers if each.hosted and each.scalar]
+
+    @property
+    def returned(self) -> list[Buffer]:
+        """Those that the caller needs then."""
+        return [each for each in self.numbers if each.goes_out]
+
+
+def host_of(found: Launched, known: Sequence[str]) -> Host:
+    """The host function of some kernels, which sees to it that something `known` is true; raises
+    `Unwritable`."""
+    setting = found.setting
+    texts = plain_names(found.region).parameters
+    parameters = {name: text for name, text in texts.items() if name in setting.parameters}
+    spelled = {setting.words.names[v.name]: v.source_name for v in _variables(found)}
+    names = {v.source_name for v in _variables(found)} | {b.name for b in setting.buffers}
+    names |= {word for each in known for word in NAMES.findall(each)}
+    counters = {name for _, made in found.kernels for name in made.counters}
+    return Host(found, parameters, spelled, Fresh({*names, *counters}))
+
+
+def scalars(host: Host, lines: list[str]) -> list[Variable]:
+    """The numbers that it takes, as the function's parameters stand: those of its kernels, and those that its
+    `lines` name; raises `Unwritable`."""
+    words = {word for line in lines for word in NAMES.findall(line)}
+    found = {v for v in _variables(host.launched) if v.source_name in words}
+    found |= {b.variable for b in host.numbers}
+    subject = host.launched.region.subject
+    counters = {
+        counter(subject, each.ordinal) for each in loops_in(subject.function.body) if each.step.statements
+    }
+    for each in found:
+        # A name that counts the iterations of several loops has the value of the loop around.
+        same = {v for v in subject.variables if v.source_name == each.source_name} - {each}
+        if same - counters:
+            raise Unwritable(f"More than one variable is called `{each.source_name}` here: rename one.")
+    listed = host.launched.region.subject.function.parameters
+    place = {v: k for k, v in enumerate(listed)}
+    return sorted(found, key=lambda v: (place.get(v, len(place)), v.name))
+
+
+def _variables(found: Launched) -> Iterator[Variable]:
+    """The numbers that kernels and their launches may need."""
+    scalars = (v for _, made in found.kernels for v in made.scalars)
+    seen = dict.fromkeys((*found.setting.variables.values(), *scalars))
+    for each in seen:
+        if not each.source_name.isidentifier() and ".shape[" not in each.source_name:
+            raise Unwritable(f"`{each.source_name}` belongs to an object: give it a name of its own first.")
+        yield each
+
+
+def listed(items: Sequence[str]) -> str:
+    """What stands between the parentheses of a tuple."""
+    return f"{items[0]}," if len(items) == 1 else ", ".join(items)
+
+
+def closing(items: Sequence[str]) -> str:
+    """The end of a tuple."""
+    return ",)" if len(items) == 1 else ")"

@@ -1,0 +1,82 @@
+"""Versions held against the original: what does something else is left out, and told of."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polylsp.model.measurement import Rung, Variant
+from polylsp.model.verdict import Assumption
+from polylsp.runtime.harness import Differs
+from polylsp.runtime.program import Crashed, Ended, Late, Raised, Unprepared
+from polylsp.runtime.tools import ORIGINAL, NotBuilt
+from polylsp.runtime.trial import Trial, shown
+
+_SEEN_TO = ("no-overlap", "distinct-rows", "in-bounds", "no-overflow", "no-wrap")
+_OUTSIDE = " (if there is no error in it, it uses more of its arrays than could be told)"
+
+
+def hold(trial: Trial, rung: Rung, *, guarded: bool) -> None:
+    """Hold each version against the original at some sizes; with `guarded`, at small ones, where nothing
+    beside the data can be reached. Raises `Ended` where the original fails."""
+    refer(trial, rung, guarded=guarded)
+    for name in trial.variants:
+        compare(trial, name, guarded=guarded)
+
+
+def refer(trial: Trial, rung: Rung, *, guarded: bool) -> None:
+    """Write what comes out of the original; raises `Ended`."""
+    trial.rung = rung
+    original, file = trial.started(ORIGINAL, rung, guarded=guarded), _file(trial)
+    seconds = _seconds(trial, guarded=guarded)
+    try:
+        original.reference(file, seconds)
+    except Crashed as crashed:
+        raise Ended(f"{crashed}{_OUTSIDE if guarded else ''}") from crashed
+    exact = guarded and trial.tools.is_repeatable and not trial.plan.has_threads
+    if exact and isinstance(original.again(file, seconds), Differs):
+        raise Ended("makes something else of the same data when it is called again")
+
+
+def compare(trial: Trial, name: str, *, guarded: bool) -> None:
+    """Hold a version against what came out of the original; it is left out if it fails."""
+    assert trial.rung is not None
+    program, variant = trial.programs[name], trial.variants[name]
+    if isinstance(program, NotBuilt):
+        trial.leave_out(name, program.reason)
+        return
+    seconds = _seconds(trial, guarded=guarded)
+    try:
+        found = trial.started(name, trial.rung, guarded=guarded).check(_file(trial), seconds)
+    except Ended as ended:
+        is_ours = not isinstance(ended, (Late, Unprepared)) and not _rests_on_more(trial, variant)
+        is_ours = is_ours and not (isinstance(ended, Raised) and ended.is_of_tools)
+        trial.leave_out(name, f"It {ended}, which the original does not.", is_error=is_ours)
+        return
+    if isinstance(found, Differs):
+        _differs(trial, name, variant, found.sentence)
+    else:
+        trial.errors[name] = found.error
+
+
+def _file(trial: Trial) -> str:
+    return str(Path(trial.folder, "reference"))
+
+
+def _seconds(trial: Trial, *, guarded: bool) -> float:
+    return trial.seconds_left(trial.tools.seconds_at_first if guarded else None)
+
+
+def _differs(trial: Trial, name: str, variant: Variant, sentence: str) -> None:
+    """A version did something else: our error, unless it rests on what data that are made up need not be
+    like."""
+    assert trial.rung is not None
+    more = "; ".join(each.sentence for each in _rests_on_more(trial, variant))
+    sentence = f"{sentence} ({shown(trial.plan, trial.rung) or 'as large as it is'})"
+    reason = f"{sentence} It is right only if {more}." if more else sentence
+    trial.leave_out(name, reason, is_error=not more)
+
+
+def _rests_on_more(trial: Trial, variant: Variant) -> list[Assumption]:
+    """The assumptions of a version that are not seen to when data are made up."""
+    told = trial.plan.seen_to
+    return [each for each in variant.assumptions if each.kind not in _SEEN_TO and each.sentence not in told]

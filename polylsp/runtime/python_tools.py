@@ -1,0 +1,83 @@
+"""Versions of a file in Python, each run by an interpreter with `driver.py`."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from polylsp.model.measurement import Plan
+from polylsp.runtime.interpreter import interpreter_for
+from polylsp.runtime.tools import MEBIBYTE, ORIGINAL, Built, NotBuilt, Runnable, version_names
+from polylsp.settings import Settings
+
+_DRIVER = Path(__file__).with_name("driver.py")
+_MEMORY = 6 * 1024 * MEBIBYTE
+"""Address space for libraries and compilers, of which little is ever used."""
+
+
+@dataclass(frozen=True, slots=True)
+class PythonTools:
+    """An interpreter runs the versions as they are."""
+
+    interpreter: str
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Python has no threads unless it is told so, which the plan knows."""
+        return True
+
+    @property
+    def seconds_at_first(self) -> float:
+        """Seconds for little data: Numba then compiles."""
+        return 40.0
+
+    @property
+    def flags(self) -> str:
+        """Nothing is asked of an interpreter."""
+        return ""
+
+    def name(self, about: Callable[[], str]) -> str:
+        """What it says of itself."""
+        return about()
+
+    def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:
+        """The programs of all versions."""
+        shutil.copy(_DRIVER, Path(folder, "driver.py"))
+        texts = [plan.text, *(each.text for each in plan.variants)]
+        names = (ORIGINAL, *version_names(plan))
+        for name, text in zip(names, texts, strict=True):
+            Path(folder, f"{name}.py").write_text(text, "utf-8", "surrogateescape")
+        step(1, 1)
+        return {name: self._runnable(plan, folder, name, threads) for name in names}
+
+    def _runnable(self, plan: Plan, folder: str, name: str, threads: int) -> Runnable:
+        source = str(Path(plan.path).absolute())
+        command = (self.interpreter, "-E", "-B", "driver.py", source, f"{name}.py", plan.call)
+        return Runnable(
+            command,
+            _environment(folder, threads),
+            is_lasting=True,
+            memory=_MEMORY,
+            processes=3 * threads + 16,
+            reads=(self.interpreter, str(Path(self.interpreter).resolve()), source),
+        )
+
+
+def python_tools(path: str, settings: Settings) -> PythonTools | NotBuilt:
+    """The interpreter for a file, or why there is none."""
+    found = interpreter_for(path, settings)
+    return found if isinstance(found, NotBuilt) else PythonTools(found)
+
+
+def _environment(folder: str, threads: int) -> dict[str, str]:
+    """What libraries are told of threads, and where they may keep what they compile."""
+    counted = ("NUMBA", "OMP", "OPENBLAS", "MKL")
+    return {
+        "HOME": str(Path.home()),
+        "LC_ALL": "C.UTF-8",
+        "NUMBA_CACHE_DIR": folder,
+        "OMP_PROC_BIND": "true",
+        **{f"{name}_NUM_THREADS": str(threads) for name in counted},
+    }

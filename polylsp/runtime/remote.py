@@ -1,0 +1,93 @@
+"""A plan carried out on a worker of a Dask cluster: one that has a GPU to offer, if there is one.
+
+Dask begins again elsewhere what a worker was at when it died. On the worker, the process that measures and
+all that it starts are what they would be here.
+"""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import threading
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from dataclasses import replace
+from typing import Any
+
+from polylsp.cluster import Unusable, check_workers, connected
+from polylsp.model.measurement import NotMeasured, Outcome, Plan
+from polylsp.runtime.process import carried_out
+from polylsp.settings import Settings
+
+_GPU = {"GPU": 1}
+_SECONDS_BETWEEN_LOOKS = 0.5
+
+
+def measured_there(plan: Plan, settings: Settings, tell: Callable[[int, str], None]) -> Outcome:
+    """What came of a plan on a worker of the cluster that the settings name."""
+    try:
+        with connected(settings.cluster) as client:
+            check_workers(client)
+            return _on_a_worker(client, plan, settings, tell)
+    except Unusable as unusable:
+        return NotMeasured(f"The cluster cannot be used: {unusable}.")
+
+
+def _on_a_worker(client: Any, plan: Plan, settings: Settings, tell: Callable[[int, str], None]) -> Outcome:
+    from distributed import KilledWorker
+
+    def gpus(dask_worker: Any) -> float:
+        found: float = dask_worker.state.total_resources.get("GPU", 0)
+        return found
+
+    has_gpu = any(found >= 1 for found in client.run(gpus).values())
+    tell(1, f"on a worker {'with a GPU ' if has_gpu else ''}of {settings.cluster}")
+    errand = pickle.dumps((plan, replace(settings, cluster="")))
+    future = client.submit(measured_here, errand, pure=False, resources=_GPU if has_gpu else None)
+    try:
+        return pickle.loads(future.result())
+    except KilledWorker as killed:
+        return NotMeasured(f"Several workers died at it, {killed.last_worker.address} the last.")
+    except (CancelledError, OSError) as error:
+        raise Unusable(f"the scheduler at {settings.cluster} went away") from error
+    finally:
+        future.release()
+
+
+def measured_here(errand: bytes) -> bytes:
+    """What came of a pickled plan, pickled; called in a worker of Dask. It ends when nobody wants it."""
+    plan, settings = pickle.loads(errand)
+    is_done = threading.Event()
+
+    def watch(process: subprocess.Popen[bytes]) -> None:
+        is_wanted = _wanted()
+        watching = threading.Thread(target=_end_if_unwanted, args=(process, is_wanted, is_done), daemon=True)
+        watching.start()
+
+    try:
+        return pickle.dumps(carried_out(plan, settings, lambda _: None, watch))
+    finally:
+        is_done.set()
+
+
+def _wanted() -> Callable[[], bool]:
+    """Tells whether somebody still waits for the task that this thread runs."""
+    from distributed import get_worker
+
+    worker = get_worker()
+    key = worker.get_current_task()
+
+    def is_wanted() -> bool:
+        task = worker.state.tasks.get(key)
+        return task is not None and task.state != "cancelled"
+
+    return is_wanted
+
+
+def _end_if_unwanted(
+    process: subprocess.Popen[bytes], is_wanted: Callable[[], bool], is_done: threading.Event
+) -> None:
+    while not is_done.wait(_SECONDS_BETWEEN_LOOKS):
+        if not is_wanted():
+            process.terminate()
+            return

@@ -1,0 +1,85 @@
+"""What makes versions of a file programs: a compiler, or an interpreter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol, Union
+
+from polylsp.model.measurement import Plan
+from polylsp.runtime.confine import Limits
+
+MEBIBYTE = 2**20
+ORIGINAL = "original"
+"""The name of the version that nothing was done to; other names begin with their number."""
+
+_PER_THREAD = 128 * MEBIBYTE
+
+
+@dataclass(frozen=True, slots=True)
+class Runnable:
+    """A version that can be started. `is_lasting`: one program takes data of one size after the other, as
+    starting it costs more than what it does; else it is started for each size. `memory` (bytes) and
+    `processes` are what it may have beside what its data and threads take; `reads` are folders that it has to
+    be able to read."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    is_lasting: bool = False
+    memory: int = 1024 * MEBIBYTE
+    processes: int = 16
+    reads: tuple[str, ...] = ()
+
+    def limits(self, data: int, seconds: float, threads: int) -> Limits:
+        """What it may use, with so many bytes of data."""
+        return Limits(
+            cpu_seconds=int(seconds * threads) + 10,
+            memory=3 * data + self.memory + threads * _PER_THREAD,
+            file_size=2 * data + MEBIBYTE,
+            processes=threads + self.processes,
+            reads=self.reads,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class NotBuilt:
+    """Why there is no program, in one sentence."""
+
+    reason: str
+
+
+Built = Mapping[str, Union[Runnable, NotBuilt]]
+"""What became of versions, by their names."""
+
+
+class Tools(Protocol):
+    """What makes programs of the versions of a plan."""
+
+    @property
+    def is_repeatable(self) -> bool:
+        """Whether the original has to give the same bits each time: threads of its own, if it has any, may
+        add up in another order."""
+        ...
+
+    @property
+    def seconds_at_first(self) -> float:
+        """How long a version may take for little data, when it first sees any."""
+        ...
+
+    @property
+    def flags(self) -> str:
+        """What is asked of it for the sake of speed; empty if nothing is."""
+        ...
+
+    def name(self, about: Callable[[], str]) -> str:
+        """What it is called, in a line; `about` is what the program of the original says."""
+        ...
+
+    def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:
+        """The original and the variants of a plan; `step` is told how many of how many steps are done."""
+        ...
+
+
+def version_names(plan: Plan) -> tuple[str, ...]:
+    """The names of the variants, which files can have."""
+    return tuple(f"{k}-{each.target}-{each.form}" for k, each in enumerate(plan.variants))

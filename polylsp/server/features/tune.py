@@ -1,0 +1,87 @@
+"""The command that looks for the fastest version of a function."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pygls.exceptions import JsonRpcContentModified
+
+from polylsp.ide.measured import best_object
+from polylsp.model.action import Declined
+from polylsp.model.measurement import AskToMeasure, Figure, Measurement, NoPlan, NotMeasured, Plan, Tuned
+from polylsp.runtime.process import Step
+from polylsp.runtime.search import CANDIDATES, NOTHING_TO_TUNE, best_of, searched
+from polylsp.server import convert
+from polylsp.server.documents import Document
+from polylsp.server.features.measure import Named, in_turn, named, remember, told
+from polylsp.server.measurements import Bar
+from polylsp.server.session import PolylspServer
+
+
+async def tune(ls: PolylspServer, data: Any) -> convert.Json:
+    """Look for the fastest version of the function of a loop, named as for measuring. The settings that made
+    it are remembered, also where the search is cancelled after one was found."""
+    return await in_turn(ls, data, "Tuning", _tuned)
+
+
+@dataclass(slots=True)
+class _Shown:
+    """A bar that keeps the fastest version that it was told of."""
+
+    bar: Bar
+    best: Figure | None = None
+
+    def report(self, step: Step) -> None:
+        self.best = step.best or self.best
+        self.bar.report(step)
+
+
+async def _tuned(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: Bar) -> convert.Json:
+    loop = await named(document, ask)
+    plan = await _plan(ls, document, replace(ask, starts=loop.starts), bar)
+    if isinstance(plan, NoPlan):
+        return told(ls, NotMeasured(plan.reason))
+    shown = _Shown(bar)
+    try:
+        outcome = await ls.measurements.carried_out(plan, ls.settings_of(document), shown.report)
+        if isinstance(outcome, Measurement):
+            shown.best = best_of(outcome.figures)
+            remember(ls, document, loop, outcome)
+            _keep(ls, document, loop, plan, shown.best)
+    except asyncio.CancelledError:
+        if shown.best is not None:
+            _keep(ls, document, loop, plan, shown.best)
+        raise
+    return {**told(ls, outcome, document.path, loop.line), "best": best_object(shown.best)}
+
+
+async def _plan(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: Bar) -> Plan | NoPlan:
+    """The versions that the user's settings make, and those that others do."""
+    plans: list[Plan | NoPlan] = []
+    for number, parameters in enumerate(((), *CANDIDATES)):
+        bar.report(Step(number, f"making version {number + 1}"))
+        made = await ls.jobs.ask(document, replace(ask, parameters=parameters))
+        if made is None:
+            raise JsonRpcContentModified("The text changed")
+        plans.append(NoPlan(made.reason) if isinstance(made, Declined) else made)
+        if isinstance(plans[0], NoPlan):
+            return plans[0]
+    own, *others = plans
+    assert isinstance(own, Plan)
+    found = searched(own, others)
+    return found if len(found.variants) > len(own.variants) else NoPlan(NOTHING_TO_TUNE.format(own.function))
+
+
+def _keep(ls: PolylspServer, document: Document, loop: Named, plan: Plan, best: Figure | None) -> None:
+    if best is None:
+        ls.tunings.keep(document, plan.function, None)
+        return
+    sizes = tuple(zip(plan.names, plan.rungs[0].sizes, strict=True)) if plan.given else ()
+    ls.tunings.keep(
+        document,
+        plan.function,
+        Tuned(plan.function, loop.code, best.parameters, best.speedup, sizes, time.time()),
+    )

@@ -1,0 +1,113 @@
+"""Programs of Python that call PyCUDA, without a GPU: `stand_in` is found in its place, and plays one."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polylsp.model.action import Ask, Declined, Edited, applied
+from polylsp.model.facts import FunctionFacts
+from polylsp.pipeline import analyse, edit
+from polylsp.settings import Settings
+
+from .device import CXX, header_folder
+
+STAND_IN = Path(__file__).parent / "stand_in"
+_RUN = """
+import contextlib, io, json, sys
+import pycuda.compiler, pycuda.driver, pycuda.tools
+
+for path in sys.argv[2:]:
+    pycuda.driver.calls, pycuda.driver.failing = 0, int(sys.argv[1])
+    pycuda.compiler.compiled.clear()
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(open(path, encoding="utf-8").read(), path, "exec"), {"__name__": "__main__"})
+    print(json.dumps([printed.getvalue(), pycuda.driver.calls, pycuda.compiler.compiled]))
+    sys.stdout.flush()
+"""
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a program printed, how many calls of CUDA there were that can fail, and what was compiled."""
+
+    printed: str
+    calls: int
+    compiled: tuple[str, ...]
+
+
+class Played:
+    """Runs programs; what they compile is kept in a folder. There may be more flags for g++."""
+
+    def __init__(self, gxx: str, folder: Path, *more: str) -> None:
+        flags = [*CXX, *more, "-fPIC", f"-I{header_folder(gxx, folder, '-fPIC')}"]
+        library = folder / "device.so"
+        source = str(STAND_IN / "device.cpp")
+        subprocess.run([gxx, *flags, "-shared", source, "-o", str(library)], check=True)
+        played = {
+            "PLAYED_DEVICE": str(library),
+            "PLAYED_FOLDER": str(folder),
+            "PLAYED_FLAGS": " ".join(flags),
+        }
+        self.environment = {**os.environ, **played, "PYTHONPATH": str(STAND_IN)}
+
+    def run(self, *programs: Path, failing: int = 0) -> list[Ran]:
+        """What comes of programs that one Python runs; a call of CUDA may be `failing` in each."""
+        ran = subprocess.run(
+            [sys.executable, "-c", _RUN, str(failing), *map(str, programs)],
+            capture_output=True,
+            text=True,
+            env=self.environment,
+            timeout=500,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        found = [json.loads(line) for line in ran.stdout.splitlines()]
+        return [Ran(printed, calls, tuple(compiled)) for printed, calls, compiled in found]
+
+
+@dataclass(frozen=True)
+class OnGpu:
+    """A program with functions on the device; `declined` says why nests were left alone."""
+
+    text: str
+    declined: tuple[str, ...]
+
+
+def on_gpu(path: str, text: str, settings: Settings, name: str, whole: bool = True) -> OnGpu:
+    """The edits of all outermost loops of a function, or of it as a `whole`."""
+    declined: list[str] = []
+    wanted = [
+        ordinal
+        for placed in analyse(path, text, settings, schedules=False).functions
+        if placed.answer.facts.name == name
+        for ordinal in ([0] if whole else _outermost(placed.answer.facts))
+    ]
+    for ordinal in wanted:
+        report = analyse(path, text, settings, schedules=False)
+        start = next(each.start for each in report.functions if each.answer.facts.name == name)
+        answer = edit(path, text, settings, Ask("pycuda", name, start, ordinal))
+        if isinstance(answer, Declined):
+            declined.append(answer.reason)
+            continue
+        assert isinstance(answer, Edited)
+        text = applied(text, answer.replacements)
+    return OnGpu(text, tuple(declined))
+
+
+def _outermost(facts: FunctionFacts) -> list[int]:
+    return [loop.ordinal for loop in facts.loops if loop.depth == 1]
+
+
+def written(folder: Path, programs: Sequence[tuple[str, str]]) -> list[Path]:
+    """Programs by name, as files."""
+    found = [folder / f"{name}.py" for name, _ in programs]
+    for path, (_, text) in zip(found, programs, strict=True):
+        path.write_text(text, encoding="utf-8")
+    return found

@@ -1,0 +1,79 @@
+"""Kernels of nests of Python that nobody wrote: `python -m tests.gpu.python_nests --examples 200`.
+
+The function must leave in memory, and return, what the original does, whatever sizes it is called with.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import re
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from polylsp.settings import Settings
+from tests.codegen.python_nests import SIZES, inputs, nest
+
+from .playing import OnGpu, Played, on_gpu, written
+
+SETTINGS = Settings(offload_threshold=0, max_operations=500_000)
+_MAIN = """
+for sizes, arrays in {data}:
+    arrays = [np.array(each) for each in arrays]
+    try:
+        with np.errstate(all="ignore"):
+            result = kernel(*sizes, *arrays)
+    except Exception as error:
+        result = type(error).__name__
+    print([f"{{each:.6g}}" for array in arrays for each in array.ravel()], result and f"{{result:.6}}")
+"""
+
+
+def main_of(text: str) -> str:
+    """A program that calls the function with arrays of some sizes."""
+    data = [(sizes, [each.tolist() for each in inputs(*sizes)]) for sizes in SIZES]
+    return text + _MAIN.format(data=data)
+
+
+def trial(texts: Sequence[str], played: Played, folder: Path) -> tuple[list[OnGpu], list[str]]:
+    """The nests of some functions on the device, and the texts of those that do something else there."""
+    done = [on_gpu("drawn.py", text, SETTINGS, "kernel", whole=bool(k % 2)) for k, text in enumerate(texts)]
+    changed = [(k, text) for k, text in enumerate(texts) if done[k].text != text]
+    before = played.run(*written(folder, [(f"before{k}", main_of(text)) for k, text in changed]))
+    after = played.run(*written(folder, [(f"after{k}", main_of(done[k].text)) for k, _ in changed]))
+    pairs = zip(changed, before, after, strict=True)
+    return done, [done[k].text for (k, _), one, other in pairs if one.printed != other.printed]
+
+
+def main() -> int:
+    """Draw as many as asked for; each kind of outcome is counted."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--examples", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1000)
+    asked = parser.parse_args()
+    outcomes, reasons = Counter[str](), Counter[str]()
+    with tempfile.TemporaryDirectory() as folder:
+        played = Played("g++", Path(folder), "-w")
+        for first in range(asked.seed, asked.seed + asked.examples, 10):
+            texts = [nest(random.Random(number)) for number in range(first, first + 10)]
+            done, refuted = trial(texts, played, Path(folder))
+            outcomes.update(
+                "run" if each.text != text else "declined" for each, text in zip(done, texts, strict=True)
+            )
+            outcomes["refuted"] += len(refuted)
+            reasons.update(re.sub("`[^`]*`", "`…`", reason) for each in done for reason in each.declined)
+            for text in refuted:
+                print(text, flush=True)
+    for reason, count in reasons.most_common():
+        print(f"{count:6}  {reason}")
+    print(dict(outcomes))
+    return 1 if outcomes["refuted"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

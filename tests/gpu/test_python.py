@@ -1,0 +1,256 @@
+"""Nests of Python as kernels: a stand-in for PyCUDA runs them, and what they leave is compared."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+
+from polylsp.model.action import Ask, Declined
+from polylsp.pipeline import analyse, edit
+from polylsp.settings import Settings
+from tests.codegen.python_nests import nest
+
+from .device import Device
+from .playing import Played, on_gpu, written
+from .python_nests import trial
+from .python_samples import FOLDER, compared, tried
+
+SETTINGS = Settings(offload_threshold=0)
+SAMPLES = {
+    "atax": {"M": 35, "N": 43},
+    "deriche": {},
+    "durbin": {"N": 43},
+    "gemm": {"NI": 37, "NJ": 70, "NK": 53},
+    "gramschmidt": {},
+    "nussinov": {"N": 43},
+    "seidel-2d": {"N": 43, "TSTEPS": 4},
+}
+"""Those that between them have all that a kernel of Python can have; `python_samples.py` runs all thirty."""
+
+
+@pytest.fixture(scope="session")
+def played(compilers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Played:
+    return Played(compilers[1], tmp_path_factory.mktemp("played"), "-w")
+
+
+@pytest.mark.timeout(300)
+def test_samples_print_the_same(played: Played, device: Device, tmp_path: Path) -> None:
+    files = [FOLDER / f"{name}.py" for name in SAMPLES]
+    done = {file: tried(file, SAMPLES[file.stem]) for file in files}
+    assert not [reason for _, made in done.values() for reason in made.declined]
+    before = played.run(*written(tmp_path, [(file.stem, done[file][0]) for file in files]))
+    after = played.run(*written(tmp_path, [(f"{file.stem}_gpu", done[file][1].text) for file in files]))
+    for file, one, other in zip(files, before, after, strict=True):
+        compared(file, one, other)
+        for kernels in other.compiled:
+            assert device.compiled_kernels(kernels, "sm_80") == ""
+
+
+# --- What a function takes ---------------------------------------------------------------
+
+STENCIL = """import numpy as np
+from numpy.typing import NDArray
+
+SCALE = 0.25
+
+
+def smooth(n: int, a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    total = 0.5
+    for i in range(1, n - 1):
+        b[i] = SCALE * (a[i - 1] + 2 * a[i] + a[i + 1])
+    for i in range(n):
+        total += b[i] * i
+    return total
+
+
+"""
+CALLS = {
+    "as it was made for": ("smooth(50, a, b)", True),
+    "a size of NumPy": ("smooth(np.int32(50), a, b)", True),
+    "parts whose rows lie one behind the other": ("smooth(30, a[5:40], b[:32])", True),
+    "another type of elements": ("smooth(50, a.astype(np.float32), b)", False),
+    "elements that lie apart": ("smooth(25, a[::2], b)", False),
+    "one memory": ("smooth(30, b[10:], b[:40])", False),
+    "the same array twice": ("smooth(50, b, b)", False),
+    "too few elements": ("smooth(51, a, b)", False),
+    "lists": ("smooth(50, list(a), b)", False),
+    "a kind of array": ("smooth(50, np.ma.masked_array(a), b)", False),
+    "a size that is no whole number": ("smooth(50.0, a, b)", False),
+    "an array that must not change": ("smooth(50, a, frozen)", False),
+    "nothing to do": ("smooth(0, a, b)", True),
+}
+MAIN = """
+import pycuda.driver
+
+
+def tried(call):
+    before = pycuda.driver.calls
+    try:
+        found = eval(call)
+    except Exception as error:
+        found = type(error).__name__
+    print(call, pycuda.driver.calls > before and pycuda.driver.Context.current is not None)
+    print(f"{found if isinstance(found, str) else float(found):.9} {b.sum():.9}")
+
+
+a, b, frozen = np.arange(50.0) % 7, np.arange(50.0) % 5, np.zeros(50)
+frozen.flags.writeable = False
+"""
+
+
+def test_arguments_that_kernels_were_not_made_for_are_left_to_the_loops(
+    played: Played, tmp_path: Path
+) -> None:
+    done = on_gpu("smooth.py", STENCIL, SETTINGS, "smooth")
+    assert not done.declined
+    main = MAIN + "".join(f"tried({call!r})\n" for call, _ in CALLS.values())
+    before, after = played.run(*written(tmp_path, [("before", STENCIL + main), ("after", done.text + main)]))
+    results = [each.printed.splitlines()[1::2] for each in (before, after)]
+    assert results[0] == results[1]
+    # Where it is asked at all: there is no memory of no elements.
+    on_device = [line.rpartition(" ")[2] for line in after.printed.splitlines()[::2]]
+    assert on_device == [str(wanted) for _, wanted in CALLS.values()]
+    assert len(after.compiled) == 1
+
+
+RESIDENT = """
+import pycuda.autoprimaryctx
+import pycuda.driver
+from pycuda import gpuarray
+
+a, b = np.arange(50.0) % 7, np.arange(50.0) % 5
+there = gpuarray.to_gpu(a), gpuarray.to_gpu(b)
+copies = []
+plain = pycuda.driver.memcpy_htod, pycuda.driver.memcpy_dtoh
+pycuda.driver.memcpy_htod = lambda to, what: (copies.append(what.size), plain[0](to, what))
+pycuda.driver.memcpy_dtoh = lambda to, what: (copies.append(to.size), plain[1](to, what))
+found = smooth(50, *there)
+wanted = smooth(50, a, b) if not copies.append("|") else None
+print(f"{found:.9}" == f"{wanted:.9}", (there[1].get() == b).all(), copies)
+"""
+
+
+def test_arrays_that_are_on_the_device_stay_there(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("smooth.py", STENCIL, SETTINGS, "smooth")
+    (ran,) = played.run(*written(tmp_path, [("resident", done.text + RESIDENT)]))
+    same, changed, *copies = ran.printed.split()
+    assert (same, changed) == ("True", "True")
+    # Of one element only: the number that is added up.
+    assert set("".join(copies).partition("'|'")[0].strip("[,").split(",")) == {"1"}
+
+
+FAILING = """
+import pycuda.driver
+
+wanted = None
+for failing in range(40):
+    pycuda.driver.calls, pycuda.driver.failing = 0, failing
+    a, b = np.arange(50.0) % 7, np.arange(50.0) % 5
+    found = f"{smooth(50, a, b):.9} {b.tolist()}"
+    wanted = wanted or found
+    assert found == wanted, failing
+    if failing > pycuda.driver.calls:
+        break
+print(failing)
+"""
+
+
+def test_any_call_may_fail(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("smooth.py", STENCIL, SETTINGS, "smooth", whole=False)
+    (ran,) = played.run(*written(tmp_path, [("failing", done.text + FAILING)]))
+    assert 15 < int(ran.printed) < 39
+
+
+LOST = """
+import pycuda.autoprimaryctx
+import pycuda.driver
+from pycuda import gpuarray
+
+b = gpuarray.to_gpu(np.arange(50.0))
+smooth(50, np.arange(50.0), b)
+pycuda.driver.calls, pycuda.driver.failing = 0, 4
+try:
+    smooth(50, np.arange(50.0), b)
+except pycuda.driver.Error as error:
+    print(error)
+"""
+
+
+def test_what_failed_on_an_array_of_the_device_is_told(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("smooth.py", STENCIL, SETTINGS, "smooth", whole=False)
+    (ran,) = played.run(*written(tmp_path, [("lost", done.text + LOST)]))
+    assert ran.printed == "call 4 fails\n"
+
+
+# --- What has no kernels -----------------------------------------------------------------
+
+HEAD = """import numpy as np
+from numpy.typing import NDArray
+
+
+def f(n: int, x: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.int64], c: NDArray[np.uint8]):
+"""
+REFUSED = {
+    "subscripts that are data": ("for i in range(n): x[i] = y[w[i]]", "Subscripts of `y` are data"),
+    "whole numbers without limits": ("for i in range(n): w[i] = i * i * i", "`i * i * i` may be larger"),
+    "division that rounds down": ("for i in range(n): x[i] = i // 3", "`i // 3` is not computed"),
+    "a function of Python alone": (
+        "for i in range(n): x[i] = round(y[i])",
+        "`round(y[i])`",
+    ),
+    "extremes with NaN": ("for i in range(n): x[i] = np.maximum(x[i], y[i])", "`np.maximum(x[i], y[i])`"),
+    "a value that the host needs": (
+        "for i in range(n): t = x[i]; x[i] = t + 1\n    print(t)",
+        "can run at once",
+    ),
+    "an array statement": ("x[:] = y * 2.0\n    for i in range(n): x[i] += y[i]", ""),
+    "nothing at once": ("for i in range(1, n): x[i] += x[i - 1]", "can run at once"),
+    "two types of whole numbers": ("for i in range(n): c[i] = c[i] + i", "mixes types"),
+}
+
+
+@pytest.mark.timeout(300)
+def test_nests_drawn_at_random_keep_their_meaning(played: Played, tmp_path: Path) -> None:
+    done, refuted = trial([nest(random.Random(number)) for number in DRAWN], played, tmp_path)
+    assert not refuted, refuted[0]
+    assert not any(each.declined for each in done)
+
+
+DRAWN = (0, 3, 8)
+"""Nests that have kernels: `python_nests.py` draws more."""
+
+ELSEWHERE = {
+    "a method": ("class A:\n    def f(self, n: int, x: {0}):\n        {1}\n", "stands in a class"),
+    "code outside of functions": ("x = np.zeros(10)\nn = 10\n{1}\n", "put the loops into one first"),
+    "a function in a statement": ("if True:\n    def f(n: int, x: {0}):\n        {1}\n", "another statement"),
+    "a decorator": ("@fast\ndef f(n: int, x: {0}):\n    {1}\n", "`@fast` may compile"),
+}
+
+
+@pytest.mark.parametrize(("text", "reason"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_what_stands_elsewhere_is_left_alone(text: str, reason: str) -> None:
+    loop = "for i in range(n): x[i] *= 2"
+    text = "import numpy as np\nfrom lib import fast\n\n" + text.format("np.ndarray", loop)
+    functions = analyse("a.py", text, SETTINGS, schedules=False).functions
+    placed = next(each for each in functions if each.answer.facts.loops)
+    answer = edit("a.py", text, SETTINGS, Ask("pycuda", placed.answer.facts.name, placed.start, 1))
+    assert isinstance(answer, Declined) and reason in answer.reason, answer
+
+
+@pytest.mark.parametrize(("body", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_is_left_alone(body: str, reason: str) -> None:
+    text = f"{HEAD}    {body}\n"
+    (placed,) = analyse("a.py", text, SETTINGS, schedules=False).functions
+    answer = edit("a.py", text, SETTINGS, Ask("pycuda", "f", placed.start, 1))
+    assert isinstance(answer, Declined) or not reason, answer
+    if isinstance(answer, Declined):
+        assert reason in answer.reason
+
+
+def test_is_not_done_twice() -> None:
+    done = on_gpu("smooth.py", STENCIL, SETTINGS, "smooth", whole=False)
+    (placed,) = (f for f in analyse("a.py", done.text, SETTINGS).functions if f.answer.facts.name == "smooth")
+    answer = edit("a.py", done.text, SETTINGS, Ask("pycuda", "smooth", placed.start, 1))
+    assert isinstance(answer, Declined) and "already" in answer.reason, answer

@@ -1,0 +1,103 @@
+"""Estimates for devices that are not here: what they are made of, and how they are told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from runtime_plans import Planning
+
+from polylsp.model.measurement import DeviceWork, Plan
+from polylsp.runtime.estimate import DEVICES, estimated
+
+STENCIL = """
+void f(int steps, int n, double a[restrict n][n], double b[restrict n][n]) {
+    for (int t = 0; t < steps; t++) {
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < n - 1; j++)
+                b[i][j] = 0.25 * (a[i][j - 1] + a[i][j + 1] + a[i - 1][j] + a[i + 1][j]);
+        for (int i = 1; i < n - 1; i++)
+            for (int j = 1; j < n - 1; j++)
+                a[i][j] = b[i][j];
+    }
+}
+"""
+TRIANGLE = """
+void f(int n, float a[restrict n][n], const float b[restrict n][n]) {
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j <= i; j++)
+            for (int k = 0; k < n; k++)
+                a[i][j] += b[i][k] * b[j][k];
+}
+"""
+RECURRENCE = """
+void f(int n, double *restrict x, const double *restrict y) {
+    for (int i = 0; i < n; i++) x[i] = y[i];
+    for (int i = 1; i < n; i++) x[i] = 0.5 * x[i] + x[i - 1];
+}
+"""
+
+
+def planned(plan: object) -> Plan:
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+def test_a_launch_for_each_step_and_what_it_moves(planning: Planning) -> None:
+    plan = planned(planning(STENCIL, steps=10, n=102))
+    ((_, (first, second)),) = plan.workloads
+    moved = 10 * 8 * 2 * 100 * 100
+    assert first == DeviceWork(10.0, 100.0 * 100, 10 * 100 * 100 * 4.0, 64, moved, moved)
+    assert (second.operations, second.least_bytes) == (0.0, moved)
+
+
+def test_triangles_are_counted_as_such_and_sums_are_no_parallelism(planning: Planning) -> None:
+    plan = planned(planning(TRIANGLE, n=200))
+    ((_, (work,)),) = plan.workloads
+    assert work.parallel == 200 * 200 and work.bits == 32
+    assert work.operations == pytest.approx(2 * 200 * 200 * 200 / 2, rel=0.2)
+    assert work.least_bytes < work.most_bytes
+
+
+def test_work_between_two_sizes_grows_as_a_power_does(planning: Planning) -> None:
+    plan = planned(planning(TRIANGLE))
+    number, known = plan.workloads[2]
+    others = tuple(each for each in plan.workloads if each[0] != number)
+    seconds = 1.0
+    (exact,) = estimated(plan, plan.rungs[number], seconds, "H100")
+    (guessed,) = estimated(replace(plan, workloads=others), plan.rungs[number], seconds, "H100")
+    assert known and guessed.most == pytest.approx(exact.most, rel=0.2)
+
+
+def test_what_runs_one_after_the_other_makes_a_device_slow(planning: Planning) -> None:
+    plan = planned(planning(RECURRENCE, n=10**6))
+    (found,) = estimated(plan, plan.rungs[0], 0.002, "H100")
+    assert found.most < 1
+
+
+def test_an_estimate_is_a_range_and_transfers_make_it_smaller(planning: Planning) -> None:
+    plan = planned(planning(STENCIL, steps=100, n=2000))
+    for name in DEVICES:
+        (found,) = estimated(plan, plan.rungs[0], 1.0, name)
+        assert found.device == name and 1 < found.least < found.most
+        assert found.least_moved < found.least and found.most_moved < found.most
+
+
+@pytest.mark.parametrize("name", ["none", ""])
+def test_no_device_no_estimate(planning: Planning, name: str) -> None:
+    plan = planned(planning(STENCIL, steps=10, n=100))
+    assert estimated(plan, plan.rungs[0], 1.0, name) == ()
+
+
+def test_data_that_do_not_fit_into_its_memory(planning: Planning) -> None:
+    plan = planned(planning(STENCIL, steps=10, n=60_000))
+    assert (
+        estimated(plan, plan.rungs[0], 1.0, "RTX 4090") == () != estimated(plan, plan.rungs[0], 1.0, "H200")
+    )
+
+
+def test_loops_that_are_not_modelled_have_none(planning: Planning) -> None:
+    doubling = "    for (int k = 1; k < n; k *= 2) a[0][k] = 0.0;\n"
+    text = STENCIL.replace("    for (int t", f"{doubling}    for (int t")
+    plan = planned(planning(text, steps=10, n=100))
+    assert plan.workloads == ()

@@ -1,0 +1,145 @@
+// Measuring and tuning, from a lens or at the cursor: the server runs programs, a notification tells how far it is,
+// and its button ends them.
+
+import * as vscode from 'vscode';
+import type { LanguageClient, ProgressToken, WorkDoneProgressBegin, WorkDoneProgressEnd, WorkDoneProgressReport } from 'vscode-languageclient/node';
+
+import { ITERATIONS } from './names';
+import { sizesOf } from './text';
+
+/** The server's commands. */
+export const MEASURE = 'polylsp.measure';
+export const TUNE = 'polylsp.tune';
+
+/** What the server calls a loop. */
+export interface Loop {
+  readonly uri: string;
+  readonly function: string;
+  readonly ordinal: number;
+  readonly sizes?: Readonly<Record<string, number>>;
+}
+
+interface Target {
+  readonly target: string;
+  readonly speedup: number | null;
+  readonly outcome: string | null;
+}
+
+/** What `polylsp measure` prints, as far as it matters here. */
+interface Answer {
+  readonly reason?: string;
+  readonly line?: number;
+  readonly targets?: readonly Target[];
+}
+
+/** Whether the server that runs can do it. */
+export function knows(client: LanguageClient, command: string): boolean {
+  return client.initializeResult?.capabilities.executeCommandProvider?.commands.includes(command) ?? false;
+}
+
+/** Run a command of the server on the loop at a position, at sizes that the person is asked for. */
+export async function run(
+  client: LanguageClient,
+  memory: vscode.Memento,
+  command: string,
+  uri: vscode.Uri,
+  position: vscode.Position,
+): Promise<void> {
+  if (!vscode.workspace.isTrusted) {
+    await refuse();
+    return;
+  }
+  const loop = await loopAt(client, uri, position);
+  if (!loop) {
+    void vscode.window.showInformationMessage('There is no loop here: put the cursor on one.');
+    return;
+  }
+  const sizes = await askForSizes(memory, loop);
+  if (sizes) {
+    await carryOut(client, command, { ...loop, sizes }, position);
+  }
+}
+
+/** Have the server do it, and tell what came of it. */
+export async function carryOut(client: LanguageClient, command: string, loop: Loop, position?: vscode.Position): Promise<void> {
+  if (!vscode.workspace.isTrusted) {
+    await refuse();
+    return;
+  }
+  const title = `${command === TUNE ? 'Tuning' : 'Measuring'} ${loop.function}`;
+  const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
+  const answer = await vscode.window.withProgress(options, async (progress, token) => {
+    reporting = { progress, percentage: 0 };
+    const params = { command, arguments: [loop] };
+    return client.sendRequest<Answer | null>('workspace/executeCommand', params, token).finally(() => (reporting = undefined));
+  });
+  await tell(loop, answer, position);
+}
+
+/** The notification that is shown, and how far it says that things are. */
+let reporting: { readonly progress: vscode.Progress<{ message?: string; increment?: number }>; percentage: number } | undefined;
+
+type Reported = WorkDoneProgressBegin | WorkDoneProgressReport | WorkDoneProgressEnd;
+
+/** What the server says of its progress goes to our notification, if there is one. */
+export function progressed(token: ProgressToken, said: Reported, next: (token: ProgressToken, said: Reported) => void): void {
+  if (!reporting || !String(token).startsWith('polylsp-measure')) {
+    next(token, said);
+  } else if (said.kind !== 'end') {
+    const percentage = said.percentage ?? reporting.percentage;
+    reporting.progress.report({ message: said.message, increment: percentage - reporting.percentage });
+    reporting.percentage = percentage;
+  }
+}
+
+async function refuse(): Promise<void> {
+  const message = 'Nothing is built or run in a workspace that you do not trust.';
+  if (await vscode.window.showWarningMessage(message, 'Manage Workspace Trust')) {
+    await vscode.commands.executeCommand('workbench.trust.manage');
+  }
+}
+
+function loopAt(client: LanguageClient, uri: vscode.Uri, position: vscode.Position): Promise<Loop | null> {
+  return client.sendRequest<Loop | null>('polylsp/loopAt', {
+    textDocument: { uri: client.code2ProtocolConverter.asUri(uri) },
+    position: client.code2ProtocolConverter.asPosition(position),
+  });
+}
+
+/** Sizes for a function, those of the last time first; nothing if the person thinks better of it. */
+async function askForSizes(memory: vscode.Memento, loop: Loop): Promise<Record<string, number> | undefined> {
+  const name = `sizes of ${loop.function}`;
+  const text = await vscode.window.showInputBox({
+    title: `Sizes for ${loop.function}`,
+    prompt: 'As in `n=2000 m=500`. Leave it empty to have them chosen.',
+    placeHolder: 'chosen so that a run takes a moment',
+    value: memory.get<string>(name, ''),
+    validateInput: (written) => {
+      const sizes = sizesOf(written);
+      return typeof sizes === 'string' ? sizes : undefined;
+    },
+  });
+  const sizes = text === undefined ? undefined : sizesOf(text);
+  if (text === undefined || sizes === undefined || typeof sizes === 'string') {
+    return undefined;
+  }
+  await memory.update(name, text);
+  return sizes;
+}
+
+/** In a few words what came of it; where nothing did, the server has told why. */
+async function tell(loop: Loop, answer: Answer | null, position: vscode.Position | undefined): Promise<void> {
+  if (!answer || answer.reason) {
+    return;
+  }
+  const message = `${loop.function}: ${figures(answer.targets ?? [])}`;
+  if ((await vscode.window.showInformationMessage(message, 'Show Times')) && answer.line) {
+    await vscode.commands.executeCommand(ITERATIONS, loop.uri, position ?? { line: answer.line - 1, character: 0 });
+  }
+}
+
+function figures(targets: readonly Target[]): string {
+  const known = targets.filter((each) => each.speedup !== null);
+  const words = known.map((each) => (each.outcome === 'no difference' ? `${each.target}: no difference` : `${each.target} ${each.speedup!.toFixed(1)}×`));
+  return words.join(', ') || 'measured; there is nothing to compare it with';
+}

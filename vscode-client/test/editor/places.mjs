@@ -1,0 +1,103 @@
+// Where the extension works in another way: a workspace that is not trusted, one with several folders, a notebook.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+
+import { openPage } from './editor.mjs';
+import { palette } from './page.mjs';
+
+const WAIT = { timeout: 60_000 };
+
+const UNTRUSTED = {
+  'security.workspace.trust.enabled': true,
+  'security.workspace.trust.startupPrompt': 'never',
+  'security.workspace.trust.banner': 'never',
+};
+
+const LOOP = 'void fill(int n, double *a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = 0;\n}\n';
+
+export async function runInPlaces(editor, tools, pictures) {
+  for (const [name, step] of Object.entries(STEPS)) {
+    const begun = Date.now();
+    const { page, close } = await openPage(tools);
+    const shoot = (picture) => page.screenshot({ path: path.join(pictures, `${picture}.png`) });
+    try {
+      await step({ page, editor, shoot });
+      console.log(`ok place: ${name} (${Date.now() - begun} ms)`);
+    } catch (error) {
+      await shoot('failed').catch(() => {});
+      console.error(await page.locator('#polylsp\\.polylsp\\.polylsp').innerHTML().catch(() => 'no status item'));
+      throw error;
+    } finally {
+      await close();
+    }
+  }
+}
+
+const hint = (page, text) => page.locator('.view-line span', { hasText: text }).first();
+
+/** A folder with one file in C, beside the workspace of the other tests. */
+function folder(editor, name, settings) {
+  const made = path.join(editor.folder, name);
+  fs.mkdirSync(path.join(made, '.vscode'), { recursive: true });
+  fs.writeFileSync(path.join(made, `${name}.c`), LOOP);
+  if (settings) {
+    fs.writeFileSync(path.join(made, '.vscode', 'settings.json'), JSON.stringify(settings));
+  }
+  return made;
+}
+
+const STEPS = {
+  async 'nothing is run in a workspace that is not trusted, and all is there once it is'({ page, editor, shoot }) {
+    editor.configure(UNTRUSTED);
+    editor.configureMachine({ 'polylsp.interpreter': editor.python });
+    const marker = path.join(editor.folder, 'was-run');
+    const doubtful = folder(editor, 'doubtful', { 'polylsp.serverCommand': ['/usr/bin/touch', marker], 'polylsp.cCompiler': '/no/such/compiler' });
+    await page.goto(`http://${editor.host}/?folder=${doubtful}`);
+    await page.getByRole('treeitem', { name: 'doubtful.c' }).dblclick(WAIT);
+    await hint(page, /^parallel/).waitFor(WAIT);
+    await shoot('restricted');
+    assert.equal(await page.locator('.codelens-decoration', { hasText: 'Measure' }).count(), 0, 'no lens offers to run it');
+    await hint(page, /^for$/).click();
+    await palette(page, 'polylsp: Measure Here');
+    await page.locator('.notification-list-item', { hasText: 'Nothing is built or run in a workspace that you do not trust' }).waitFor(WAIT);
+    assert.equal(fs.existsSync(marker), false, 'the command that the workspace names is not run');
+    fs.rmSync(path.join(doubtful, '.vscode'), { recursive: true });
+    await palette(page, 'Workspaces: Manage Workspace Trust');
+    await page.getByRole('button', { name: 'Trust', exact: true }).click(WAIT);
+    await page.getByRole('tab', { name: 'doubtful.c' }).click();
+    await page.locator('.codelens-decoration', { hasText: 'Measure' }).waitFor(WAIT);
+  },
+
+  async 'each folder of a workspace has its own settings'({ page, editor }) {
+    editor.configure();
+    editor.configureMachine({ 'polylsp.interpreter': editor.python });
+    const [loud, quiet] = [folder(editor, 'loud'), folder(editor, 'quiet', { 'polylsp.inlayHints': false })];
+    const workspace = path.join(editor.folder, 'both.code-workspace');
+    fs.writeFileSync(workspace, JSON.stringify({ folders: [{ path: loud }, { path: quiet }] }));
+    await page.goto(`http://${editor.host}/?workspace=${workspace}`);
+    for (const [name, hints] of [['loud', 1], ['quiet', 0]]) {
+      await page.getByRole('treeitem', { name: `${name}.c` }).dblclick(WAIT);
+      await page.getByRole('tab', { name: `${name}.c`, selected: true }).waitFor(WAIT);
+      await page.locator('.codelens-decoration:visible', { hasText: 'Measure' }).first().waitFor(WAIT);
+      assert.equal(await page.locator('.view-line:visible', { hasText: 'parallel' }).count(), hints, name);
+    }
+  },
+
+  async 'the cells of a notebook are one program'({ page, editor, shoot }) {
+    const cell = (source) => ({ cell_type: 'code', source, metadata: {}, outputs: [], execution_count: null });
+    const cells = [cell('import numpy as np\nn = 100\na = np.zeros(n)'), cell('for i in range(1, n):\n    a[i] = a[i - 1] + 1')];
+    const metadata = { language_info: { name: 'python' } };
+    fs.writeFileSync(path.join(editor.workspace, 'cells.ipynb'), JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }));
+    await page.goto(`http://${editor.host}/?folder=${editor.workspace}`);
+    // An editor that has just started takes a notebook for text.
+    await page.getByRole('treeitem', { name: 'example.c' }).dblclick(WAIT);
+    await hint(page, /^sequential/).waitFor(WAIT);
+    await page.getByRole('treeitem', { name: 'cells.ipynb' }).dblclick(WAIT);
+    await page.locator('.notebook-editor .view-line span', { hasText: /^sequential/ }).first().waitFor(WAIT);
+    await shoot('notebook');
+    fs.rmSync(path.join(editor.workspace, 'cells.ipynb'));
+  },
+};
+
