@@ -375,6 +375,31 @@ async def test_a_loop_of_python_is_run_with_numba(start, tmp_path: Path):
     ]
 
 
+async def test_a_loop_of_python_has_kernels_before_its_function(start, tmp_path: Path):
+    editor = await start("vscode1139-ext11", *REAL)
+    uri = editor.open(STENCIL, uri=(tmp_path / "f.py").as_uri())
+    await editor.settle()
+    listed = await editor.actions(uri, 4)
+    (offer,) = [each for each in listed if each.title == "Offload `i` to a GPU (PyCUDA)"]
+    assert offer.disabled is None
+    resolved = await editor.request(types.CODE_ACTION_RESOLVE, offer)
+    made = applied(STENCIL, resolved.edit.document_changes[0].edits)
+    assert "__global__ void f_cuda_kernel0(" in made.partition("def f_cuda(n, a):")[0]
+    assert "    if not f_cuda(n, a):\n        for i in range(1, n):\n            a[i] = a[i] + 1.0\n" in made
+
+
+def applied(text: str, edits: Sequence[types.TextEdit]) -> str:
+    """A text after edits, the last of which come first."""
+    lines = [*text.splitlines(keepends=True), ""]
+    starts = [sum(map(len, lines[:k])) for k in range(len(lines))]
+    for each in sorted(
+        edits, key=lambda one: (one.range.start.line, one.range.start.character), reverse=True
+    ):
+        first, last = (starts[at.line] + at.character for at in (each.range.start, each.range.end))
+        text = text[:first] + each.new_text + text[last:]
+    return text
+
+
 RACING = STENCIL.replace("range(", "prange(").replace("= a[i]", "= a[i - 1]")
 RACING = RACING.replace("def f", "from numba import njit, prange\n\n@njit(parallel=True)\ndef f")
 

@@ -32,6 +32,7 @@ from polylsp.codegen.cuda.sums import Sum
 from polylsp.codegen.cuda.tiles import STRIP
 from polylsp.codegen.cuda.totals import Total
 from polylsp.codegen.transform.leaves import counter
+from polylsp.language import PYTHON
 from polylsp.model.program import Variable
 
 
@@ -191,6 +192,10 @@ def _comment(setting: Setting, leaves: list[Leaf]) -> str:
     """Which loops a kernel came from."""
     subject = setting.region.subject
     ordinals = sorted({ordinal for leaf in leaves for ordinal in leaf.loops})
+    if subject.language == PYTHON.name:
+        # Lines move as the kernel is put before them.
+        names = dict.fromkeys(f"`{subject.known(o).iterator}`" for o in ordinals)
+        return f"The loop{'s' if len(names) > 1 else ''} {', '.join(names)}."
     loops = [
         f"`{subject.known(o).iterator}` (line {subject.line_number(subject.known(o).site)})" for o in ordinals
     ]

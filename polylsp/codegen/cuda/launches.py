@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import islpy as isl
 
+from polylsp.codegen.cuda.axes import Axis
 from polylsp.codegen.cuda.host import Host
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import spelled
@@ -66,7 +67,7 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
             yield f"{INDENT}const int {name} = {value};"
     threads = [str(count) for count in kernel.frame.blocking.threads] or ["1"]
     most = MOST_BLOCKS if kernel.total is None else MOST_SUMMED[len(kernel.axes)]
-    counts = [f"blocks({a.extent}, {a.tile}, {most})" for a in kernel.axes] or ["1"]
+    counts = by_letter(kernel.axes, lambda a: f"blocks({a.extent}, {a.tile}, {most})") or ["1"]
     yield from (f"{INDENT}{line}" for line in wrapped("const dim3 grid(", counts, ");"))
     yield f"{INDENT}const dim3 threads({', '.join(threads)});"
     arguments = [*kernel.passed, *(v.source_name for v in kernel.scalars)]
@@ -82,6 +83,15 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
         yield f"{INDENT}TRY(cudaGetLastError());"
     yield "}"
 
+
+def by_letter(axes: Sequence[Axis], count: Callable[[Axis], str]) -> list[str]:
+    """The blocks along `x`, `y` and `z`, as far as there are axes: one where lanes have that place."""
+    counts = {axis.letter: count(axis) for axis in axes}
+    last = max((_LETTERS.index(letter) for letter in counts), default=-1)
+    return [counts.get(letter, "1") for letter in _LETTERS[: last + 1]]
+
+
+_LETTERS = "xyz"
 
 MOST_BLOCKS = 65535
 """Blocks along each axis: beyond, they go on to further iterations."""

@@ -11,7 +11,7 @@ from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.liveness import exposed, live_after_loops
 from polylsp.codegen.affine import Names
 from polylsp.codegen.cuda.leaves import Leaves
-from polylsp.codegen.cuda.python_expressions import exact_words
+from polylsp.codegen.cuda.python_whole import exact_words
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.footprint import names_before, section
 from polylsp.codegen.moving import Question

@@ -10,7 +10,7 @@ import islpy as isl
 
 from polylsp.codegen.cuda.expressions import DOUBLE_FUNCTIONS
 from polylsp.codegen.cuda.leaves import Leaf
-from polylsp.codegen.cuda.python_expressions import is_unlimited
+from polylsp.codegen.cuda.python_whole import is_unlimited
 from polylsp.codegen.cuda.region import Region, declared_in
 from polylsp.codegen.transform.leaves import counter
 from polylsp.language import PYTHON

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 
 from polylsp.analysis.spelling import PRECEDENCE
 from polylsp.codegen.cuda.expressions import (
@@ -20,6 +19,19 @@ from polylsp.codegen.cuda.expressions import (
     place_text,
 )
 from polylsp.codegen.cuda.python_subscripts import negative
+from polylsp.codegen.cuda.python_whole import (
+    COMPARISONS,
+    INT,
+    LOCAL,
+    LONG,
+    TYPES,
+    Sizes,
+    bare,
+    constant_text,
+    is_element,
+    is_number,
+    is_unlimited,
+)
 from polylsp.codegen.cuda.region import Region
 from polylsp.model.program import (
     Binary,
@@ -39,45 +51,21 @@ from polylsp.model.program import (
     Variable,
 )
 
-_COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-_SMALL, _LOCAL = 1 << 30, 1 << 40
-"""How large counters and sizes are at most, and variables that are whole numbers."""
-
-_INT, _LONG = (1 << 31) - 1, 1 << 62
-"""What `int` and `long long` hold."""
-
-_TYPES: dict[Type, str] = {
-    Integer(1, False): "bool", Integer(8, True): "signed char", Integer(8, False): "unsigned char",
-    Integer(16, True): "short", Integer(16, False): "unsigned short", Integer(32, True): "int",
-    Integer(32, False): "unsigned int", Integer(64, True): "long long",
-    Integer(64, False): "unsigned long long", Floating(32): "float", Floating(64): "double",
-}  # fmt: skip
-
-
-def is_unlimited(of_type: Type) -> bool:
-    """Whether a type is that of Python's own whole numbers."""
-    return isinstance(of_type, Integer) and of_type.bits > 64
-
-
-def exact_words(of_type: Type) -> str | None:
-    """The type of an element of NumPy in words that mean the same on each system."""
-    return _TYPES.get(of_type)
-
 
 @dataclass(frozen=True)
 class PythonWords:
-    """How a region's expressions are written. `small` are the variables (unique names) that the call has seen
-    to be small; `lengths` are those that the device has for lengths of arrays, by their spelling."""
+    """How a region's expressions are written. `sizes` says how large whole numbers are;
+    `lengths` are those that the device has for lengths of arrays, by their spelling."""
 
     region: Region
-    small: frozenset[str]
+    sizes: Sizes
     lengths: Mapping[str, Variable]
 
     def text_of(self, value: Expr, words: Words, around: float = 0) -> str:
         """An expression, in parentheses if it binds weaker than what is `around`; raises `Unwritable`."""
         match value:
             case Constant():
-                return _constant(value, around)
+                return constant_text(value, around)
             case Read(place):
                 return grouped(place_text(place, words), 20, around)
             case Invariant(text) if text in self.lengths:
@@ -98,11 +86,11 @@ class PythonWords:
 
     def assigned_text(self, value: Expr, target: Type, words: Words) -> str:
         """What stands behind `=`: an assignment converts by itself; raises `Unwritable`."""
-        if is_unlimited(target) and self.size(value) > _LOCAL:
+        if is_unlimited(target) and self.sizes.size(value) > LOCAL:
             raise Unwritable(
                 f"`{words.subject.source(value.site)}` may be larger than a GPU's whole numbers."
             )
-        if isinstance(value, Cast) and value.type == target and _is_number(value.operand.type):
+        if isinstance(value, Cast) and value.type == target and is_number(value.operand.type):
             value = value.operand
         return self.text_of(value, words)
 
@@ -117,28 +105,6 @@ class PythonWords:
             return grouped(moved, 9, around)
         return f"({own} < 0 ? {moved} : {own})"
 
-    def size(self, value: Expr) -> int:
-        """How large a whole number is at most, whatever its sign."""
-        match value:
-            case Constant(number):
-                return abs(int(number))
-            case Read(place) if not place.steps:
-                return _SMALL if place.variable.name in self.small else _LOCAL
-            case Invariant():
-                return _SMALL
-            case Unary(_, operand) | Cast(operand) if isinstance(operand.type, Integer):
-                return self.size(operand)
-            case Select(_, then, otherwise) | Binary("min" | "max", then, otherwise):
-                return max(self.size(then), self.size(otherwise))
-            case Binary("+" | "-", left, right):
-                return self.size(left) + self.size(right)
-            case Binary("*", left, right):
-                return self.size(left) * self.size(right)
-            case Binary(operator) if operator in (*_COMPARISONS, "&&", "||"):
-                return 1
-            case _:
-                return 1 << value.type.bits if isinstance(value.type, Integer) else _LONG + 1
-
     # --- Operators ---------------------------------------------------------------------------
 
     def _unary(self, value: Unary, words: Words, around: float) -> str:
@@ -152,8 +118,8 @@ class PythonWords:
         """A conversion; to Python's own whole numbers there is none."""
         if is_unlimited(of_type) and isinstance(operand.type, Integer):
             return self.text_of(operand, words, around)
-        text = _TYPES.get(of_type)
-        if text is None or not _is_number(operand.type):
+        text = TYPES.get(of_type)
+        if text is None or not is_number(operand.type):
             raise Unwritable(
                 f"`{words.subject.source(operand.site)}` has a type that the device does not have."
             )
@@ -161,7 +127,7 @@ class PythonWords:
 
     def _binary(self, value: Binary, words: Words, around: float) -> str:
         operator, shown = value.operator, words.subject.source(value.site)
-        if operator in _COMPARISONS:
+        if operator in COMPARISONS:
             return self._comparison(value, words, around)
         if operator in ("&&", "||"):
             own = PRECEDENCE[operator]
@@ -176,7 +142,7 @@ class PythonWords:
         return self._whole(value, words, around)
 
     def _real(self, value: Binary, words: Words, around: float) -> str:
-        if value.type not in _TYPES:
+        if value.type not in TYPES:
             raise Unwritable(
                 f"`{words.subject.source(value.site)}` has a type that the device does not have."
             )
@@ -187,7 +153,7 @@ class PythonWords:
 
     def _operand(self, value: Expr, other: Expr) -> Expr:
         """An operand: where the other one makes C convert it, the conversion needs no words."""
-        if not isinstance(value, Cast) or not _is_number(value.operand.type):
+        if not isinstance(value, Cast) or not is_number(value.operand.type):
             return value
         plain = other.operand if isinstance(other, Cast) and isinstance(other.type, Floating) else other
         return value.operand if plain.type == value.type else value
@@ -198,33 +164,19 @@ class PythonWords:
         assert isinstance(of_type, Integer)
         if of_type.bits <= 32 or not of_type.signed:
             return self._wrapped(value, of_type, words)
-        if any(_bare(each).type == Integer(64, False) for each in (value.left, value.right)):
+        if any(bare(each).type == Integer(64, False) for each in (value.left, value.right)):
             raise Unwritable(f"`{words.subject.source(value.site)}` mixes types: convert one of them first.")
-        elements = any(_is_element(each) for each in (value.left, value.right))
-        size = self.size(value)
-        if size > _LONG and not elements:
+        elements = any(is_element(each) for each in (value.left, value.right))
+        size = self.sizes.size(value)
+        if size > LONG and not elements:
             raise Unwritable(
                 f"`{words.subject.source(value.site)}` may be larger than a GPU's whole numbers."
             )
         left = self.text_of(value.left, words, own)
-        if size > _INT and not self._is_long(value.left):
+        if size > INT and not self.sizes.is_long(value.left):
             left = f"(long long){self.text_of(value.left, words, UNARY)}"
         right = self.text_of(value.right, words, own + 1)
         return grouped(f"{left} {value.operator} {right}", own, around)
-
-    def _is_long(self, value: Expr) -> bool:
-        """Whether the text of a whole number has 64 bits."""
-        match value:
-            case Read(place):
-                return place.type == Integer(64, True) or (
-                    not place.steps and place.variable.name not in self.small
-                )
-            case Cast(operand, of_type) if is_unlimited(of_type):
-                return self._is_long(operand)
-            case Binary(operator) if operator in ("+", "-", "*"):
-                return self.size(value) > _INT
-            case _:
-                return value.type == Integer(64, True) and not isinstance(value, Constant)
 
     def _wrapped(self, value: Binary, of_type: Integer, words: Words) -> str:
         """Arithmetic of NumPy's small or unsigned numbers, which wraps around in their own type."""
@@ -236,15 +188,15 @@ class PythonWords:
                     f"`{words.subject.source(value.site)}` mixes types: convert one of them first."
                 )
         own = PRECEDENCE[value.operator]
-        sides = self.text_of(_bare(value.left), words, own), self.text_of(_bare(value.right), words, own + 1)
-        return f"({_TYPES[of_type]})({sides[0]} {value.operator} {sides[1]})"
+        sides = self.text_of(bare(value.left), words, own), self.text_of(bare(value.right), words, own + 1)
+        return f"({TYPES[of_type]})({sides[0]} {value.operator} {sides[1]})"
 
     def _comparison(self, value: Binary, words: Words, around: float) -> str:
         """A comparison, which is exact in Python."""
         own = PRECEDENCE[value.operator]
         left, right = value.left, value.right
         if isinstance(left.type, Integer) and isinstance(right.type, Integer):
-            left, right = _bare(left), _bare(right)
+            left, right = bare(left), bare(right)
         texts = [self._compared(each, words, own + 1) for each in (left, right)]
         return grouped(f"{texts[0]} {value.operator} {texts[1]}", own, around)
 
@@ -272,7 +224,7 @@ class PythonWords:
             )
         left, right = value.left, value.right
         if isinstance(value.type, Integer):
-            left, right = _bare(left), _bare(right)
+            left, right = bare(left), bare(right)
         sides = [self._compared(each, words, UNARY) for each in (left, right)]
         sign = ">" if value.operator == "max" else "<"
         return f"({sides[1]} {sign} {sides[0]} ? {sides[1]} : {sides[0]})"
@@ -288,45 +240,3 @@ class PythonWords:
         if value.type == Floating(64):
             return self.text_of(value, words)
         return f"(double){self.text_of(value, words, UNARY)}"
-
-
-def _constant(value: Constant, around: float) -> str:
-    """A number; real ones are written so that they are that in C too."""
-    number = value.value
-    if isinstance(value.type, Floating):
-        if not isfinite(number):
-            raise Unwritable("A number is not finite: put it into a variable before the loops.")
-        text = repr(float(number)) + ("f" if value.type == Floating(32) else "")
-        return grouped(text, UNARY if number < 0 else 99, around)
-    whole = int(number)
-    if abs(whole) > _LONG:
-        raise Unwritable(f"{whole} is larger than a GPU's whole numbers.")
-    return grouped(f"{whole}{'LL' if abs(whole) > _INT else ''}", UNARY if whole < 0 else 99, around)
-
-
-def _bare(value: Expr) -> Expr:
-    """A whole number without conversions to other types of whole numbers."""
-    while (
-        isinstance(value, Cast)
-        and isinstance(value.type, Integer)
-        and isinstance(value.operand.type, Integer)
-    ):
-        value = value.operand
-    return value
-
-
-def _is_number(of_type: Type) -> bool:
-    return isinstance(of_type, (Integer, Floating))
-
-
-def _is_element(value: Expr) -> bool:
-    """Whether a whole number is computed from elements of arrays, whose arithmetic wraps around."""
-    match value:
-        case Read(place):
-            return bool(place.steps)
-        case Binary(_, left, right) | Select(_, left, right):
-            return _is_element(left) or _is_element(right)
-        case Cast(operand) | Unary(_, operand):
-            return _is_element(operand)
-        case _:
-            return False

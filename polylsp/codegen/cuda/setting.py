@@ -14,6 +14,7 @@ from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
 from polylsp.codegen.cuda.naming import Fresh, fresh_of, variable_names
 from polylsp.codegen.cuda.python_expressions import PythonWords
+from polylsp.codegen.cuda.python_whole import Sizes
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.totals import Total
 from polylsp.codegen.transform.leaves import counter
@@ -99,7 +100,7 @@ def _python_words(region: Region, lengths: Mapping[str, Variable]) -> PythonWord
     subject = region.subject
     counters = {counter(subject, ordinal).name for ordinal in region.scop.loops}
     given = {v.name for v in subject.variables if v.storage in ("parameter", "cell")}
-    return PythonWords(region, frozenset(counters | given), lengths)
+    return PythonWords(region, Sizes(frozenset(counters | given)), lengths)
 
 
 def _parameters(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from polylsp.codegen.cuda.expressions import Unwritable, Words, assigned_text, place_text, text_of
-from polylsp.codegen.cuda.python_expressions import is_unlimited
+from polylsp.codegen.cuda.python_whole import is_unlimited
 from polylsp.codegen.cuda.region import flat
 from polylsp.codegen.host import starts
 from polylsp.codegen.transform.type_words import plain_words

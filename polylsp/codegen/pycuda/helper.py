@@ -50,10 +50,11 @@ def _kernels(host: Host) -> Iterator[str]:
 
 
 def _where(host: Host) -> str:
-    subject, region = host.launched.region.subject, host.launched.region
-    first, last = (subject.line_number(s.site) for s in (loops_at(region.statements)[0], region.last))
-    where = f"The loops from line {first} on" if first == last else f"The loops in lines {first} to {last}"
-    return f"{where} of `{subject.function.name}`"
+    """The loops, without their lines: those move as this text is put before them."""
+    subject, loops = host.launched.region.subject, loops_at(host.launched.region.statements)
+    names = [f"`{each.iterator or each.kind}`" for each in loops]
+    listed = ", ".join(dict.fromkeys(names))
+    return f"The {'loop' if len(loops) == 1 else 'loops'} {listed} of `{subject.function.name}`"
 
 
 def _compiled(host: Host) -> Iterator[str]:
@@ -147,7 +148,7 @@ def _ready(host: Host) -> Iterator[str]:
     yield f"if {driver}.Context.get_current() is None:"
     yield f"{_INDENT}import pycuda.autoprimaryctx"
     compiled = f"{host.own('context_dependent_memoize')}(_compiled_{host.launched.name})()"
-    yield f"{', '.join(names)}{',' if len(names) == 1 else ''} = {compiled}"
+    yield f"{', '.join(names) if len(names) > 1 else f'({names[0]},)'} = {compiled}"
     yield f"{memory} = []"
     yield ""
     yield from _placing(host)

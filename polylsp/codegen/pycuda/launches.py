@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 import islpy as isl
 
+from polylsp.codegen.cuda.axes import Axis
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import spelled
-from polylsp.codegen.cuda.launches import MOST_BLOCKS, MOST_SUMMED, dated, host_counters
+from polylsp.codegen.cuda.launches import MOST_BLOCKS, MOST_SUMMED, by_letter, dated, host_counters
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.codegen.pycuda.host import NAMES, Host
@@ -108,11 +109,13 @@ def _grid(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str
     atoms = {**host.parameters, **inside}
     build = isl.AstBuild.from_context(frame.launch.context)
     most = MOST_BLOCKS if kernel.total is None else MOST_SUMMED[len(kernel.axes)]
-    counts: list[str] = []
-    for axis in kernel.axes:
+
+    def count(axis: Axis) -> str:
         low, high = axis.ends
         extent = build.expr_from_pw_aff(high.sub(low).add_constant_val(isl.Val(1)))
-        counts.append(f"{host.own('blocks')}({text_of(extent, atoms)}, {axis.tile}, {most})")
+        return f"{host.own('blocks')}({text_of(extent, atoms)}, {axis.tile}, {most})"
+
+    counts = by_letter(kernel.axes, count)
     yield f"{host.own('grid')} = ({', '.join([*counts, '1', '1'][: max(2, len(counts))])})"
 
 

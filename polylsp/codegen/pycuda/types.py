@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polylsp.codegen.cuda.memory import Buffer
-from polylsp.codegen.cuda.python_expressions import is_unlimited
+from polylsp.codegen.cuda.python_whole import is_unlimited
 from polylsp.frontends.python.kinds import dtype_name
 from polylsp.model.program import Floating, Integer, Variable
 
