@@ -113,6 +113,15 @@ NESTS = {
         " x[i] = x[i] / 2 + y[i]; }",
         ("double own_x = 0;", "j < i; j += 32", "if (i < n && tx == 0)"),
     ),
+    "what is made of a sum is for one thread to write": Nest(
+        "for (int i = 0; i < n; i++) { x[i] = 0; for (int j = 0; j < m; j++) x[i] += a[i][j] * y[j];"
+        " z[i] = x[i] * 2; k[i] += i; }",
+        ("if (tx == 0)", "part_x += __shfl_xor_sync"),
+    ),
+    "what another sum reads is not": Nest(
+        "for (int i = 0; i < n; i++) { x[i] = 0; for (int j = 0; j < m; j++) x[i] += a[i][j] * y[j];"
+        " c[i][0] = x[i]; for (int j = 0; j < m; j++) y[i] = y[i] / 2 + c[i][0] * a[i][j]; }",
+    ),
     "terms under a condition": Nest(
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) if (a[i][j] > 1) x[i] += a[i][j];",
         ("__shfl_xor_sync",),

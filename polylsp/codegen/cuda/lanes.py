@@ -40,11 +40,12 @@ class Lanes:
 @dataclass(frozen=True, eq=False)
 class Shares:
     """A launch whose sums are shared: its axis, the lanes, and the segments, with the sum that each is, if it
-    is one."""
+    is one. The leaves in `alone` are for one of the lanes: they change what is not kept."""
 
     axis: Axis
     lanes: Lanes
     segments: tuple[tuple[Segment, Split | None], ...]
+    alone: frozenset[str]
 
 
 _ROWS, _COLUMNS = (Lanes("x", 32), "y", 8), (Lanes("y", 16), "x", 32)
@@ -58,12 +59,14 @@ _FEWEST, _ENOUGH = 64, 1 << 16
 def shares_of(
     axes: Sequence[Axis], own: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]
 ) -> Shares | None:
-    """How the threads of a launch share its sums, where that pays. All lanes of a sum run what else there is,
-    so that nothing but what is kept may change."""
-    kept = {id(r) for one in held for r in one.references}
-    if len(axes) != 1 or any(r.access.kind == "write" and id(r) not in kept for r in found):
+    """How the threads of a launch share its sums, where that pays. All lanes of a sum run what else changes
+    only what is kept; one of them what does not."""
+    if len(axes) != 1:
         return None
     pieces = [piece for segment in own for piece in _pieces(segment, axes[0], held, found)]
+    alone = _alone(pieces, held, found)
+    if alone is None:
+        return None
     splits = tuple((piece, _split(piece, axes[0], held, found)) for piece in pieces)
     sums = [each for _, each in splits if each is not None]
     if not sums:
@@ -75,7 +78,24 @@ def shares_of(
     lanes, letter, threads = _ROWS if sum(terms) > sum(neighbours) else _COLUMNS
     if lanes.letter == "y" and _ENOUGH <= _count(axes[0].values) < float("inf"):
         return None
-    return Shares(replace(axes[0], letter=letter, threads=threads, each=1), lanes, splits)
+    return Shares(replace(axes[0], letter=letter, threads=threads, each=1), lanes, splits, alone)
+
+
+def _alone(
+    pieces: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]
+) -> frozenset[str] | None:
+    """The leaves of segments that change what is not kept, if no other segment sees that, and these change
+    nothing that is kept."""
+    kept = {id(r) for one in held for r in one.references}
+    result: set[str] = set()
+    for piece in pieces:
+        writes = [r for r in found if r.leaf.name in piece.leaves and r.access.kind == "write"]
+        free = {r.access.memory.name for r in writes if id(r) not in kept}
+        users = {r.leaf.name for r in found if r.access.memory.name in free}
+        if free and (not users <= {*piece.leaves} or any(id(r) in kept for r in writes)):
+            return None
+        result |= {*piece.leaves} if free else set()
+    return frozenset(result)
 
 
 def _updated(
