@@ -19,7 +19,7 @@ EDITORS ?= $(CURDIR)/vscode-client/build/editors
 WITH_NODE = export PATH="$(CURDIR)/$(NODE):$$PATH" && cd vscode-client &&
 SKIP = if [ "$$CI" = true ]; then exit 1; fi; echo "SKIPPED:
 
-.PHONY: setup demo test lint unit extension vsix test-editors manifest bench-latency bench-transform bench-gpu \
+.PHONY: setup demo test lint unit extension vsix test-editors test-gpu manifest bench-latency bench-transform bench-gpu \
     bench-speed bench-measure soak constraints clean help
 
 setup: $(READY)  ## the environment, in .venv
@@ -81,6 +81,9 @@ bench-transform: setup  ## how long code actions take
 
 bench-gpu: setup  ## kernels on paper: what they move and compute, registers, occupancy
 	$(BIN)/python -m tests.bench.gpu
+
+test-gpu: setup  ## the kernels of the samples on a real GPU, also under compute-sanitizer; says so where there is none
+	$(BIN)/python -m tests.gpu.real
 
 bench-speed: setup  ## what the edits are worth, against other compilers and OpenBLAS
 	$(BIN)/python -m tests.bench.speed

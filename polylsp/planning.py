@@ -25,6 +25,8 @@ def planned(
     loops = subject.facts.loops
     if not loops:
         return NoPlan(f"`{wanted.function}` has no loops.")
+    if wanted.parameters and subject.language != C.name:
+        return NoPlan(f"No setting changes what is made of `{wanted.function}`.")
     made = harness(subject, dict(wanted.sizes), preset)
     if isinstance(made, NoPlan):
         return made

@@ -62,17 +62,21 @@ def _carried_out(
 
     try:
         found = carried_out(plan, settings_of(options), observe)
-        if isinstance(found, Measurement):
-            last = best_of(found.figures)
-            best.extend([last] if last is not None else [])
-    finally:
+    except KeyboardInterrupt:
         if best:
             _remember(plan, code, best[-1])
-    return found, best[-1] if best else None
+        raise
+    last = best_of(found.figures) if isinstance(found, Measurement) else None
+    if isinstance(found, Measurement):
+        _remember(plan, code, last)
+    return found, last
 
 
-def _remember(plan: Plan, code: str, best: Figure) -> None:
-    known = tuned.load(plan.path)
+def _remember(plan: Plan, code: str, best: Figure | None) -> None:
+    known = {name: each for name, each in tuned.load(plan.path).items() if name != plan.function}
+    if best is None:
+        tuned.save(plan.path, known)
+        return
     sizes = tuple(zip(plan.names, plan.rungs[0].sizes, strict=True)) if plan.given else ()
     entry = Tuned(plan.function, code, best.parameters, best.speedup, sizes, time.time())
     tuned.save(plan.path, {**known, plan.function: entry})

@@ -30,6 +30,9 @@ class Pictures:
     """What was drawn; a sentence that says why not where nothing can be."""
 
     _known: dict[_Name, IterationSpace | str] = field(default_factory=dict[_Name, IterationSpace | str])
+    _asked: dict[tuple[_Name, int], asyncio.Task[IterationSpace | str]] = field(
+        default_factory=dict[tuple[_Name, int], "asyncio.Task[IterationSpace | str]"]
+    )
 
     async def add(self, found: Hover, document: Document, jobs: Jobs) -> Hover:
         """The hover with its picture, if there is one soon."""
@@ -43,16 +46,28 @@ class Pictures:
         return illustrated(found, picture(space, "", SMALL), _words(space))
 
     async def space(self, key: str, drawing: Drawing, document: Document, jobs: Jobs) -> IterationSpace | str:
-        """The iterations of a loop whose function's answer has that key, or why there are none."""
+        """The iterations of a loop whose function's answer has that key, or why there are none. What is asked
+        for is worked out even if nobody waits any more: whoever comes back finds it there."""
         name = key, drawing.ordinal, drawing.dimensions
-        if name not in self._known:
-            answer = await jobs.ask(document, drawing)
-            if answer is None:
-                return _CHANGED
-            self._known[name] = _drawn(answer)
-            if len(self._known) > _KEPT:
-                del self._known[next(iter(self._known))]
-        return self._known[name]
+        if name in self._known:
+            return self._known[name]
+        asked = name, id(document.source)
+        if asked not in self._asked:
+            task = asyncio.ensure_future(self._ask(name, drawing, document, jobs))
+            self._asked[asked] = task
+            task.add_done_callback(lambda _: self._asked.pop(asked, None))
+        return await asyncio.shield(self._asked[asked])
+
+    async def _ask(
+        self, name: _Name, drawing: Drawing, document: Document, jobs: Jobs
+    ) -> IterationSpace | str:
+        answer = await jobs.ask(document, drawing)
+        if answer is None:
+            return _CHANGED
+        self._known[name] = found = _drawn(answer)
+        if len(self._known) > _KEPT:
+            del self._known[next(iter(self._known))]
+        return found
 
 
 def _drawn(answer: Drawn | Declined) -> IterationSpace | str:

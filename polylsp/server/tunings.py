@@ -25,12 +25,15 @@ class Tunings:
             self._known[document.uri] = dict(load(document.path))
         return self._known[document.uri]
 
-    def keep(self, document: Document, found: Tuned) -> None:
-        """Remember it, beyond this session too."""
+    def keep(self, document: Document, function: str, found: Tuned | None) -> None:
+        """Remember what was found, or that nothing was, beyond this session too."""
         from polylsp.runtime.tuned import save
 
-        self.of(document)[found.function] = found
-        save(document.path, self.of(document))
+        known = self.of(document)
+        known.pop(function, None)
+        if found is not None:
+            known[function] = found
+        save(document.path, known)
 
     def forget(self, uri: str) -> None:
         """A document was closed."""

@@ -300,3 +300,16 @@ void f(int n, double a[n][n]) {
 }
 """)
     assert found.parallel is not None and found.parallel.free == ("j",) and found.tiles == ()
+
+
+def test_a_sum_over_both_loops_is_not_drawn_in_tiles() -> None:
+    found = space("""\
+double f(int n, double a[n][n]) {
+    double s = 0;
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            s += a[i][j];
+    return s;
+}
+""")
+    assert found.tiles == () and found.parallel is None and found.arrows

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from polylsp.cli import tune
+from polylsp.cli.exits import Exit
 from polylsp.ide.measuring import code_name
-from polylsp.model.measurement import Figure, Plan, Rung, Times, Tuned, Variant
+from polylsp.model.measurement import Figure, Measurement, Plan, Rung, Times, Tuned, Variant
 from polylsp.pipeline import analyse
 from polylsp.runtime import tuned
+from polylsp.runtime.process import Step
 from polylsp.runtime.search import best_of, searched
 from polylsp.settings import Settings
 from polylsp.text import Source
@@ -83,11 +86,13 @@ def code_of(path: str) -> str:
             "int main(void)\n{\n    for (int i = 0; i < 9; i++) ;\n    return 0;\n}\n",
             "`main` is the program itself",
         ),
+        ("def f(a):\n\n    for i in range(len(a)):\n        a[i] = 0.0\n", "nothing to tune in `f`"),
     ],
 )
 def test_what_cannot_be_tuned(polylsp, text: str, words: str) -> None:
-    Path("a.c").write_text(text)
-    ran = polylsp("tune", "a.c:3")
+    name = "a.c" if "{" in text else "a.py"
+    Path(name).write_text(text)
+    ran = polylsp("tune", f"{name}:3")
     assert ran.status == 2 and words in ran.err and ran.out == ""
 
 
@@ -111,3 +116,32 @@ def test_versions_that_are_the_same_are_tried_once() -> None:
 
     found = searched(plan("a", "b"), [plan("b"), plan("c"), plan("a")])
     assert [each.text for each in found.variants] == ["a", "b", "c"] and found.is_search
+
+
+def test_what_was_found_stays_when_the_search_is_interrupted(
+    polylsp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(_plan: Plan, _settings: Settings, observe: Callable[[Step], None]) -> None:
+        observe(Step(50, "3 versions tried", figure(0.5, "faster", "16")))
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tune, "CANDIDATES", ((("tile_sizes", "16"),),))
+    monkeypatch.setattr(tune, "carried_out", interrupted)
+    Path("a.c").write_text(PRODUCT)
+    assert polylsp("tune", "a.c:4").status == Exit.INTERRUPTED
+    assert tuned.load("a.c")["product"].parameters == (("tile_sizes", "16"),)
+
+
+def test_what_was_found_is_forgotten_when_nothing_is_faster_any_more(
+    polylsp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    times = Times(1.0, 1.0, 1.0, 5)
+    found = Measurement("product", 1, (), times, (figure(2.0, "slower", "16"),), (), "gcc", "", 2, 0.0)
+    monkeypatch.setattr(tune, "CANDIDATES", ((("tile_sizes", "16"),),))
+    monkeypatch.setattr(tune, "carried_out", lambda *_: found)
+    Path("a.c").write_text(PRODUCT)
+    others = {name: Tuned(name, "code", (), 2.0, (), 0.0) for name in ("product", "other")}
+    tuned.save("a.c", others)
+    ran = polylsp("tune", "a.c:4")
+    assert ran.status == 0 and "No version is faster than the original." in ran.out
+    assert tuned.load("a.c").keys() == {"other"}

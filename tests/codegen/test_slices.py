@@ -20,9 +20,15 @@ def test_drawn_nests_compute_the_same() -> None:
     assert made >= 8
 
 
-def declined(body: str) -> str:
+def test_lists_have_no_such_slices() -> None:
+    assert declined("for i in range(n):\n        a[i] = 0.0", "n: int, a: list[float]") == (
+        "`a` is a list: what its slices give are copies."
+    )
+
+
+def declined(body: str, parameters: str = TYPES) -> str:
     """Why the first loop of a function cannot be a statement on slices."""
-    text = f"{HEAD}def kernel({TYPES}):\n    {body}\n"
+    text = f"{HEAD}def kernel({parameters}):\n    {body}\n"
     answer = edit("drawn.py", text, SETTINGS, Ask("slices", "kernel", text.index("def"), 1))
     assert isinstance(answer, Declined)
     return answer.reason

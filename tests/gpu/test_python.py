@@ -32,7 +32,7 @@ SAMPLES = {
 
 @pytest.fixture(scope="session")
 def played(compilers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Played:
-    return Played(compilers[1], tmp_path_factory.mktemp("played"))
+    return Played(compilers[1], tmp_path_factory.mktemp("played"), "-w")
 
 
 @pytest.mark.timeout(300)

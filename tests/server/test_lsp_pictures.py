@@ -60,6 +60,17 @@ async def test_without_a_drawing_the_rest_is_there(start, tmp_path: Path):
     (tmp_path / "later").touch()
 
 
+async def test_a_drawing_that_came_too_late_is_there_for_the_next_hover(start, tmp_path: Path):
+    editor = await start("nvim-bookworm", prepare=with_options(images=True))
+    uri = editor.open(F.replace("a[i]", "a[i] + DRAW_WAIT_later + DRAW_MARK_begun"))
+    await editor.settle()
+    assert IMAGE not in (await editor.hover(uri, 1, 8)).contents.value
+    (tmp_path / "later").touch()
+    (tmp_path / "begun").unlink()
+    assert IMAGE in (await editor.hover(uri, 1, 8)).contents.value
+    assert not (tmp_path / "begun").exists(), "it was not asked for again"
+
+
 async def test_a_drawing_is_made_once(start):
     editor = await start("nvim-bookworm", prepare=with_options(images=True))
     uri = editor.open(F.replace("a[i]", "a[i] + DRAW_DIE"))

@@ -17,6 +17,7 @@ from polylsp.analysis.space.carried import carried
 from polylsp.analysis.space.orders import Window, orders
 from polylsp.analysis.space.points import arrows_in, at_values, by_kind, clipped, points_in
 from polylsp.analysis.space.sizes import small
+from polylsp.analysis.space.tiles import in_order
 from polylsp.analysis.space.view import View, nest_of, view_of
 from polylsp.analysis.summaries import Calls
 from polylsp.model.program import Function
@@ -63,7 +64,8 @@ def iteration_space(
     known = budgeted(min(operations, _MOST_FOR_ORDERS), lambda: orders(nest, conflicts, window, after))
     if isinstance(known, Exhausted):
         return space
-    return replace(space, written=known.written, parallel=known.parallel, tiles=known.tiles)
+    tiles = known.tiles if in_order(known.tiles, space.arrows) else ()
+    return replace(space, written=known.written, parallel=known.parallel, tiles=tiles)
 
 
 def _enumerated(

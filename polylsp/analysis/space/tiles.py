@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import gcd
 
-from polylsp.model.space import Point
+from polylsp.model.space import Arrow, Point
 
 _EDGE = 3
 """How many points a tile has along each side; of a drawing with few points, one less."""
@@ -25,6 +25,12 @@ def tiled(placed: Sequence[tuple[Point, tuple[int, ...]]]) -> tuple[tuple[Point,
     return (
         tuple(tuple(sorted(groups[tile])) for tile in sorted(groups)) if is_single and len(groups) > 1 else ()
     )
+
+
+def in_order(tiles: Sequence[Sequence[Point]], arrows: Sequence[Arrow]) -> bool:
+    """Whether no arrow leads to an earlier tile, as those of a sum may that is added up in another order."""
+    number = {point: k for k, tile in enumerate(tiles) for point in tile}
+    return all(number.get(each.source, 0) <= number.get(each.sink, len(tiles)) for each in arrows)
 
 
 def _side(values: list[int]) -> tuple[int, int]:

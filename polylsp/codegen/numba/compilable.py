@@ -25,6 +25,8 @@ def _reasons(source: Source) -> Iterator[str]:
         if not isinstance(parameter.type, (Integer, Floating, Array, Pointer)):
             told = f"What `{parameter.source_name}` is cannot be told"
             yield f"{told}: Numba compiles functions of numbers and arrays."
+    listed = next(iter(source.lists), "")
+    yield f"`{listed}` is a list: Numba compiles functions of numbers and arrays." if listed else ""
     for variable in sorted(source.subject.variables, key=lambda each: each.name):
         yield _narrow(variable)
     docstrings = {

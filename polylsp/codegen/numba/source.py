@@ -8,8 +8,11 @@ from functools import cached_property
 
 from polylsp.codegen.subject import Subject
 from polylsp.frontends.python.environment import environment
+from polylsp.frontends.python.inference import inferred
+from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.names import Declarations, path_of
 from polylsp.frontends.python.outline import MODULE, Item, Outline, outline
+from polylsp.frontends.python.parameters import parameter_kinds
 from polylsp.frontends.python.parse import Parsed, parse
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.model.action import Declined
@@ -44,6 +47,13 @@ class Source:
         arguments = {n.arg for n in ast.walk(self.definition.args) if isinstance(n, ast.arg)}
         stored = (n for n in self.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
         return frozenset(arguments | {n.id for n in stored})
+
+    @cached_property
+    def lists(self) -> tuple[str, ...]:
+        """The names that stand for lists."""
+        given = parameter_kinds(self.definition, self.declarations)
+        own = inferred(self.definition.body, given, self.declarations).own
+        return tuple(name for name, kind in own.items() if isinstance(kind, Array) and kind.lists)
 
     def path(self, node: ast.expr) -> str:
         """The full dotted name of what an expression names; empty for what the function binds itself."""

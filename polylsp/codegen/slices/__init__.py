@@ -26,6 +26,8 @@ def edit(subject: Subject, ordinal: int) -> Answer:
         return source
     if is_compiled(source):
         return Declined(f"Numba compiles `{subject.function.name}`: loops are as fast as slices there.")
+    if source.lists:
+        return Declined(f"`{source.lists[0]}` is a list: what its slices give are copies.")
     chain = _chain(source, ordinal)
     stores = _stores(chain) if not isinstance(chain, Declined) else chain
     counters = counters_of(source, chain) if not isinstance(chain, Declined) else chain

@@ -54,15 +54,19 @@ def scratch_of(subject: Subject, ordinal: int) -> Scratch | None:
     chain = chain_around(subject, ordinal)
     if isinstance(chain, Declined) or chain.ordinals[-1] != ordinal:
         return None
+    filled = [v for v in _written(subject, ordinal) if _fill(subject, ordinal, v) is not None]
     bounds = [bounds_of(subject, o, t, ()) for o, t in zip(chain.ordinals, chain.texts, strict=True)]
     known = tuple(each for each in bounds if each is not None and len(each.firsts) == len(each.lasts) == 1)
-    if len(known) < len(bounds) or any(a.depends_on(b.name) for a in known for b in known):
+    if not filled or len(known) < len(bounds) or any(a.depends_on(b.name) for a in known for b in known):
         return None
     if unstable(subject, chain.ordinals) or isinstance(leaves_of(subject, [chain.leaf]), Declined):
         return None
-    written = {place.variable for place in effects(subject.loop(ordinal)).places}
-    found = [one for v in written if (one := _scratch(subject, chain, known, v)) is not None]
+    found = [one for v in filled if (one := _scratch(subject, chain, known, v)) is not None]
     return found[0] if len(found) == 1 else None
+
+
+def _written(subject: Subject, ordinal: int) -> set[Variable]:
+    return {place.variable for place in effects(subject.loop(ordinal)).places if len(place.steps) == 1}
 
 
 def places_of(loop: Loop, variable: Variable) -> Iterator[Place]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from polylsp.analysis.effects import effects
+from polylsp.analysis.effects import effects, loops_in, nodes, walk
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import block, expand, panel
 from polylsp.codegen.transform.axes import axis_of
@@ -16,6 +16,8 @@ from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.leaves import counter, varies
 from polylsp.codegen.transform.splitting import products_alone
 from polylsp.model.action import Answer, Declined
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import Read
 
 _ROWS = 256
 """How many rows make a tile: many, for a panel of the product to be used by all of them."""
@@ -32,14 +34,26 @@ def made(state: State, ordinal: int) -> bool:
 
 
 def _pair(subject: Subject, ordinal: int) -> Chain | None:
-    """The loop and the one around it, if there are scalars that it shares with loops inside."""
+    """The loop and the one around it, if there are scalars that it shares with loops inside, and these read
+    what all rows share."""
     chain = chain_around(subject, ordinal)
     if isinstance(chain, Declined) or len(chain.ordinals) < 2 or chain.ordinals[-1] != ordinal:
         return None
-    inside = any(each.parent == ordinal for each in subject.facts.loops)
-    if not inside or next(expand.shared_scalars(subject, ordinal), None) is None:
+    pair = chain.part(len(chain.ordinals) - 2, len(chain.ordinals))
+    if not _shares(subject, pair) or next(expand.shared_scalars(subject, ordinal), None) is None:
         return None
-    return chain.part(len(chain.ordinals) - 2, len(chain.ordinals))
+    return pair
+
+
+def _shares(subject: Subject, pair: Chain) -> bool:
+    """Whether a loop inside of these reads elements that depend on the column, but not on the row."""
+    row, column = (counter(subject, each) for each in pair.ordinals)
+    for statement in walk(*loops_in(subject.loop(pair.ordinals[1]).body)):
+        for value in (node for node in nodes(statement) if isinstance(node, Read) and node.place.steps):
+            named = {n.place.variable for n in subexpressions(value) if isinstance(n, Read)}
+            if column in named and row not in named:
+                return True
+    return False
 
 
 def _is_made(state: State, pair: Chain) -> bool:

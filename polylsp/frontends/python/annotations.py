@@ -7,6 +7,8 @@ import ast
 from polylsp.frontends.python.kinds import (
     DOUBLE,
     DTYPES,
+    INT,
+    INT64,
     REAL,
     UNKNOWN,
     WHOLE,
@@ -21,6 +23,7 @@ from polylsp.frontends.python.kinds import (
 )
 from polylsp.frontends.python.names import ClassOf, Declarations
 
+_LISTS = ("list", "List")
 _JAXTYPING: dict[str, NumberType] = {
     "Float": DOUBLE, "Float64": DOUBLE, "Float32": DTYPES["float32"], "Float16": DTYPES["float16"],
     "Int": DTYPES["int"], "Int64": DTYPES["int"], "Int32": DTYPES["int32"], "Bool": DTYPES["bool"],
@@ -42,6 +45,17 @@ def annotated(node: ast.expr | None, declarations: Declarations) -> Kind | None:
     return _named(_last(node), declarations)
 
 
+def _listed(of: Kind | None) -> Kind:
+    """A list of numbers, or of lists of them."""
+    match of:
+        case Number(of_type) if of_type in (INT, DOUBLE):
+            return Array(INT64 if of_type == INT else DOUBLE, 1, lists=True)
+        case Array(element, rank, lists=True) if rank > 0:
+            return Array(element, rank + 1, lists=True)
+        case _:
+            return Other("a list")
+
+
 def _constant(node: ast.Constant, declarations: Declarations) -> Kind | None:
     if node.value is None:
         return Nothing()
@@ -60,7 +74,9 @@ def _named(name: str, declarations: Declarations) -> Kind | None:
         return Number(DTYPES[name])
     if name in ("ndarray", "NDArray", "ArrayLike", "Array"):
         return Array(DOUBLE, -1, assumed=True)
-    if name in ("list", "List", "dict", "Dict", "set", "str", "Sequence"):
+    if name in _LISTS:
+        return Array(DOUBLE, -1, assumed=True, lists=True)
+    if name in ("dict", "Dict", "set", "str", "Sequence"):
         return Other(f"a {name.lower()}")
     found = declarations.get(name)
     return Instance(name) if isinstance(found, ClassOf) else None
@@ -76,6 +92,8 @@ def _generic(node: ast.Subscript, declarations: Declarations) -> Kind | None:
     if name in _JAXTYPING and len(arguments) == 2 and isinstance(arguments[1], ast.Constant):
         sizes = str(arguments[1].value).split()
         return Array(_JAXTYPING[name], -1 if any("." in s or "*" in s for s in sizes) else len(sizes))
+    if name in _LISTS:
+        return _listed(annotated(arguments[0], declarations))
     if name == "Annotated":
         return annotated(arguments[0], declarations)
     if name in ("Optional", "Union"):

@@ -151,8 +151,8 @@ def _of_list(node: ast.Call, kinds: Kinds) -> Kind | None:
 
 def _method(name: str, base: Array | None, node: ast.Call, kinds: Kinds) -> Kind | None:
     """The result of a method of an array."""
-    if base is None:
-        return None
+    if base is None or base.lists:
+        return None if base is None else UNKNOWN
     if name == "copy":
         return Array(base.element, base.rank, base.assumed)
     if name == "astype" and node.args:

@@ -81,6 +81,8 @@ def _constant(value: object) -> Kind:
 
 def _compared(parts: list[ast.expr], kinds: Kinds) -> Kind | None:
     found = [kinds.of(part) for part in parts]
+    if any(isinstance(one, Array) and one.lists for one in found):
+        return UNKNOWN
     ranks = [one.rank for one in found if isinstance(one, Array)]
     return Array(BOOL, max(ranks)) if ranks else WHOLE
 
@@ -93,6 +95,8 @@ def _attribute(node: ast.Attribute, kinds: Kinds) -> Kind | None:
     match base, node.attr:
         case None, _:
             return None
+        case Array(lists=True), _:
+            return UNKNOWN
         case Array(_, rank), "shape":
             return Items((WHOLE,) * max(rank, 0)) if rank >= 0 else UNKNOWN
         case Array(), "size" | "ndim" | "nbytes" | "itemsize":
@@ -129,6 +133,10 @@ def _element(base: Kind | None, subscript: ast.expr, kinds: Kinds) -> Kind | Non
             return items[k]
         case Items(items), _ if items and all(item == items[0] for item in items):
             return items[0]
+        case Array(element, rank, lists=True), _:
+            is_one = isinstance(kinds.of(subscript), Number)
+            rest = Array(element, rank - 1, lists=True) if rank > 1 else Number(element)
+            return rest if is_one else UNKNOWN
         case Array(element, rank), _:
             parts = subscript.elts if isinstance(subscript, ast.Tuple) else [subscript]
             left = _rank_gathered(parts, rank, kinds)

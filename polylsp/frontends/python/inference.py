@@ -156,8 +156,8 @@ def iterated(node: ast.expr, kinds: Kinds) -> Kind | None:
             return None
         case Array(element, 1):
             return Number(element)
-        case Array(element, rank) if rank > 1:
-            return Array(element, rank - 1)
+        case Array(element, rank, lists=lists) if rank > 1:
+            return Array(element, rank - 1, lists=lists)
         case _:
             return UNKNOWN
 

@@ -29,12 +29,14 @@ class Number:
 @dataclass(frozen=True, slots=True)
 class Array:
     """An `ndarray` with `rank` dimensions. `assumed`: nothing tells the type of its elements; `guessed`:
-    nothing tells how many dimensions it has."""
+    nothing tells how many dimensions it has. `lists`: it is a list instead, of lists where it has more than
+    one dimension, whose elements are used one by one."""
 
     element: NumberType
     rank: int
     assumed: bool = False
     guessed: bool = False
+    lists: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,10 @@ def joined(left: Kind | None, right: Kind | None) -> Kind | None:
     match left, right:
         case Number(a), Number(b):
             return Number(wider(a, b))
-        case Array(a, rank, one), Array(b, other, two) if rank == other:
-            return Array(wider(a, b), rank, one or two if a != b else one and two)
+        case Array(a, rank, one, lists=listed), Array(b, other, two, lists=others) if (
+            rank == other and listed == others
+        ):
+            return Array(wider(a, b), rank, one or two if a != b else one and two, lists=listed)
         case Items(a), Items(b) if len(a) == len(b):
             parts = tuple(joined(x, y) or UNKNOWN for x, y in zip(a, b, strict=True))
             return Items(parts)
@@ -99,6 +103,8 @@ def joined(left: Kind | None, right: Kind | None) -> Kind | None:
 
 def combined(left: Kind | None, right: Kind | None) -> Kind | None:
     """The result of elementwise arithmetic on two values."""
+    if any(isinstance(one, Array) and one.lists for one in (left, right)):
+        return UNKNOWN
     match left, right:
         case (None, _) | (_, None):
             return None

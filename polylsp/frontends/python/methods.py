@@ -69,7 +69,9 @@ def _checked(method: Callable, owner: ClassOf, below: Mapping[str, dict[str, Cal
 
 def _closed(methods: Mapping[str, Callable], owner: ClassOf) -> Iterator[Callable]:
     """The methods, each with the arrays of its object that it, or what it calls, names."""
-    arrays = {name for name, kind in owner.fields if isinstance(kind, Array) and kind.rank > 0}
+    arrays = {
+        name for name, kind in owner.fields if isinstance(kind, Array) and kind.rank > 0 and not kind.lists
+    }
     for method in methods.values():
         if method.name.rpartition(".")[0] != owner.name:
             yield method

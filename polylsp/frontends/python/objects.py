@@ -87,12 +87,13 @@ def _followed(body: Sequence[ast.stmt], given: Mapping[str, Kind], declarations:
         (of, name): kind
         for of, found in classes.items()
         for name, kind in found.fields
-        if of not in bound and name not in unclear and found.method(name) is None and _holds_numbers(kind)
+        if of not in bound and name not in unclear and found.method(name) is None and holds_numbers(kind)
     }
 
 
-def _holds_numbers(kind: Kind) -> bool:
-    return isinstance(kind, Number) or (isinstance(kind, Array) and kind.rank > 0)
+def holds_numbers(kind: Kind) -> bool:
+    """Whether an attribute is a number, or an array of them."""
+    return isinstance(kind, Number) or (isinstance(kind, Array) and kind.rank > 0 and not kind.lists)
 
 
 def _loads(node: ast.Name | ast.Attribute) -> bool:

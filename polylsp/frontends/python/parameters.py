@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from polylsp.frontends.python.annotations import annotated, signature
-from polylsp.frontends.python.kinds import DOUBLE, UNKNOWN, Array, Instance, Kind, Nothing, Number
+from polylsp.frontends.python.kinds import DOUBLE, UNKNOWN, Array, Instance, Kind, Nothing, Number, Other
 from polylsp.frontends.python.names import Declarations
 from polylsp.frontends.python.usage import kinds_by_use
 
@@ -31,7 +32,8 @@ def parameter_kinds(node: Definition, declarations: Declarations, owner: str = "
 
 def result_annotated(node: Definition, declarations: Declarations) -> Kind | None:
     """What a function says that it returns."""
-    return _told(node.returns, declarations)
+    found = _told(node.returns, declarations)
+    return Other("a list") if isinstance(found, Array) and found.lists else found
 
 
 def _told(node: ast.expr | None, declarations: Declarations) -> Kind | None:
@@ -43,6 +45,8 @@ def _settled(told: Kind | None, used: Kind) -> Kind:
     if told is None:
         return used
     if isinstance(told, Array) and told.rank < 0:
+        if told.lists:
+            return replace(used, lists=True) if isinstance(used, Array) else Other("a list")
         rank = used.rank if isinstance(used, Array) else -1
         return Array(told.element, abs(rank), told.assumed, rank < 0)
     return told

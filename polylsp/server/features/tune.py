@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,11 +48,13 @@ async def _tuned(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: 
     try:
         outcome = await ls.measurements.carried_out(plan, ls.settings_of(document), shown.report)
         if isinstance(outcome, Measurement):
-            shown.best = best_of(outcome.figures) or shown.best
+            shown.best = best_of(outcome.figures)
             remember(ls, document, loop, outcome)
-    finally:
+            _keep(ls, document, loop, plan, shown.best)
+    except asyncio.CancelledError:
         if shown.best is not None:
             _keep(ls, document, loop, plan, shown.best)
+        raise
     return {**told(ls, outcome, document.path, loop.line), "best": best_object(shown.best)}
 
 
@@ -72,8 +75,13 @@ async def _plan(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: B
     return found if len(found.variants) > len(own.variants) else NoPlan(NOTHING_TO_TUNE.format(own.function))
 
 
-def _keep(ls: PolylspServer, document: Document, loop: Named, plan: Plan, best: Figure) -> None:
+def _keep(ls: PolylspServer, document: Document, loop: Named, plan: Plan, best: Figure | None) -> None:
+    if best is None:
+        ls.tunings.keep(document, plan.function, None)
+        return
     sizes = tuple(zip(plan.names, plan.rungs[0].sizes, strict=True)) if plan.given else ()
     ls.tunings.keep(
-        document, Tuned(plan.function, loop.code, best.parameters, best.speedup, sizes, time.time())
+        document,
+        plan.function,
+        Tuned(plan.function, loop.code, best.parameters, best.speedup, sizes, time.time()),
     )

@@ -46,7 +46,9 @@ def told(text: str) -> Kind | None:
         ("Optional[int]", WHOLE),
         ("int | float", REAL),
         ("tuple[int, float]", Items((WHOLE, REAL))),
-        ("list[float]", Other("a list")),
+        ("list[float]", Array(DOUBLE, 1, lists=True)),
+        ("list[list[int]]", Array(INT64, 2, lists=True)),
+        ("list[str]", Other("a list")),
         ("Solver", None),
     ],
 )

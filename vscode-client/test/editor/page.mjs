@@ -62,8 +62,12 @@ const STEPS = {
   },
 
   async 'the hover shows why, with a picture of the iterations'({ page, shoot }) {
-    await loop(page, 'for (int j = 1;').hover();
-    await page.waitForFunction(() => [...document.querySelectorAll('.monaco-hover img')].some((each) => each.naturalWidth > 100), undefined, WAIT);
+    await until('a picture', async () => {
+      await page.mouse.move(900, 600); // it comes with the next hover where it was late
+      await loop(page, 'for (int j = 1;').hover();
+      const picture = page.locator('.monaco-hover img');
+      return picture.first().waitFor({ timeout: 3000 }).then(() => true, () => false);
+    });
     const [shown] = await page.$$eval('.monaco-hover img', (all) => all.map((each) => [each.alt, each.naturalWidth, each.getBoundingClientRect().width]));
     assert.match(shown[0], /^Iterations of/);
     assert.ok(shown[2] > 100, 'the picture is not squeezed');
@@ -71,7 +75,7 @@ const STEPS = {
     await page.keyboard.press('Escape');
   },
 
-  async 'the side view steps through an order, and an arrow shows its two accesses'({ page, shoot }) {
+  async 'the side view steps through an order, and an arrow shows its two accesses'({ page, editor, shoot }) {
     await loop(page, 'for (int j = 1;').click();
     await palette(page, 'polylsp: Show Iterations Beside');
     const view = page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
@@ -91,6 +95,13 @@ const STEPS = {
     assert.ok((await marked.count()) >= 2, 'both accesses are marked');
     await view.getByLabel('Tiles').check();
     await shoot('iterations');
+    for (const [theme, kind] of [['Default Dark Modern', 'dark'], ['Default Light Modern', 'light']]) {
+      editor.configure({ 'workbench.colorTheme': theme });
+      await view.locator(`body.vscode-${kind}`).waitFor(WAIT);
+      assert.deepEqual(await view.locator('body').evaluate(faint), [], `all can be read in ${theme}`);
+      await shoot(`iterations-${kind}`);
+    }
+    assert.deepEqual(await view.locator('main').evaluate(nameless), []);
     await view.getByLabel('Across').selectOption('j');
     await view.locator('text.name').first().getByText('j').waitFor(WAIT);
     await page.keyboard.press('Escape');
@@ -167,6 +178,42 @@ const STEPS = {
   },
 };
 
+/** In the page: texts whose contrast is below 4.5 to 1 (WCAG 2.1, 1.4.3). */
+function faint(body) {
+  const probe = body.appendChild(document.createElement('i'));
+  const parts = (colour) => {
+    probe.style.color = colour;
+    const [red, green, blue, alpha = 1] = getComputedStyle(probe).color.match(/[\d.]+/g).map(Number);
+    return [red, green, blue, alpha];
+  };
+  const over = (top, below) => [0, 1, 2].map((k) => top[k] * top[3] + below[k] * (1 - top[3]));
+  const light = (rgb) => rgb.map((each) => each / 255).map((each) => (each <= 0.04045 ? each / 12.92 : ((each + 0.055) / 1.055) ** 2.4));
+  const luminance = (rgb) => [0.2126, 0.7152, 0.0722].reduce((sum, weight, k) => sum + weight * light(rgb)[k], 0);
+  const behind = (element) => {
+    const below = element === body ? parts('var(--vscode-editor-background)') : behind(element.parentElement);
+    return [...over(parts(getComputedStyle(element).backgroundColor), below), 1];
+  };
+  const found = [];
+  for (const element of body.querySelectorAll('h1, h2, p, span, code, label, legend, button, select, output, th, td, text')) {
+    const style = getComputedStyle(element);
+    const below = behind(element);
+    const [one, other] = [luminance(over(parts(element.matches('text') ? style.fill : style.color), below)), luminance(below)].sort((a, b) => b - a);
+    const contrast = (one + 0.05) / (other + 0.05);
+    if (element.textContent.trim() && contrast < 4.5) {
+      found.push(`${element.localName} ${element.textContent.slice(0, 40)}: ${contrast.toFixed(1)}`);
+    }
+  }
+  probe.remove();
+  return found;
+}
+
+/** In the page: what can be reached by keyboard and has no name to be read aloud. */
+function nameless(main) {
+  const reached = [...main.querySelectorAll('button, input, select, [tabindex]')];
+  const named = (each) => each.getAttribute('aria-label') || each.labels?.[0]?.textContent.trim() || each.textContent.trim();
+  return reached.filter((each) => !named(each)).map((each) => each.outerHTML.slice(0, 80));
+}
+
 /** Measure at the cursor; what is no size is refused first. */
 async function measure(page, sizes) {
   await palette(page, 'polylsp: Measure Here');
@@ -197,7 +244,7 @@ export async function palette(page, title) {
 
 async function until(what, holds) {
   for (let tries = 0; tries < 300; tries++) {
-    if (holds()) {
+    if (await holds()) {
       return;
     }
     await new Promise((resolve) => setTimeout(resolve, 100));

@@ -15,6 +15,7 @@ from polylsp.frontends.python.kinds import (
     INT,
     UNKNOWN,
     Array,
+    Kind,
     Number,
     wider,
 )
@@ -41,7 +42,7 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
         found = _known(context, node, path, fx)
         if found is not None:
             return found
-    elif isinstance(node.func, ast.Attribute) and isinstance(context.kind(node.func.value), Array):
+    elif isinstance(node.func, ast.Attribute) and _is_array(context.kind(node.func.value)):
         result = _of_method(context, node, fx)
         return result.at(()) if result is not None else Invariant(name_of(node), DOUBLE, context.site(node))
     method = method_of(context, node)
@@ -59,6 +60,10 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
     return refuse(
         context, fx, "unknown-call", node, f"it is not known what `{name}` reads and writes", advice
     )
+
+
+def _is_array(kind: Kind | None) -> bool:
+    return isinstance(kind, Array) and not kind.lists
 
 
 def _without_rank(context: Context, node: ast.Call, path: str) -> ast.Name | None:

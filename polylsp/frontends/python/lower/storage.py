@@ -35,6 +35,8 @@ def assumption(context: Context, unique: str, name: str, kind: Kind) -> tuple[st
     name = spelled(name)
     holds = f"holds {dtype_name(kind.element)}" if kind.assumed else ""
     dimensions = "has one dimension" if kind.guessed else ""
+    if kind.lists and kind.rank > 1:
+        dimensions = "has rows that are lists of their own, all as long"
     words = " and ".join(filter(None, (holds, dimensions)))
     return (*((f"`{name}` {words}",) if words else ()), *context.agreed.words.get(unique, ()))
 

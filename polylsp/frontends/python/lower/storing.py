@@ -20,6 +20,10 @@ from polylsp.model.program import Assign, Declare, Index, Place, Read, Statement
 def target_of(context: Context, node: ast.expr, fx: Effects) -> Section | None:
     """The part of an array that a statement stores to."""
     found = section_of(context, node, fx)
+    if found is not None and found.array.kind.lists:
+        text = f"`{context.text(node)}` is a list, of which single elements alone are followed"
+        refuse(context, fx, "unsupported-statement", node, text, "store its elements one by one")
+        return None
     if found is None and not fx.rejections:
         text = f"what `{context.text(node)}` stores to is not known"
         refuse(context, fx, "unknown-shape", node, text, "write loops over its elements")
