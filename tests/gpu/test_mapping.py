@@ -134,9 +134,9 @@ NESTS = {
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = a[i][j] > x[i] ? a[i][j] : x[i];",
         ("double part_x = own_x;", "own_x = own_x >= part_x ? own_x : part_x;"),
     ),
-    "the smallest of values in columns": Nest(
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = fmin(x[i], b[j][i]);",
-        ("own_x = own_x <= shared_x[0][tx] ? own_x : shared_x[0][tx];",),
+    "the smallest of values in columns, beside what is no number": Nest(
+        "x[0] = sqrt(-x[0]); for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = fmin(x[i], b[j][i]);",
+        ("own_x = fmin(own_x, shared_x[0][tx]);",),
     ),
     "terms over two loops": Nest(
         "for (int i = 0; i < n; i++) for (int l = 0; l < m; l++) for (int j = 0; j < m; j++)"

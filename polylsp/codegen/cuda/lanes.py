@@ -9,11 +9,15 @@ from typing import Literal
 
 import islpy as isl
 
+from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.cuda.axes import Axis, is_next, values_of
 from polylsp.codegen.cuda.launch import maps_of, onto
+from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.references import Reference
 from polylsp.codegen.cuda.registers import Kept
 from polylsp.codegen.cuda.segments import Segment
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import Call
 
 Operator = Literal["+", "*", "min", "max"]
 
@@ -21,12 +25,14 @@ Operator = Literal["+", "*", "min", "max"]
 @dataclass(frozen=True, eq=False)
 class Split:
     """A sum (a product, an extremum) of a segment: what threads have kept in `kept` takes up the terms, which
-    are the values of a `dimension`. `references` are the two halves of the update."""
+    are the values of a `dimension`. `references` are the two halves of the update. `function`: extrema are
+    taken by this one, which leaves out what is no number."""
 
     kept: Kept
     operator: Operator
     dimension: int
     references: tuple[Reference, ...]
+    function: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +138,17 @@ def _split(segment: Segment, axis: Axis, held: Sequence[Kept], found: Sequence[R
         return None
     dimensions = [k for k in _loops(orders[0], axis) if _terms(segment, k) >= _FEWEST]
     kept, operator, references = update
-    made = [Split(kept, operator, k, references) for k in dimensions]
+    function = _function(references[0].leaf)
+    made = [Split(kept, operator, k, references, function) for k in dimensions]
     # Of loops along which memory is read in the same way, the outermost.
     return max(made, key=lambda each: _weight(each, each.dimension, found), default=None)
+
+
+def _function(leaf: Leaf) -> str:
+    """The function of `math.h` that a leaf takes an extremum by; empty if by a comparison."""
+    values = [value for s in walk(*leaf.statements) for value in expressions(s)]
+    calls = {each.function for v in values for each in subexpressions(v) if isinstance(each, Call)}
+    return next((name for name in ("fmin", "fmax") if calls & {name, f"{name}f"}), "")
 
 
 def _loops(order: isl.Map, axis: Axis) -> Iterator[int]:
