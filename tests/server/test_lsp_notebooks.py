@@ -216,3 +216,14 @@ async def edit_two_cells(notebook: Notebook) -> None:
     assert first.edits[0].range.start == types.Position(1, 32)
     told = {(edit.range.start.line, edit.range.start.character): edit.new_text for edit in second.edits}
     assert told == {(0, 0): "@njit(parallel=True)\n", (2, 13): "prange"}
+
+
+async def test_the_loop_at_a_cursor_in_a_cell(start):
+    notebook = Notebook(await start("vscode1139-ext11"), "int n;\n", PARALLEL)
+    await notebook.editor.settle()
+    place = {"textDocument": {"uri": notebook.uri(1)}, "position": {"line": 1, "character": 8}}
+    found = await notebook.editor.request("polylsp/loopAt", place)
+    assert (found.function, found.ordinal, found.range.start.line) == ("f", 1, 1)
+    drawn = await notebook.editor.request("polylsp/iterationSpace", place)
+    assert drawn.points == [] and "notebooks are not drawn" in drawn.reason
+    assert drawn.range.start.line == 1

@@ -21,7 +21,7 @@ export function withoutRepetition(
     }
   }
   if (hover?.contents.length) {
-    hover.contents.push(link(document, hover.range?.start ?? position));
+    hover.contents.unshift(link(document, hover.range?.start ?? position));
   }
   return hover;
 }

@@ -33,6 +33,11 @@ export async function startEditor({ tools, vsix, python }) {
   fs.mkdirSync(workspace);
   fs.mkdirSync(user, { recursive: true });
   const configure = (more = {}) => fs.writeFileSync(path.join(user, 'settings.json'), JSON.stringify({ ...SETTINGS, ...more }));
+  /** Settings of the machine that the extension runs on, where those stand that name programs. */
+  const configureMachine = (settings) => {
+    fs.mkdirSync(path.join(folder, 'data', 'Machine'), { recursive: true });
+    fs.writeFileSync(path.join(folder, 'data', 'Machine', 'settings.json'), JSON.stringify(settings));
+  };
   configure();
   makeEnvironment(path.join(workspace, '.venv'), python);
   const other = path.join(folder, 'python');
@@ -62,7 +67,7 @@ export async function startEditor({ tools, vsix, python }) {
     process.kill(-process_.pid, 'SIGTERM');
     fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
-  return { host: `127.0.0.1:${port}`, folder, workspace, python: `${other}/bin/python3`, configure, stop };
+  return { host: `127.0.0.1:${port}`, folder, workspace, python: `${other}/bin/python3`, configure, configureMachine, stop };
 }
 
 /** A page of the browser. */

@@ -13,7 +13,9 @@ export async function runOnPage(editor, tools, pictures) {
   const { page, close } = await openPage(tools);
   page.on('request', (request) => {
     const { protocol, hostname } = new URL(request.url());
-    if (protocol.startsWith('http') && hostname !== '127.0.0.1') {
+    // Names of this kind are answered by VS Code's own worker in the page, from the extension's folder.
+    const isOurs = hostname === '127.0.0.1' || hostname.endsWith('.vscode-resource.vscode-cdn.net');
+    if (protocol.startsWith('http') && !isOurs) {
       outside.add(request.url());
     }
   });
@@ -75,7 +77,7 @@ const STEPS = {
     await page.keyboard.press('Escape');
   },
 
-  async 'the side view steps through an order, and an arrow shows its two accesses'({ page, editor, shoot }) {
+  async 'the side view steps through an order, and an arrow shows its two accesses'({ page, shoot }) {
     await loop(page, 'for (int j = 1;').click();
     await palette(page, 'polylsp: Show Iterations Beside');
     const view = page.frameLocator('iframe.webview.ready').frameLocator('#active-frame');
@@ -95,11 +97,11 @@ const STEPS = {
     assert.ok((await marked.count()) >= 2, 'both accesses are marked');
     await view.getByLabel('Tiles').check();
     await shoot('iterations');
-    for (const [theme, kind] of [['Default Dark Modern', 'dark'], ['Default Light Modern', 'light']]) {
-      editor.configure({ 'workbench.colorTheme': theme });
-      await view.locator(`body.vscode-${kind}`).waitFor(WAIT);
-      assert.deepEqual(await view.locator('body').evaluate(faint), [], `all can be read in ${theme}`);
-      await shoot(`iterations-${kind}`);
+    for (const theme of ['dark', 'light']) {
+      await palette(page, 'Preferences: Toggle between Light/Dark Themes');
+      await view.locator(`body.vscode-${theme}`).waitFor(WAIT);
+      assert.deepEqual(await view.locator('body').evaluate(faint), [], `all can be read in the ${theme} theme`);
+      await shoot(`iterations-${theme}`);
     }
     assert.deepEqual(await view.locator('main').evaluate(nameless), []);
     await view.getByLabel('Across').selectOption('j');

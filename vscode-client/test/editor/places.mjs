@@ -50,7 +50,8 @@ function folder(editor, name, settings) {
 
 const STEPS = {
   async 'nothing is run in a workspace that is not trusted, and all is there once it is'({ page, editor, shoot }) {
-    editor.configure({ ...UNTRUSTED, 'polylsp.interpreter': editor.python });
+    editor.configure(UNTRUSTED);
+    editor.configureMachine({ 'polylsp.interpreter': editor.python });
     const marker = path.join(editor.folder, 'was-run');
     const doubtful = folder(editor, 'doubtful', { 'polylsp.serverCommand': ['/usr/bin/touch', marker], 'polylsp.cCompiler': '/no/such/compiler' });
     await page.goto(`http://${editor.host}/?folder=${doubtful}`);
@@ -70,7 +71,8 @@ const STEPS = {
   },
 
   async 'each folder of a workspace has its own settings'({ page, editor }) {
-    editor.configure({ 'polylsp.interpreter': editor.python });
+    editor.configure();
+    editor.configureMachine({ 'polylsp.interpreter': editor.python });
     const [loud, quiet] = [folder(editor, 'loud'), folder(editor, 'quiet', { 'polylsp.inlayHints': false })];
     const workspace = path.join(editor.folder, 'both.code-workspace');
     fs.writeFileSync(workspace, JSON.stringify({ folders: [{ path: loud }, { path: quiet }] }));

@@ -46,7 +46,7 @@ module.exports = {
       const value = hover?.contents.map((each) => each.value).join('\n') ?? '';
       return value.includes('data:image/svg+xml') && value;
     });
-    assert.match(text, /^!\[Iterations of i/, 'what the finding says already is not said again');
+    assert.match(text, /^\[Show iterations beside\]\(command:polylsp\.iterations.*\n!\[Iterations of i/, 'what the finding says already is not said again');
     assert.match(text, /\| dependence \| from \| to \|/);
   },
 
