@@ -10,7 +10,8 @@ from polylsp.cli.files import Unreadable, read, settings_of
 from polylsp.cli.measure import clear, show
 from polylsp.cli.one_file import Version, versions
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
-from polylsp.ide.measured import best_object, best_words, is_wrong, measured_object, measured_parts
+from polylsp.ide.measured import best_words, is_wrong, measured_parts
+from polylsp.ide.measured_json import best_object, measured_object
 from polylsp.ide.terminal import part_lines
 from polylsp.model.measurement import Figure, Measurement, NoPlan, NotMeasured, Plan, Tuned
 from polylsp.runtime import tuned

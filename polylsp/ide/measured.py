@@ -1,11 +1,10 @@
-"""A measurement in words, in a table, and as JSON."""
+"""A measurement in words, and in a table."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from polylsp.ide import wording
 from polylsp.ide.chart import Bar, chart
@@ -72,31 +71,6 @@ def measured_bars(found: Measurement) -> Iterator[Timed]:
     for figure in found.figures:
         worth = "no difference" if figure.outcome == "no difference" else _ratio(figure.speedup)
         yield Timed(_version(figure), figure.times.median, f"{shown_seconds(figure.times.median)}, {worth}")
-
-
-def measured_object(path: str, line: int, found: Measurement) -> dict[str, Any]:
-    """The JSON that `polylsp measure` prints; `line` counts from 1."""
-    return {
-        "version": 1,
-        "path": path,
-        "line": line,
-        "function": found.function,
-        "loop": found.ordinal,
-        "sizes": dict(found.sizes),
-        "device": found.device,
-        "threads": found.threads,
-        "compiler": found.compiler,
-        "time": found.when,
-        "original": _times(found.original),
-        "targets": [*map(_figure, found.figures), *map(_missing, found.missing)],
-        "remarks": list(found.remarks),
-        "estimates": list(map(_estimate, found.estimates)),
-    }
-
-
-def best_object(best: Figure | None) -> dict[str, Any] | None:
-    """The fastest version, as JSON; `None` where none is faster than the original."""
-    return _figure(best) if best is not None else None
 
 
 def best_words(best: Figure | None) -> str:
@@ -211,52 +185,3 @@ def _agreement(found: Measurement) -> str:
     if error == 0:
         return f"{wording.capital(runs)}; all results are the same."
     return f"{wording.capital(runs)}; all results agree, but for rounding (at most {error:.1g} of a value)."
-
-
-# --- JSON --------------------------------------------------------------------------------
-
-
-def _times(times: Times) -> dict[str, Any]:
-    return {"seconds": times.median, "spread": [times.low, times.high], "runs": times.runs}
-
-
-def _estimate(each: Estimate) -> dict[str, Any]:
-    return {
-        "device": each.device,
-        "speedup_range": [each.least, each.most],
-        "speedup_range_with_transfers": [each.least_moved, each.most_moved],
-    }
-
-
-def _figure(figure: Figure) -> dict[str, Any]:
-    return {
-        "target": figure.target,
-        "form": figure.form,
-        "parameters": dict(figure.parameters),
-        **_times(figure.times),
-        "transfer_seconds": None,
-        "speedup": figure.speedup,
-        "speedup_interval": [figure.least, figure.most],
-        "outcome": figure.outcome,
-        "matches": True,
-        "max_error": figure.max_error,
-        "reason": None,
-    }
-
-
-def _missing(missing: Missing) -> dict[str, Any]:
-    return {
-        "target": missing.target,
-        "form": missing.form,
-        "parameters": dict(missing.parameters),
-        "seconds": None,
-        "spread": None,
-        "runs": 0,
-        "transfer_seconds": None,
-        "speedup": None,
-        "speedup_interval": None,
-        "outcome": None,
-        "matches": False if missing.is_error else None,
-        "max_error": None,
-        "reason": missing.reason,
-    }

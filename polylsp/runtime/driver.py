@@ -315,7 +315,7 @@ def main() -> None:
         except Refused as refused:
             answer = f"refused {refused}"
         except MemoryError:
-            answer = "failed memory"
+            answer = "failed memory" if line.startswith("memory") else "raised MemoryError"
         except BaseException as error:
             answer = f"raised {_words(error)}"
         # What goes wrong with a line that is not answered is told at the next one that is.

@@ -34,6 +34,10 @@ _BODIES = {
     "alpha, &A[0][0], m, &B[0][0], m, beta, &C[0][0], n);",
     "symm": "cblas_dsymm(CblasRowMajor, CblasLeft, CblasLower, m, n, "
     "alpha, &A[0][0], m, &B[0][0], n, beta, &C[0][0], n);",
+    "doitgen": "for (int r = 0; r < nr; r++) { double rows[nq][np];"
+    + _product("nq", "np", "np", _ONTO_ZERO, "A[r]", "C", "rows")
+    + "__builtin_memcpy(A[r], rows, sizeof rows); }"
+    + "__builtin_memcpy(sum, A[nr - 1][nq - 1], sizeof sum[0] * np);",
     "trmm": "cblas_dtrmm(CblasRowMajor, CblasLeft, CblasLower, CblasTrans, CblasUnit, m, n, "
     "alpha, &A[0][0], m, &B[0][0], n);",
 }

@@ -21,6 +21,7 @@ from rich.table import Table
 
 from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.cuda.axes import is_next, is_same
+from polylsp.codegen.cuda.divergence import side_of
 from polylsp.codegen.cuda.edit import Made, made
 from polylsp.codegen.cuda.file import file_lines
 from polylsp.codegen.cuda.kernels import Written
@@ -95,11 +96,13 @@ class Counted:
 
 @dataclass(frozen=True)
 class _Seen:
-    """An access from the points of all launches, to elements of some bytes."""
+    """An access from the points of all launches, to elements of some bytes; the threads of a warp differ
+    along a `side`."""
 
     site: Site
     relation: isl.Map
     width: int
+    side: int
 
 
 def counted(one: Made, kernel: Kernel, text: Written, size: int) -> Counted:
@@ -118,7 +121,9 @@ def counted(one: Made, kernel: Kernel, text: Written, size: int) -> Counted:
         elements[key] = elements[key].union(launches) if key in elements else launches
     widths = {a.memory.name: _width(a.memory.element) for _, a in shared}
     least = sum(_count(each.wrap(), size) * widths[name] for (name, _), each in elements.items())
-    moved = _moved(kernel, text, [_Seen(a.site, r, widths[a.memory.name]) for _, a, r in seen], size)
+    sides = {leaf.name: side_of(text, leaf) if text.axes else 0 for leaf, _, _ in seen}
+    located = [_Seen(a.site, r, widths[a.memory.name], sides[leaf.name]) for leaf, a, r in seen]
+    moved = _moved(kernel, text, located, size)
     operations = sum(
         _count(own[n], size) * _operations(one.host.setting.leaves[n].statements) for n in own if n
     )
@@ -135,7 +140,7 @@ def _moved(kernel: Kernel, text: Written, seen: list[_Seen], size: int) -> float
     total = 0.0
     for one in seen:
         if one.site not in hidden:
-            factor = _factor(text, one.relation, outer, one.width)
+            factor = _factor(one, outer) if text.axes else 1.0
             total += _count(one.relation.domain(), size) * one.width * factor
     for each in kept:
         points = _points(seen, each.references)
@@ -170,12 +175,10 @@ def _onto(points: isl.Set, keep: list[int], cut: dict[int, int]) -> isl.Map:
     return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(shown)}] }}")
 
 
-def _factor(text: Written, relation: isl.Map, outer: int, width: int) -> float:
+def _factor(one: _Seen, outer: int) -> float:
     """What a thread's access costs of its own bytes: less where a warp shares them, more where it jumps."""
-    if not text.axes:
-        return 1.0
-    x = outer + text.axes[0].dimension
-    return 1 / 32 if is_same(relation, x) else 1.0 if is_next(relation, x) else 32 / width
+    x = outer + one.side
+    return 1 / 32 if is_same(one.relation, x) else 1.0 if is_next(one.relation, x) else 32 / one.width
 
 
 def _count(values: isl.Set, size: int) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from codegen.running import assert_same
 
+from polylsp.codegen.cuda.layout import folded
 from polylsp.model.action import Ask, Declined, Edited, applied
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
@@ -113,6 +114,15 @@ NESTS = {
         " x[i] = x[i] / 2 + y[i]; }",
         ("double own_x = 0;", "j < i; j += 32", "if (i < n && tx == 0)"),
     ),
+    "what is made of a sum is for one thread to write": Nest(
+        "for (int i = 0; i < n; i++) { x[i] = 0; for (int j = 0; j < m; j++) x[i] += a[i][j] * y[j];"
+        " z[i] = x[i] * 2; k[i] += i; }",
+        ("if (tx == 0)", "part_x += __shfl_xor_sync"),
+    ),
+    "what another sum reads is not": Nest(
+        "for (int i = 0; i < n; i++) { x[i] = 0; for (int j = 0; j < m; j++) x[i] += a[i][j] * y[j];"
+        " c[i][0] = x[i]; for (int j = 0; j < m; j++) y[i] = y[i] / 2 + c[i][0] * a[i][j]; }",
+    ),
     "terms under a condition": Nest(
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) if (a[i][j] > 1) x[i] += a[i][j];",
         ("__shfl_xor_sync",),
@@ -125,9 +135,10 @@ NESTS = {
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = a[i][j] > x[i] ? a[i][j] : x[i];",
         ("double part_x = own_x;", "own_x = own_x >= part_x ? own_x : part_x;"),
     ),
-    "the smallest of values in columns": Nest(
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = fmin(x[i], b[j][i]);",
-        ("own_x = own_x <= shared_x[0][tx] ? own_x : shared_x[0][tx];",),
+    "the smallest of values in columns, beside what is no number": Nest(
+        "x[0] = sqrt(-x[0]);"
+        " for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] = fmin(x[i], b[j][i]);",
+        ("own_x = fmin(own_x, shared_x[0][tx]);",),
     ),
     "terms over two loops": Nest(
         "for (int i = 0; i < n; i++) for (int l = 0; l < m; l++) for (int j = 0; j < m; j++)"
@@ -436,6 +447,30 @@ def test_what_cannot_run_together_runs_apart() -> None:
     assert isinstance(answer, Edited)
     assert len(answer.created) == 1
     assert any("`exp10`" in remark for remark in answer.remarks)
+
+
+# --- How kernels are laid out ------------------------------------------------------------
+
+LONG = {
+    "a sum": "    x[i] = " + " + ".join(f"2.5 * a[{k} * n + i - 1]" for k in range(9)) + ";",
+    "a loop": f"    for (int {'i' * 30} = blockIdx.x * 32; {'i' * 30} < n; {'i' * 30} += gridDim.x * 32) {{",
+    "a condition": "    if (" + " && ".join(f"index_{k} < limit_{k} + 1" for k in range(7)) + ")",
+}
+
+
+@pytest.mark.parametrize("line", LONG.values(), ids=LONG.keys())
+def test_long_statements_go_on_in_further_lines(line: str) -> None:
+    lines = list(folded(line))
+    assert len(lines) > 1
+    assert max(map(len, lines)) <= 100
+    assert " ".join(each.strip() for each in lines) == line.strip()
+    assert all(each.count("[") == each.count("]") for each in lines)
+
+
+def test_short_statements_and_comments_stay_as_they_are() -> None:
+    comment = f"// {'The loops of a kernel, ' * 9}"
+    assert list(folded("    x[i] = 2;")) == ["    x[i] = 2;"]
+    assert list(folded(comment)) == [comment]
 
 
 # --- The device that is played -----------------------------------------------------------

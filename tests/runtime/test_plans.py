@@ -106,6 +106,13 @@ def test_comments_say_sizes_and_what_matrices_are(planning: Planning) -> None:
     assert planned(planning(text, n=30)).rungs[0].sizes == (30,)
 
 
+@pytest.mark.parametrize("wish", ["a=positive-definite", "spd a", "n=20 spd a", "spd a n=20"])
+def test_matrices_that_have_to_be_positive_definite(planning: Planning, wish: str) -> None:
+    text = f"// polylsp: {wish}\nvoid f(int n, double a[n][n], double b[n])"
+    plan = planned(planning(f"{text} {{ for (int i = 0; i < n; i++) b[i] = a[i][i]; }}", n=20))
+    assert [each.fill for each in plan.memories] == ["positive-definite", "random"]
+
+
 def test_variables_of_the_file(planning: Planning) -> None:
     text = """
     #define N 10

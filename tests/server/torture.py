@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import json
 import random
+import re
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -182,6 +183,9 @@ _NONSENSE = (
 )
 
 
+_PICTURE = re.compile(r"\n\n!\[[^\]]*\]\(data:[^)]*\)")
+
+
 def _questions(uri: str, one: Json, other: Json) -> list[tuple[str, Json]]:
     document, extent = _document(uri), {"start": one, "end": other}
     return [
@@ -231,11 +235,20 @@ async def _known_of(client: PlainClient, uri: str, text: Text, pulls: bool) -> J
         # Hints stand at the end of a header: there are a loop, its hover and its actions.
         at = hint["position"]
         place = f"{at['line']}:{at['character']}"
-        found[f"hover {place}"] = await _result(client, "textDocument/hover", {**document, "position": at})
+        hover = await _result(client, "textDocument/hover", {**document, "position": at})
+        found[f"hover {place}"] = _without_picture(hover)
         asked = {**document, "range": {"start": at, "end": at}, "context": {"diagnostics": []}}
         actions = await _result(client, "textDocument/codeAction", asked) or []
         found[f"actions {place}"] = [(each["title"], each.get("disabled")) for each in actions]
     return found
+
+
+def _without_picture(hover: Json | None) -> Json | None:
+    """The picture comes along if it is made in time, which a busy machine may not manage."""
+    if hover is None:
+        return None
+    contents = hover["contents"]
+    return {**hover, "contents": {**contents, "value": _PICTURE.sub("", contents["value"])}}
 
 
 async def _result(client: PlainClient, method: str, params: Json) -> Any:

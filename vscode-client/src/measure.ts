@@ -23,6 +23,8 @@ interface Target {
   readonly target: string;
   readonly speedup: number | null;
   readonly outcome: string | null;
+  /** The settings that an edit was made with, where they are not the person's own. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
 /** What `polylsp measure` prints, as far as it matters here. */
@@ -30,6 +32,8 @@ interface Answer {
   readonly reason?: string;
   readonly line?: number;
   readonly targets?: readonly Target[];
+  /** Of a search: the fastest version, if one is faster than the original. */
+  readonly best?: Target | null;
 }
 
 /** Whether the server that runs can do it. */
@@ -132,14 +136,29 @@ async function tell(loop: Loop, answer: Answer | null, position: vscode.Position
   if (!answer || answer.reason) {
     return;
   }
-  const message = `${loop.function}: ${figures(answer.targets ?? [])}`;
+  const found = answer.best === undefined ? figures(answer.targets ?? []) : fastest(answer.best);
+  const message = `${loop.function}: ${found}`;
   if ((await vscode.window.showInformationMessage(message, 'Show Times')) && answer.line) {
     await vscode.commands.executeCommand(ITERATIONS, loop.uri, position ?? { line: answer.line - 1, character: 0 });
   }
 }
 
+function fastest(best: Target | null): string {
+  if (!best) {
+    return 'no version is faster than the original';
+  }
+  const made = Object.keys(best.parameters ?? {}).length ? '; edits of this function are made so from now on' : '';
+  return `the fastest version is ${figures([best])}${made}`;
+}
+
+/** The best version of each target. */
 function figures(targets: readonly Target[]): string {
-  const known = targets.filter((each) => each.speedup !== null);
-  const words = known.map((each) => (each.outcome === 'no difference' ? `${each.target}: no difference` : `${each.target} ${each.speedup!.toFixed(1)}×`));
+  const best = new Map<string, Target>();
+  for (const each of targets) {
+    if (each.speedup !== null && each.speedup > (best.get(each.target)?.speedup ?? 0)) {
+      best.set(each.target, each);
+    }
+  }
+  const words = [...best.values()].map((each) => (each.outcome === 'no difference' ? `${each.target}: no difference` : `${each.target} ${each.speedup!.toFixed(1)}×`));
   return words.join(', ') || 'measured; there is nothing to compare it with';
 }

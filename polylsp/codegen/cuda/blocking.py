@@ -18,13 +18,14 @@ from polylsp.codegen.cuda.tiles import Strip, Tile, tiles_of
 @dataclass(frozen=True, eq=False)
 class Part:
     """A segment with the strips of its loop, the tiles that are copied for each strip, and what threads keep
-    while they run it; `split`: it is a sum that several threads share."""
+    while they run it; `split`: it is a sum that several threads share; `alone`: one of these runs it."""
 
     segment: Segment
     strip: Strip | None
     tiles: tuple[Tile, ...]
     kept: tuple[Kept, ...]
     split: Split | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +95,10 @@ def blocking(launch: Launch, axes: Sequence[Axis], found: Sequence[Reference], s
 
 
 def _shared(shares: Shares, left: tuple[int, ...], held: tuple[Kept, ...]) -> Blocking:
-    parts = [Part(segment, None, (), (), split) for segment, split in shares.segments]
+    parts = [
+        Part(segment, None, (), (), split, not shares.alone.isdisjoint(segment.leaves))
+        for segment, split in shares.segments
+    ]
     return Blocking((shares.axis,), left, held, tuple(parts), shares.lanes)
 
 

@@ -12,7 +12,7 @@ from polylsp.codegen.cuda.blocking import Part
 from polylsp.codegen.cuda.compute import computed, strip_ends, strip_values
 from polylsp.codegen.cuda.copies import Shared, copy, place_in
 from polylsp.codegen.cuda.frame import Frame, named
-from polylsp.codegen.cuda.held import Held, loaded, merged, stored, variable
+from polylsp.codegen.cuda.held import Held, loaded, merged, one_lane, stored, variable
 from polylsp.codegen.cuda.registers import Kept
 from polylsp.codegen.cuda.scan import expression
 from polylsp.codegen.cuda.shared_sums import shared_sum, shared_sum_lines
@@ -40,7 +40,8 @@ def body(frame: Frame, words: Mapping[str, str]) -> list[str]:
         own = _held(frame, part.kept, words)
         every += own
         inner += [line for one in own for line in loaded(frame, one)]
-        inner += _part(_with(frame, [*held, *own], shared), part, shared)
+        lines = _part(_with(frame, [*held, *own], shared), part, shared)
+        inner += list(braced(f"if ({one_lane(frame)})", iter(lines))) if part.alone else lines
         inner += [line for one in own for line in stored(frame, one)]
     inner += [line for one in held for line in stored(frame, one)]
     for one in every:

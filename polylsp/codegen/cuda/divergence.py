@@ -26,7 +26,7 @@ def divergences(setting: Setting, kernel: Written) -> Iterator[str]:
     found = references(kernel.frame.launch, setting.region.scop, setting.shared) if kernel.axes else []
     for order in maps_of(kernel.frame.launch.order) if kernel.axes else ():
         leaf = setting.leaves[order.get_tuple_name(_IN) or ""]
-        side = _side(kernel, leaf)
+        side = side_of(kernel, leaf)
         line = setting.region.subject.line_number
         for loop in _loops(setting, kernel, leaf, order, side):
             yield f"{_DIVERGE} {line(loop)}: each runs this loop as often as its bounds say."
@@ -38,7 +38,7 @@ def divergences(setting: Setting, kernel: Written) -> Iterator[str]:
 _DIVERGE = "Threads of a warp diverge in line"
 
 
-def _side(kernel: Written, leaf: Leaf) -> int:
+def side_of(kernel: Written, leaf: Leaf) -> int:
     """The dimension along which the threads of a warp differ, in what they run of a leaf."""
     blocking = kernel.frame.blocking
     for part in blocking.parts:

@@ -47,11 +47,15 @@ def loaded(frame: Frame, held: Held) -> Iterator[str]:
 
 def stored(frame: Frame, held: Held) -> Iterator[str]:
     """What goes back to the array, by one of the threads that share it."""
-    lanes = frame.blocking.lanes
-    alone = f"{frame.thread[lanes.letter]} == 0" if lanes is not None else ""
-    when = " && ".join(each for each in (_when(frame, held), alone) if each)
+    when = " && ".join(each for each in (_when(frame, held), one_lane(frame)) if each)
     line = f"{_element(frame, held)} = {variable(frame, held)};"
     yield from unrolled(frame, list(braced(f"if ({when})", iter([line]))) if when else [line])
+
+
+def one_lane(frame: Frame) -> str:
+    """Which one of the threads that share sums this is, as a condition; empty where none do."""
+    lanes = frame.blocking.lanes
+    return f"{frame.thread[lanes.letter]} == 0" if lanes is not None else ""
 
 
 def _element(frame: Frame, held: Held) -> str:

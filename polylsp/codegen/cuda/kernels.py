@@ -103,8 +103,12 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
         total,
         target_of(setting, launch, summed, counters) if summed is not None else None,
     )
-    bounds = f"__launch_bounds__({prod(frame.blocking.threads)}) " if frame.is_cut else ""
-    head = wrapped(f"__global__ void {bounds}{name}(", _parameters(made, words, partial), ")")
+    parameters = _parameters(made, words, partial)
+    if frame.is_cut:
+        bounds = f"__global__ void __launch_bounds__({prod(frame.blocking.threads)})"
+        head = [bounds, *wrapped(f"{name}(", parameters, ")")]
+    else:
+        head = wrapped(f"__global__ void {name}(", parameters, ")")
     text = (f"// {_comment(setting, leaves)}", *head, "{", *_folded(lines), "}")
     return replace(made, lines=text)
 

@@ -9,11 +9,15 @@ from typing import Literal
 
 import islpy as isl
 
+from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.cuda.axes import Axis, is_next, values_of
 from polylsp.codegen.cuda.launch import maps_of, onto
+from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.references import Reference
 from polylsp.codegen.cuda.registers import Kept
 from polylsp.codegen.cuda.segments import Segment
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import Call
 
 Operator = Literal["+", "*", "min", "max"]
 
@@ -21,12 +25,14 @@ Operator = Literal["+", "*", "min", "max"]
 @dataclass(frozen=True, eq=False)
 class Split:
     """A sum (a product, an extremum) of a segment: what threads have kept in `kept` takes up the terms, which
-    are the values of a `dimension`. `references` are the two halves of the update."""
+    are the values of a `dimension`. `references` are the two halves of the update. `function`: extrema are
+    taken by this one, which leaves out what is no number."""
 
     kept: Kept
     operator: Operator
     dimension: int
     references: tuple[Reference, ...]
+    function: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +46,12 @@ class Lanes:
 @dataclass(frozen=True, eq=False)
 class Shares:
     """A launch whose sums are shared: its axis, the lanes, and the segments, with the sum that each is, if it
-    is one."""
+    is one. The leaves in `alone` are for one of the lanes: they change what is not kept."""
 
     axis: Axis
     lanes: Lanes
     segments: tuple[tuple[Segment, Split | None], ...]
+    alone: frozenset[str]
 
 
 _ROWS, _COLUMNS = (Lanes("x", 32), "y", 8), (Lanes("y", 16), "x", 32)
@@ -58,12 +65,14 @@ _FEWEST, _ENOUGH = 64, 1 << 16
 def shares_of(
     axes: Sequence[Axis], own: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]
 ) -> Shares | None:
-    """How the threads of a launch share its sums, where that pays. All lanes of a sum run what else there is,
-    so that nothing but what is kept may change."""
-    kept = {id(r) for one in held for r in one.references}
-    if len(axes) != 1 or any(r.access.kind == "write" and id(r) not in kept for r in found):
+    """How the threads of a launch share its sums, where that pays. All lanes of a sum run what else changes
+    only what is kept; one of them what does not."""
+    if len(axes) != 1:
         return None
     pieces = [piece for segment in own for piece in _pieces(segment, axes[0], held, found)]
+    alone = _alone(pieces, held, found)
+    if alone is None:
+        return None
     splits = tuple((piece, _split(piece, axes[0], held, found)) for piece in pieces)
     sums = [each for _, each in splits if each is not None]
     if not sums:
@@ -75,7 +84,24 @@ def shares_of(
     lanes, letter, threads = _ROWS if sum(terms) > sum(neighbours) else _COLUMNS
     if lanes.letter == "y" and _ENOUGH <= _count(axes[0].values) < float("inf"):
         return None
-    return Shares(replace(axes[0], letter=letter, threads=threads, each=1), lanes, splits)
+    return Shares(replace(axes[0], letter=letter, threads=threads, each=1), lanes, splits, alone)
+
+
+def _alone(
+    pieces: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]
+) -> frozenset[str] | None:
+    """The leaves of segments that change what is not kept, if no other segment sees that, and these change
+    nothing that is kept."""
+    kept = {id(r) for one in held for r in one.references}
+    result: set[str] = set()
+    for piece in pieces:
+        writes = [r for r in found if r.leaf.name in piece.leaves and r.access.kind == "write"]
+        free = {r.access.memory.name for r in writes if id(r) not in kept}
+        users = {r.leaf.name for r in found if r.access.memory.name in free}
+        if free and (not users <= {*piece.leaves} or any(id(r) in kept for r in writes)):
+            return None
+        result |= {*piece.leaves} if free else set()
+    return frozenset(result)
 
 
 def _updated(
@@ -112,9 +138,17 @@ def _split(segment: Segment, axis: Axis, held: Sequence[Kept], found: Sequence[R
         return None
     dimensions = [k for k in _loops(orders[0], axis) if _terms(segment, k) >= _FEWEST]
     kept, operator, references = update
-    made = [Split(kept, operator, k, references) for k in dimensions]
+    function = _function(references[0].leaf)
+    made = [Split(kept, operator, k, references, function) for k in dimensions]
     # Of loops along which memory is read in the same way, the outermost.
     return max(made, key=lambda each: _weight(each, each.dimension, found), default=None)
+
+
+def _function(leaf: Leaf) -> str:
+    """The function of `math.h` that a leaf takes an extremum by; empty if by a comparison."""
+    values = [value for s in walk(*leaf.statements) for value in expressions(s)]
+    calls = {each.function for v in values for each in subexpressions(v) if isinstance(each, Call)}
+    return next((name for name in ("fmin", "fmax") if calls & {name, f"{name}f"}), "")
 
 
 def _loops(order: isl.Map, axis: Axis) -> Iterator[int]:

@@ -14,7 +14,7 @@ from polylsp.codegen.cuda.blocking import Part
 from polylsp.codegen.cuda.frame import Frame
 from polylsp.codegen.cuda.held import Held
 from polylsp.codegen.cuda.instances import instance
-from polylsp.codegen.cuda.lanes import Lanes, Operator, Split
+from polylsp.codegen.cuda.lanes import Lanes, Split
 from polylsp.codegen.cuda.launch import as_parameters, fixed, onto
 from polylsp.codegen.cuda.scan import expression, scanned
 from polylsp.codegen.cuda.statements import INDENT, braced
@@ -105,9 +105,9 @@ def _met_in_warp(frame: Frame, one: SharedSum) -> Iterator[str]:
     if one.split.operator in ("+", "*"):
         yield from braced(head, iter([f"{one.name} {one.split.operator}= {fetched};"]))
     else:
-        line = _combined(one.split.operator, one.name, other)
+        line = _combined(one.split, one.name, other)
         yield from braced(head, iter([f"const {one.own.words} {other} = {fetched};", line]))
-    yield _combined(one.split.operator, one.own.name, one.name)
+    yield _combined(one.split, one.own.name, one.name)
 
 
 def _met_in_block(frame: Frame, one: SharedSum) -> Iterator[str]:
@@ -117,16 +117,18 @@ def _met_in_block(frame: Frame, one: SharedSum) -> Iterator[str]:
     yield f"{place} = {one.name};"
     yield "__syncthreads();"
     yield f"for (int {half} = {one.lanes.count // 2}; {half} > 0; {half} /= 2) {{"
-    added = braced(f"if ({lane} < {half})", iter([_combined(one.split.operator, place, further)]))
+    added = braced(f"if ({lane} < {half})", iter([_combined(one.split, place, further)]))
     yield from (f"{INDENT}{line}" for line in (*added, "__syncthreads();"))
     yield "}"
-    yield _combined(one.split.operator, one.own.name, f"{one.meeting}[0][{x}]")
+    yield _combined(one.split, one.own.name, f"{one.meeting}[0][{x}]")
     yield "__syncthreads();"
 
 
-def _combined(operator: Operator, target: str, value: str) -> str:
+def _combined(split: Split, target: str, value: str) -> str:
     """The statement by which a value is added to what there is."""
-    if operator in ("+", "*"):
-        return f"{target} {operator}= {value};"
-    comparison = ">=" if operator == "max" else "<="
+    if split.operator in ("+", "*"):
+        return f"{target} {split.operator}= {value};"
+    if split.function:
+        return f"{target} = {split.function}({target}, {value});"
+    comparison = ">=" if split.operator == "max" else "<="
     return f"{target} = {target} {comparison} {value} ? {target} : {value};"

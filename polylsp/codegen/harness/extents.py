@@ -1,17 +1,11 @@
-"""How many elements the memories of a function need, and how much it does, at sizes that are numbers.
-
-With the parameters fixed, isl's optima are whole numbers: nothing here rests on parametric ones, which can
-be wrong beside strides.
-"""
+"""How many elements the memories of a function need, and how much it does, at sizes that are numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from math import prod
 
-import islpy as isl
-
+from polylsp.codegen.harness.boxes import Touched, box, counted, domains_of, is_modelled, touched
 from polylsp.codegen.harness.contents import Contents, Target
 from polylsp.codegen.harness.numbers import declared, row
 from polylsp.codegen.harness.starts import PER_ROW, Rows
@@ -19,19 +13,8 @@ from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
 from polylsp.model.measurement import Extent, Rung
 from polylsp.model.program import Array, Pointer, Type
-from polylsp.model.scop import Memory, Scop
 
-_PARAM, _SET = isl.dim_type.param, isl.dim_type.set
 _UNKNOWN_EXTENT = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Touched:
-    """The elements of a memory that a nest touches, for any parameters."""
-
-    scop: Scop
-    memory: Memory
-    elements: isl.Set
 
 
 class Extents:
@@ -115,51 +98,10 @@ class Extents:
         return max(1, (extent.first + extent.count) // steps[0])
 
 
-def domains_of(subject: Subject) -> list[tuple[Scop, isl.Set]]:
-    """The iteration domains of a function's statements."""
-    return [(nest.scop, domain) for nest in subject.nests for domain in domains(nest.scop)]
-
-
-def is_modelled(subject: Subject) -> bool:
-    """Whether there is a model of what all loops do."""
-    statements = [each for nest in subject.nests for each in nest.scop.statements]
-    known = {ordinal for each in statements for ordinal in each.loops}
-    return all(loop.ordinal in known for loop in subject.facts.loops)
-
-
-def counted(known: list[tuple[Scop, isl.Set]], sizes: Mapping[str, int]) -> int:
-    """How many instances there are in boxes around domains."""
-    return sum(points(domain, scop, sizes) or 0 for scop, domain in known)
-
-
 def rung_of(sizes: tuple[int, ...], extents: Sequence[Extent], instances: int, is_known: bool) -> Rung:
     """What is needed at some sizes; where not all loops are known, elements stand for what they do."""
     elements = sum(each.count for each in extents)
     return Rung(sizes, instances if is_known else max(instances, elements), tuple(extents), is_known)
-
-
-def touched(subject: Subject, name: str, *, follows: bool = False) -> Iterator[Touched]:
-    """The elements of what a variable leads to, or (`follows`) of what pointers found there do, by nest; one
-    object can be several memories."""
-    for nest in subject.nests:
-        by_memory: dict[Memory, isl.Set] = {}
-        for access in nest.scop.accesses:
-            memory = access.memory
-            if memory.variable.name != name or memory.fresh or memory.follows_pointers != follows:
-                continue
-            elements = access.relation.range()
-            before = by_memory.get(memory)
-            by_memory[memory] = elements if before is None else before.union(elements)
-        yield from (Touched(nest.scop, memory, elements) for memory, elements in by_memory.items())
-
-
-def domains(scop: Scop) -> list[isl.Set]:
-    """The iteration domains of the statements, one of those in the same loops."""
-    by_loops: dict[tuple[tuple[int, ...], str], isl.Set] = {}
-    for statement in scop.statements:
-        plain = statement.domain.reset_tuple_id() if statement.domain.has_tuple_id() else statement.domain
-        by_loops.setdefault((statement.loops, str(plain)), plain)
-    return list(by_loops.values())
 
 
 def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[int, int] | None:
@@ -181,51 +123,3 @@ def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[in
         return None
     pairs = list(zip(ends, steps, strict=True))
     return sum(low * step for (low, _), step in pairs), sum(high * step for (_, high), step in pairs)
-
-
-def spoken_of(subject: Subject) -> frozenset[str]:
-    """How the parameters are spelled that say how often something runs."""
-    return frozenset(
-        nest.scop.parameters.get(domain.get_dim_name(_PARAM, k) or "", "")
-        for nest in subject.nests
-        for domain in domains(nest.scop)
-        for k in range(domain.dim(_PARAM))
-        if domain.involves_dims(_PARAM, k, 1)
-    )
-
-
-def points(domain: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> int | None:
-    """The iterations in a box around a domain; `None` where there is none."""
-    ends = box(domain, scop, sizes)
-    return None if ends is None else prod(max(0, high - low + 1) for low, high in ends)
-
-
-def box(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> list[tuple[int, int]] | None:
-    """The least and the greatest value of each dimension; empty ranges where there are none, `None` where
-    they are not bounded."""
-    known = fixed(values, scop, sizes)
-    if known.is_empty():
-        return [(0, -1)] * known.dim(_SET)
-    ends: list[tuple[int, int]] = []
-    for k in range(known.dim(_SET)):
-        low, high = known.dim_min_val(k), known.dim_max_val(k)
-        if not (low.is_int() and high.is_int()):
-            return None
-        ends.append((int(str(low)), int(str(high))))
-    return ends
-
-
-def fixed(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
-    """The set at some sizes, whatever other parameters are."""
-    for k in range(values.dim(_PARAM)):
-        name = values.get_dim_name(_PARAM, k) or ""
-        text = scop.parameters.get(name, "")
-        if text in sizes and name not in scop.derived:
-            values = values.fix_val(_PARAM, k, isl.Val(sizes[text]))
-        elif name in scop.products:
-            values = values.fix_val(_PARAM, k, isl.Val(_product(scop, name, sizes)))
-    return values.project_out(_PARAM, 0, values.dim(_PARAM))
-
-
-def _product(scop: Scop, name: str, sizes: Mapping[str, int]) -> int:
-    return prod(sizes.get(scop.parameters.get(factor, ""), 1) for factor in scop.products[name])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import prod
 
+from polylsp.codegen.harness.boxes import Touched, box, counted, domains_of, is_modelled, touched
 from polylsp.codegen.harness.contents import Contents, Target
-from polylsp.codegen.harness.extents import Touched, box, counted, domains_of, is_modelled, rung_of, touched
+from polylsp.codegen.harness.extents import rung_of
 from polylsp.codegen.harness.numbers import evaluated
 from polylsp.codegen.harness.starts import PER_ROW, Rows
 from polylsp.codegen.harness.storage import Storage, shape_of

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import Union
 
-from polylsp.codegen.harness.extents import spoken_of
+from polylsp.codegen.harness.boxes import spoken_of
 from polylsp.codegen.harness.storage import (
     Storage,
     changed_globals,

@@ -1,12 +1,13 @@
-"""What comments say of a measurement: `// polylsp: n=2000 A=positive-definite`; in Python also how long an
-array is, `# polylsp: x.shape[0]=500`."""
+"""What comments say of a measurement: `// polylsp: n=2000 A=positive-definite` (or `spd A`); in Python also
+how long an array is, `# polylsp: x.shape[0]=500`."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
 
-_COMMENT = re.compile(r"(?:/[/*]|#)\s*polylsp:((?:\s+[A-Za-z_][\w.\[\]]*=[\w-]+)+)")
+_WORD = r"spd\s+[A-Za-z_]\w*|[A-Za-z_][\w.\[\]]*=[\w-]+"
+_COMMENT = re.compile(rf"(?:/[/*]|#)\s*polylsp:((?:\s+(?:{_WORD}))+)")
 _ABOVE = re.compile(r"(?:^[ \t]*(?://[^\n]*|#[^\n]*|/\*.*?\*/[ \t]*)\n)+[ \t]*\Z", re.MULTILINE)
 _DEFINITE = "positive-definite"
 
@@ -27,13 +28,15 @@ def wishes(text: str, start: int, end: int) -> Wishes:
     words = [
         word
         for comment in _COMMENT.finditer(text, above.start() if above else start, end)
-        for word in comment[1].split()
+        for word in re.findall(_WORD, comment[1])
     ]
     sizes: dict[str, int] = {}
     definite: set[str] = set()
     for word in words:
         name, _, value = word.partition("=")
-        if value.isdecimal():
+        if word.startswith("spd") and not value:
+            definite.add(word.split()[1])
+        elif value.isdecimal():
             sizes[name] = int(value)
         elif value == _DEFINITE:
             definite.add(name)

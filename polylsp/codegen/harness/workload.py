@@ -13,7 +13,7 @@ from math import prod
 import islpy as isl
 
 from polylsp.analysis.effects import expressions, walk
-from polylsp.codegen.harness.extents import box, fixed, is_modelled
+from polylsp.codegen.harness.boxes import box, fixed, is_modelled
 from polylsp.codegen.subject import Subject
 from polylsp.model.expressions import subexpressions
 from polylsp.model.measurement import DeviceWork, Rung

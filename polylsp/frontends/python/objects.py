@@ -4,6 +4,7 @@ name, also where it is bound to another array."""
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
@@ -82,7 +83,8 @@ def _followed(body: Sequence[ast.stmt], given: Mapping[str, Kind], declarations:
         for name, kind in given.items()
         if isinstance(kind, Instance) and isinstance(found := declarations.get(kind.name), ClassOf)
     }
-    unclear = set(_bound(body) if len(classes) > 1 else _bound_inside(body))
+    fields = Counter(name for found in classes.values() for name, _ in found.fields)
+    unclear = {name for name in _bound(body) if fields[name] > 1} | set(_bound_inside(body))
     return {
         (of, name): kind
         for of, found in classes.items()

@@ -11,7 +11,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from polylsp.ide.lookup import loop_by_number
-from polylsp.ide.measured import is_wrong, measured_label, measured_object
+from polylsp.ide.measured import is_wrong, measured_label
+from polylsp.ide.measured_json import measured_object
 from polylsp.ide.measuring import Kept, code_name
 from polylsp.model.action import Declined
 from polylsp.model.measurement import AskToMeasure, Measurement, NoPlan, NotMeasured, Outcome

@@ -9,7 +9,7 @@ from typing import Any
 
 from pygls.exceptions import JsonRpcContentModified
 
-from polylsp.ide.measured import best_object
+from polylsp.ide.measured_json import best_object
 from polylsp.model.action import Declined
 from polylsp.model.measurement import AskToMeasure, Figure, Measurement, NoPlan, NotMeasured, Plan, Tuned
 from polylsp.runtime.process import Step

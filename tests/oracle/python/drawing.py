@@ -50,6 +50,9 @@ class Programs(drawing.Programs):
         program = super().program()
         if self.chance(25):
             program = replace(program, features=program.features | {"object"})
+        plain = program.features.isdisjoint(("array statement", "mask", "object", "exchange"))
+        if plain and self.chance(25):
+            return replace(program, features=program.features | {"lists"})
         if self.chance(40) and "exchange" not in self.features:
             program = replace(program, features=program.features | {"views"})
         if not self.features.isdisjoint(("alias", "exchange")) or not self.chance(30):

@@ -53,6 +53,7 @@ _HEAD = "import math\n\nimport numpy as np\nimport numpy.typing as npt\n"
 def layout(program: Program) -> Layout:
     """Print a program."""
     printer = _Printer(Layout(), kernel=program.kernel if "views" in program.features else None)
+    printer.lists = "lists" in program.features
     printer.put(_HEAD)
     for variable in program.globals:
         printer.put(f"\n{variable.name} = {'0.0' if variable.type == 'double' else '0'}\n")
@@ -72,6 +73,7 @@ class _Printer:
     views: tuple[View, ...] = ()
     owner: tuple[str, ...] = ()
     methods: frozenset[str] = frozenset()
+    lists: bool = False
 
     def put(self, text: str) -> None:
         self.out.text += text
@@ -89,7 +91,8 @@ class _Printer:
         self.function_name = function.name
         is_last = function.name == "kernel"
         depth = 1 if self.owner else 0
-        parameters = [_parameter(p) for p in function.parameters if not (self.owner and is_last)]
+        given = [] if self.owner and is_last else function.parameters
+        parameters = [_parameter(p, self.lists) for p in given]
         parameters = ["self", *parameters] if self.owner else parameters
         result = _ANNOTATION[function.type]
         self.put(f"{'    ' * depth}def {function.name}({', '.join(parameters)}) -> {result}:\n")
@@ -275,7 +278,7 @@ class _Printer:
     def subscripted(self, array: str, subscripts: tuple[Expr | Slice, ...]) -> None:
         self.put(f"{self.named(array)}[")
         for index, subscript in enumerate(subscripts):
-            self.put(", " if index else "")
+            self.put(("][" if self.lists else ", ") if index else "")
             if isinstance(subscript, Slice):
                 self.slice(subscript)
             else:
@@ -318,8 +321,10 @@ class _Printer:
         self.put(")" if around else "")
 
 
-def _parameter(p: Parameter) -> str:
+def _parameter(p: Parameter, lists: bool = False) -> str:
     scalar = p.extents is None
+    if lists and not scalar:
+        return f"{p.name}: list"
     return f"{p.name}: {_ANNOTATION[p.type] if scalar else f'npt.NDArray[{_DTYPE[p.type]}]'}"
 
 
