@@ -157,8 +157,8 @@ def _blocks(frame: Frame, lines: list[str]) -> list[str]:
     """Each block goes on to further tiles, behind those of all others: its threads stay together."""
     single = [axis for axis in reversed(frame.axes) if axis.each == 1]
     lines = [*(line for axis in single for line in named(frame, axis, lines)), *lines]
-    for a, axis in zip("xyz", frame.axes, strict=False):
-        n = frame.atoms[axis.base]
+    for axis in frame.axes:
+        a, n = axis.letter, frame.atoms[axis.base]
         each = f" * {axis.tile}" if axis.tile > 1 else ""
         start = _from(axis, f"blockIdx.{a}{each}")
         lines = [
