@@ -12,8 +12,9 @@ from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.file import file_lines
 from polylsp.codegen.cuda.host import Host
 from polylsp.codegen.cuda.launched import Launched, launched
-from polylsp.codegen.cuda.region import Region, loops_at, region_of, regions_of
+from polylsp.codegen.cuda.region import Region, loops_at, region_of
 from polylsp.codegen.cuda.scalars import with_scalars
+from polylsp.codegen.cuda.whole import made_of
 from polylsp.codegen.routines import is_compiled
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Answer, Created, Declined, Edited, Replacement
@@ -35,32 +36,11 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
     another share what is on the device."""
     if ordinal == 0:
-        return _whole(subject, settings)
+        every = made_of(subject, lambda region, taken: made(region, settings, taken))
+        return every if isinstance(every, Declined) else _edited(subject, *every)
     region = region_of(subject, ordinal)
     one = made(region, settings) if isinstance(region, Region) else region
     return _edited(subject, [one]) if isinstance(one, Made) else one
-
-
-def _whole(subject: Subject, settings: Settings) -> Answer:
-    found: list[Made] = []
-    reasons: list[str] = []
-    left = regions_of(subject)
-    while left:
-        region, *left = left
-        taken = frozenset(each.host.name for each in found)
-        one = made(region, settings, taken) if isinstance(region, Region) else region
-        if isinstance(one, Made):
-            found.append(one)
-        elif isinstance(region, Region) and len(loops_at(region.statements)) > 1:
-            # What they cannot do together, they may one by one.
-            left = [*(region_of(subject, each.ordinal) for each in loops_at(region.statements)), *left]
-        else:
-            reasons.append(one.reason)
-    if found:
-        return _edited(subject, found, reasons)
-    return Declined(
-        reasons[0] if reasons else f"No loop of `{subject.function.name}` is known to be parallel."
-    )
 
 
 def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()) -> Made | Declined:

@@ -11,7 +11,8 @@ from polylsp.analysis.effects import expressions, loops_in, walk
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.launched import Launched, launched
 from polylsp.codegen.cuda.layout import wrapped
-from polylsp.codegen.cuda.region import Region, loops_at, region_of, regions_of
+from polylsp.codegen.cuda.region import Region, loops_at, region_of
+from polylsp.codegen.cuda.whole import made_of
 from polylsp.codegen.numba.loop_text import fresh, lines_of
 from polylsp.codegen.numba.source import Source, source_of
 from polylsp.codegen.pycuda.differences import differences
@@ -47,33 +48,11 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if isinstance(source, Declined):
         return source
     if ordinal == 0:
-        return _whole(source, settings)
+        every = made_of(subject, lambda region, taken: _made(source, region, settings, taken))
+        return every if isinstance(every, Declined) else _edited(source, *every)
     region = region_of(subject, ordinal)
     one = _made(source, region, settings) if isinstance(region, Region) else region
     return _edited(source, [one]) if isinstance(one, Made) else one
-
-
-def _whole(source: Source, settings: Settings) -> Answer:
-    subject = source.subject
-    found: list[Made] = []
-    reasons: list[str] = []
-    left = regions_of(subject)
-    while left:
-        region, *left = left
-        taken = frozenset(each.launched.name for each in found)
-        one = _made(source, region, settings, taken) if isinstance(region, Region) else region
-        if isinstance(one, Made):
-            found.append(one)
-        elif isinstance(region, Region) and len(loops_at(region.statements)) > 1:
-            # What they cannot do together, they may one by one.
-            left = [*(region_of(subject, each.ordinal) for each in loops_at(region.statements)), *left]
-        else:
-            reasons.append(one.reason)
-    if found:
-        return _edited(source, found, reasons)
-    return Declined(
-        reasons[0] if reasons else f"No loop of `{subject.function.name}` is known to be parallel."
-    )
 
 
 def _source(subject: Subject) -> Source | Declined:
