@@ -19,6 +19,11 @@ _TRUTH = (
     "logical_or logical_not logical_xor"
 )
 _WHOLE = "gcd lcm comb factorial isqrt bitwise_and bitwise_or bitwise_xor left_shift right_shift"
+_VIEWS = (
+    "reshape ravel view squeeze asarray asanyarray asfarray ascontiguousarray asfortranarray require "
+    "atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes moveaxis rollaxis diagonal "
+    "array astype rot90"
+)
 _NUMPY = ("numpy.", "jax.numpy.", "cupy.")
 _SCALAR = ("math.", "cmath.", "scipy.special.", "numba.cuda.libdevice.")
 
@@ -41,6 +46,8 @@ MAKERS = frozenset(("zeros", "ones", "empty", "full", "ndarray"))
 """NumPy's functions that make an array of a given shape."""
 LIKE_MAKERS = frozenset(("zeros_like", "ones_like", "empty_like", "full_like", "copy"))
 """NumPy's functions that make an array of the shape of another."""
+VIEWS = frozenset(_VIEWS.split())
+"""NumPy's functions and methods that may give another view of their array."""
 REDUCTIONS = frozenset(("sum", "prod", "min", "max", "amin", "amax", "mean", "all", "any"))
 STATISTICS = frozenset(
     [

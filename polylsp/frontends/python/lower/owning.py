@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from polylsp.frontends.python import library
 from polylsp.frontends.python.kinds import Array
 from polylsp.frontends.python.lower.bindings import Binding, Body, bindings, count_of
 from polylsp.frontends.python.lower.context import Context
@@ -24,6 +25,28 @@ def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
                     context.unfollowed[name] = "is made anew in each round of a loop"
             elif depth or not is_given(context, target, value):
                 context.unfollowed[name] = "is bound to something that is not followed"
+            elif other := _also_used(context, body, binding):
+                context.unfollowed[name] = f"may be a view of `{other}`, which is used by its own name too"
+
+
+def _also_used(context: Context, body: Body, binding: Binding) -> str:
+    """The name of an array of which a function of NumPy may give a view, where other statements name it."""
+    name = _viewed(context, binding.value)
+    here = count_of(name, [binding.block[binding.position]])
+    return name if name and count_of(name, body) > here else ""
+
+
+def _viewed(context: Context, value: ast.expr | None) -> str:
+    """The array of which a call may give a view."""
+    if not isinstance(value, ast.Call):
+        return ""
+    path = library.numpy_name(context.path(value.func))
+    name = path or (value.func.attr if isinstance(value.func, ast.Attribute) else "")
+    of = value.args[:1] if path else [value.func]
+    found = (n for one in of for n in ast.walk(one) if isinstance(n, ast.Name))
+    arrays = (n.id for n in found if isinstance(context.kind(n), Array))
+    copies = name in ("array", "astype") and all(each.arg != "copy" for each in value.keywords)
+    return next(arrays, "") if name in library.VIEWS and not copies else ""
 
 
 def find_aliased(context: Context, body: Body) -> None:

@@ -94,7 +94,7 @@ def _code(context: Context, base: ast.expr):
 
 
 def _advice(context: Context, base: ast.expr) -> str:
-    if isinstance(base, ast.Name):
+    if isinstance(base, ast.Name) and base.id not in context.unfollowed:
         return f"annotate `{base.id}`, for example `{base.id}: NDArray[np.float64]`"
     return ""
 

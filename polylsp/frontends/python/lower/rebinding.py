@@ -20,7 +20,7 @@ def makes(context: Context, node: ast.expr) -> bool:
     """Whether an expression makes a new array, which nothing else leads to."""
     if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
         return isinstance(context.kind(node), Array)
-    if not isinstance(node, ast.Call) or any(keyword.arg == "out" for keyword in node.keywords):
+    if not isinstance(node, ast.Call) or any(one.arg in ("out", "copy") for one in node.keywords):
         return False
     name = library.numpy_name(context.path(node.func))
     if name in library.MAKERS:
