@@ -48,6 +48,16 @@ function folder(editor, name, settings) {
   return made;
 }
 
+/** An editor that has just started may find no folders in a workspace: then it is loaded once more. */
+async function untilShown(page, item) {
+  for (let tries = 0; tries < 3; tries++) {
+    if (await item.waitFor({ timeout: 15_000 }).then(() => true, () => false)) {
+      return;
+    }
+    await page.reload();
+  }
+}
+
 const STEPS = {
   async 'nothing is run in a workspace that is not trusted, and all is there once it is'({ page, editor, shoot }) {
     editor.configure(UNTRUSTED);
@@ -77,6 +87,7 @@ const STEPS = {
     const workspace = path.join(editor.folder, 'both.code-workspace');
     fs.writeFileSync(workspace, JSON.stringify({ folders: [{ path: loud }, { path: quiet }] }));
     await page.goto(`http://${editor.host}/?workspace=${workspace}`);
+    await untilShown(page, page.getByRole('treeitem', { name: 'loud.c' }));
     for (const [name, hints] of [['loud', 1], ['quiet', 0]]) {
       await page.getByRole('treeitem', { name: `${name}.c` }).dblclick(WAIT);
       await page.getByRole('tab', { name: `${name}.c`, selected: true }).waitFor(WAIT);
