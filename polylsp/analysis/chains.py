@@ -5,6 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polylsp.analysis.conflicts import Conflict, Conflicts
+from polylsp.analysis.private import is_copied
 from polylsp.model.facts import Band
 from polylsp.model.scop import Scop
 from polylsp.model.verdict import Parallel, Verdict
@@ -59,7 +60,7 @@ def binding(
     return [
         c
         for memory in conflicts.written_in(ordinal)
-        if memory.variable.source_name not in free
+        if not is_copied(memory, free)
         for c in conflicts.carried(memory, ordinal)
         if updates or c.source.update is None or c.source.update != c.sink.update
     ]

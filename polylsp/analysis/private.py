@@ -4,6 +4,8 @@ iteration wrote before (array privatization by data flow, after Feautrier 1988 a
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import islpy as isl
 
 from polylsp.analysis.conflicts import Conflicts, before, same_iteration
@@ -26,6 +28,13 @@ def may_have_copy(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
             if a.memory.variable.name == memory.variable.name and ordinal in conflicts.statement(a).loops
         }
     return all(covered_in_iteration(conflicts, m, ordinal) for m in found.values())
+
+
+def is_copied(memory: Memory, copied: Collection[str]) -> bool:
+    """Whether a memory is that of a variable which each iteration has a copy of; what a pointer of its own
+    leads to is everybody's."""
+    behind = memory.pointer is not None or memory.follows_pointers
+    return not behind and memory.variable.source_name in copied
 
 
 def covered_in_iteration(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:

@@ -7,6 +7,7 @@ import islpy as isl
 from polylsp.analysis.chains import binding, changes, loop_chain, spans
 from polylsp.analysis.components import components
 from polylsp.analysis.conflicts import Conflicts, before, same_iteration
+from polylsp.analysis.private import is_copied
 from polylsp.model.facts import Transform
 from polylsp.model.scop import Access, Memory, ScopStatement
 from polylsp.model.verdict import Parallel, Verdict
@@ -212,7 +213,7 @@ def ordering(conflicts: Conflicts, verdicts: Verdicts, updates: bool = False) ->
     for first, second in _pairs(scop.accesses, updates):
         source, sink = conflicts.statement(first), conflicts.statement(second)
         pairs = before(conflicts.same_element(first, second), source, sink, scop, 0)
-        if first.memory.variable.source_name in copied:
+        if is_copied(first.memory, copied):
             shared = sum(1 for a, b in zip(source.loops, sink.loops, strict=False) if a == b)
             pairs = same_iteration(pairs, shared)
         result = result.union(pairs.to_union_map())

@@ -11,7 +11,7 @@ import islpy as isl
 
 from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflict, Conflicts
-from polylsp.analysis.private import last_iteration_writes_all, may_have_copy
+from polylsp.analysis.private import is_copied, last_iteration_writes_all, may_have_copy
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.spelling import spell
 from polylsp.analysis.witness import dependence, value_based, witness
@@ -129,7 +129,7 @@ def assumptions(conflicts: Conflicts, ordinal: int, copied: set[str]) -> tuple[A
     accessed = {
         a.memory.name: a.memory
         for a in scop.accesses
-        if ordinal in conflicts.statement(a).loops and a.memory.variable.source_name not in copied
+        if ordinal in conflicts.statement(a).loops and not is_copied(a.memory, copied)
     }
     written = [m for m in conflicts.written_in(ordinal) if m.name in accessed]
     rows = {m.name for m in written if m.varying_rows and _rows_differ(conflicts, m, ordinal)}
