@@ -9,7 +9,7 @@ from polylsp.analysis.delinearise import FLAT, Layout, layout_of
 from polylsp.analysis.dimensions import Needed, best_split, iterator_names, rows_meet
 from polylsp.analysis.paths import path_text
 from polylsp.analysis.raw import RawAccess, RawStatement, Region
-from polylsp.analysis.state import At, Base, Member, Opaque, Parameters, anything
+from polylsp.analysis.state import At, Base, Member, Parameters, anything
 from polylsp.analysis.value import (
     ZERO,
     Poly,
@@ -104,7 +104,6 @@ def plan_of(
         scoped,
         base.variable if _led_by_pointer(base) else None,
         any(a.path.followed for _, a in members),
-        any(_varying_rows(s, a) for s, a in members),
         base.fresh,
         shape,
         base.name == base.variable.name,
@@ -174,16 +173,6 @@ def _led_by_pointer(base: Base) -> bool:
     return isinstance(variable.type, Pointer) or (
         isinstance(variable.type, Array) and variable.storage == "parameter"
     )
-
-
-def _varying_rows(statement: RawStatement, access: RawAccess) -> bool:
-    """Whether the access follows different pointers in different iterations."""
-    if not access.path.followed:
-        return False
-    leading = access.path.steps[: max(access.path.followed)]
-    names = frozenset(iterator_names(statement))
-    indices = [s.index for s in leading if isinstance(s, At)]
-    return any(isinstance(i, Opaque) or not i.symbols.isdisjoint(names) for i in indices)
 
 
 def _unique(path: str, base_name: str, names: dict[str, str]) -> str:

@@ -132,7 +132,7 @@ def assumptions(conflicts: Conflicts, ordinal: int, copied: set[str]) -> tuple[A
         if ordinal in conflicts.statement(a).loops and not is_copied(a.memory, copied)
     }
     written = [m for m in conflicts.written_in(ordinal) if m.name in accessed]
-    rows = {m.name for m in written if m.varying_rows and _rows_differ(conflicts, m, ordinal)}
+    rows = {m.name for m in written if m.follows_pointers and _rows_differ(conflicts, m, ordinal)}
     around = {o for s in scop.statements if ordinal in s.loops for o in s.loops[: s.loops.index(ordinal)]}
     outer = [a for o in sorted(around) for a in scop.loops[o].assumptions if a.kind == "no-wrap"]
     own = scop.loops[ordinal].assumptions
