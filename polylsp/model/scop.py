@@ -58,9 +58,10 @@ class Memory:
     whose pointer value leads there, if one does; `element` the type of an element;
     `scoped` counts the leading dimensions that stand
     for the iteration in which a variable of an inner scope lives; `follows_pointers`: pointers
-    found in memory lead to it; `fresh`: it was allocated in the function; `from_entry`: the pointer has the value that it had when the function
-    began; `shape`: its subscripts (`[]`) and fields (`.x`) as the source has them; `strides`: where one
-    subscript stands for several dimensions, how many elements each steps over, largest first.
+    found in memory lead to it; `fresh`: it was allocated in the function; `from_entry`: the pointer
+    has the value that it had when the function began; `shape`: its subscripts (`[]`) and fields (`.x`)
+    as the source has them; `strides`: where one subscript stands for several dimensions, how many
+    elements each steps over, largest first.
     """
 
     name: str
