@@ -26,8 +26,9 @@ def measured_label(found: Measurement) -> str:
     words = [_short(best) for best in _best(found)]
     if not words:
         words = ["measured: results differ" if any(m.is_error for m in found.missing) else "not measured"]
-    words += [_estimated_label(each) for each in found.estimates if each.most > 1]
-    return " · ".join([*words, *filter(None, [_sizes(found)])])
+    # Editors cut long hints: what was measured, and at which sizes, comes first.
+    estimated = [_estimated_label(each) for each in found.estimates if each.most > 1]
+    return " · ".join([*words, *filter(None, [_sizes(found)]), *estimated])
 
 
 def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part]:

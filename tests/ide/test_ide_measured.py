@@ -55,7 +55,7 @@ ESTIMATE = Estimate("H100", 20.4, 61.0, 5.2, 9.4)
 
 def test_an_estimate_is_told_as_one() -> None:
     found = replace(FOUND, estimates=(ESTIMATE,))
-    assert measured_label(found) == "OpenMP 12× · H100 20–61× estimated · n=2000 m=10"
+    assert measured_label(found) == "OpenMP 12× · n=2000 m=10 · H100 20–61× estimated"
     told = next(each for each in measured_parts(found) if isinstance(each, str) and "H100" in each)
     assert told.startswith("Estimated 20–61× on H100, 5.2–9.4× with transfers, not measured here")
     slow = replace(FOUND, estimates=(replace(ESTIMATE, least=0.1, most=0.9),))
