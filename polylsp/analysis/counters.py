@@ -5,6 +5,7 @@ are no memory in it; shared by its threads they are no less a race.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from polylsp.analysis.always import all_always_assigned, always_run
 from polylsp.analysis.conflicts import Conflicts
@@ -30,7 +31,8 @@ def counter_findings(
     if found is None:
         return
     for variable in _set_in(loop):
-        every = (*_always_set(sharing, variable), *_set_in_inner_loops(conflicts, sharing, variable))
+        # Whether inner loops run is a question for isl, asked only where nothing outside of them is found.
+        every = chain(_always_set(sharing, variable), _set_in_inner_loops(conflicts, sharing, variable))
         assign = next((each for each in every if sharing.construct.exclusion(each.site) is None), None)
         if assign is None:
             continue
