@@ -29,7 +29,7 @@ def may_overlap(left: Memory, right: Memory) -> bool:
     """Whether two memories may share an element, as far as C's rules tell."""
     if not may_alias_types(left.element, right.element):
         return False
-    if _never_written(left) or _never_written(right):
+    if _never_written(left) or _never_written(right) or _differ_in_member(left, right):
         return False
     if left.fresh or right.fresh:
         return _reaches_fresh(left, right) or _reaches_fresh(right, left)
@@ -48,6 +48,12 @@ def _reaches_variable(pointer: Memory, named: Memory) -> bool:
     if _by_pointer(named) or not _by_pointer(pointer) or not _exposed(named):
         return False
     return named.variable.storage in ("global", "static") or not _as_given(pointer)
+
+
+def _differ_in_member(left: Memory, right: Memory) -> bool:
+    """Whether both are parts of objects of one type, but of different members: such objects are the same one
+    or have nothing in common (C11, 6.5, paragraph 7)."""
+    return any(s == t and a != b for s, a in left.members for t, b in right.members)
 
 
 def _reaches_fresh(pointer: Memory, fresh: Memory) -> bool:

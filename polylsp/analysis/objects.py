@@ -108,6 +108,7 @@ def plan_of(
         shape,
         base.name == base.variable.name,
         _strides(layouts),
+        frozenset.intersection(*(a.path.members for _, a in members)),
     )
     return Plan(memory, shape, layouts, parts)
 

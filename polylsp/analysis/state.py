@@ -47,9 +47,10 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A step of an evaluated path: a field."""
+    """A step of an evaluated path: a field; `of` names its structure, where that is known."""
 
     name: str
+    of: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
