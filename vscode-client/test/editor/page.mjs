@@ -74,6 +74,10 @@ const STEPS = {
 
   async 'generated code is shown, and nothing is changed'({ page, editor, shoot }) {
     await outer(page).click();
+    await page.keyboard.press('Control+.');
+    await page.locator('.action-widget .monaco-list-row', { hasText: 'with OpenMP' }).first().waitFor(WAIT);
+    await shoot('actions'); // before anything was measured
+    await page.keyboard.press('Escape');
     await palette(page, 'polylsp: Show Generated Code');
     await page.locator('.quick-input-list .monaco-list-row', { hasText: 'with OpenMP' }).first().click(WAIT);
     const added = page.locator('.monaco-diff-editor .view-line', { hasText: '#pragma omp parallel for' });
@@ -112,7 +116,6 @@ const STEPS = {
     await outer(page).click();
     await page.keyboard.press('Control+.');
     await page.locator('.action-widget .monaco-list-row', { hasText: 'with OpenMP' }).first().waitFor(WAIT);
-    await shoot('actions');
     await choose(page, 'in parallel with OpenMP');
     await line(page, '#pragma omp parallel for').waitFor(WAIT);
     await page.keyboard.press('Control+S');
@@ -139,7 +142,7 @@ const STEPS = {
 
 /** In the page: a picture, scrolled to. */
 function seen(picture) {
-  picture.scrollIntoView({ block: 'end' });
+  picture.scrollIntoView({ block: 'start' });
   return { alt: picture.alt, width: picture.getBoundingClientRect().width };
 }
 
