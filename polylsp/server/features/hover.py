@@ -24,7 +24,7 @@ async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | 
     offset = convert.offset_of(source, params.position, ls.client.encoding)
     measured = current(source, report, ls.measurements.of(document))
     found = hover_at(source, report, offset, partial(measured_of, measured, images=ls.client.images))
-    if found is not None and ls.client.images and document.is_reported and not document.is_notebook:
+    if found is not None and ls.client.images and document.is_reported:
         whole = document.source
         found = await ls.pictures.add(found, document, ls.jobs)
         if document.source is not whole:
