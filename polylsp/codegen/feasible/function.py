@@ -20,7 +20,7 @@ from polylsp.model.action import (
     TransformName,
 )
 from polylsp.model.facts import LoopFacts
-from polylsp.model.feasibility import Feasibility, Possible, Refused, lines_moved
+from polylsp.model.feasibility import Feasibility, Kernels, Possible, Refused, lines_moved
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Parallel
 
@@ -46,8 +46,13 @@ def feasibility(trials: Trials) -> Feasibility:
     if transformed:
         refused += _not_together(trials)
         possible += faster(trials)
-    refused += _without_kernels(trials)
-    return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
+    kernels: list[Kernels] = []
+    for found in _kernels(trials):
+        if isinstance(found, Kernels):
+            kernels.append(found)
+        else:
+            refused.append(found)
+    return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)), tuple(kernels))
 
 
 # --- Directives --------------------------------------------------------------------------
@@ -60,8 +65,10 @@ def _roots(trials: Trials, loop: LoopFacts) -> tuple[LoopFacts, ...]:
     return () if any(is_governed(facts, root.ordinal) for root in roots) else roots
 
 
-def _without_kernels(trials: Trials) -> Iterator[Refused]:
-    """The loops of which there are no kernels: loops of one nest are asked about together."""
+def _kernels(trials: Trials) -> Iterator[Refused | Kernels]:
+    """The kernels of nests, and the loops of which there are none: loops of one nest are asked about
+    together."""
+    told: set[int] = set()
     above = trials.subject.text.count("\n", 0, trials.subject.start)
     target = KERNELS_OF[trials.subject.language]
     for loop in trials.subject.facts.loops:
@@ -73,6 +80,9 @@ def _without_kernels(trials: Trials) -> Iterator[Refused]:
         found = trials.answer(target, loop.ordinal, outer)
         if isinstance(found, Declined):
             yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
+        elif found is not None and outer not in told:
+            told.add(outer)
+            yield from (Kernels(outer, code) for code in found.device_code)
 
 
 def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:

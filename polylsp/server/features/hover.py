@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified
 
+from polylsp.ide.hover import Part
 from polylsp.ide.hover import hover as hover_at
+from polylsp.ide.kernel_words import kernel_parts
 from polylsp.ide.measuring import current, measured_of
 from polylsp.server import convert
 from polylsp.server.features.freshness import fresh
@@ -23,7 +23,12 @@ async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | 
         return None
     offset = convert.offset_of(source, params.position, ls.client.encoding)
     measured = current(source, report, ls.measurements.of(document))
-    found = hover_at(source, report, offset, partial(measured_of, measured, images=ls.client.images))
+
+    def more(function: str, ordinal: int) -> tuple[Part, ...]:
+        figures = measured_of(measured, function, ordinal, images=ls.client.images)
+        return *figures, *kernel_parts(report, ls.kernel_words.of, function, ordinal)
+
+    found = hover_at(source, report, offset, more)
     if found is not None and ls.client.images and document.is_reported and not document.is_notebook:
         whole = document.source
         found = await ls.pictures.add(found, document, ls.jobs)
