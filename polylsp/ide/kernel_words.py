@@ -4,44 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from typing_extensions import assert_never
+
 from polylsp.ide import wording
 from polylsp.ide.hover import Bullets, Part, Table
-from polylsp.ide.lookup import loop_by_number
-from polylsp.model.device_code import Compiled, CompilerWord, DeviceCode, NotCompiled, Resources
+from polylsp.ide.lookup import loop_by_number, loops
+from polylsp.ide.nests import outermost_of_nest
+from polylsp.model.action import KERNELS_OF, Ask
+from polylsp.model.device_code import Compiled, DeviceCode, KernelWord, NotCompiled, Resources
 from polylsp.model.report import FileReport
+from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.runtime.occupancy import occupancy
 
-Said = Callable[[DeviceCode], "CompilerWord | None"]
-"""What the compiler says of kernels, if it was asked."""
+Name = tuple[str, int]
+"""An answer's key, and the outermost loop (ordinal) of a nest of it: other code, another name."""
 
 
-def codes_of(report: FileReport) -> tuple[DeviceCode, ...]:
-    """The kernels of all nests of a file, as far as it is known that there are some."""
-    known = (placed.answer.feasibility for placed in report.functions)
-    return tuple(each.code for found in known if found is not None for each in found.kernels)
+def asks_of(report: FileReport) -> dict[Name, Ask]:
+    """How to ask for the kernels of each nest of a file of which there may be some."""
+    found: dict[Name, Ask] = {}
+    target = KERNELS_OF[report.language]
+    for placed, loop in loops(report):
+        facts, feasibility = placed.answer.facts, placed.answer.feasibility
+        roots = parallel_roots(facts, loop.ordinal)
+        if not roots or any(is_governed(facts, root.ordinal) for root in roots):
+            continue
+        if feasibility is None or not feasibility.why_not(target, loop.ordinal):
+            outermost = outermost_of_nest(placed, loop).ordinal
+            found[placed.answer.key, outermost] = Ask(target, facts.name, placed.start, outermost)
+    return found
 
 
-def kernel_parts(report: FileReport, said: Said, function: str, ordinal: int) -> tuple[Part, ...]:
+def kernel_parts(
+    report: FileReport, said: Callable[[Name], KernelWord | None], function: str, ordinal: int
+) -> tuple[Part, ...]:
     """What is said of the kernels of the nest around a loop; nothing where nothing is."""
-    code = _code_around(report, function, ordinal)
-    word = said(code) if code is not None else None
-    if code is None or word is None:
-        return ()
-    return tuple(_compiled(code, word)) if isinstance(word, Compiled) else (_refused(word),)
-
-
-def _code_around(report: FileReport, function: str, ordinal: int) -> DeviceCode | None:
     found = loop_by_number(report, function, ordinal)
-    feasibility = found[0].answer.feasibility if found is not None else None
-    if found is None or feasibility is None:
-        return None
+    if found is None:
+        return ()
     placed, loop = found
-    codes = {each.outermost: each.code for each in feasibility.kernels}
-    parents = {each.ordinal: each.parent for each in placed.answer.facts.loops}
-    at = loop.ordinal
-    while at and at not in codes:
-        at = parents[at] or 0
-    return codes.get(at)
+    word = said((placed.answer.key, outermost_of_nest(placed, loop).ordinal))
+    if word is None:
+        return ()
+    match word.word:
+        case Compiled() as compiled:
+            return tuple(_compiled(word.code, compiled))
+        case NotCompiled() as refused:
+            return (_refused(refused),)
+        case _:
+            assert_never(word.word)
 
 
 def _compiled(code: DeviceCode, word: Compiled) -> Iterator[Part]:

@@ -43,3 +43,11 @@ class NotCompiled:
 
 
 CompilerWord = Union[Compiled, NotCompiled]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelWord:
+    """What a compiler says of the kernels of a nest."""
+
+    code: DeviceCode
+    word: CompilerWord

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 
 from polylsp.model.action import ActionName
-from polylsp.model.device_code import DeviceCode
 from polylsp.model.verdict import Assumption
 
 
@@ -34,14 +33,6 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernels:
-    """What a GPU would run of a nest, of which loop `outermost` (ordinal) is the outermost one."""
-
-    outermost: int
-    code: DeviceCode
-
-
-@dataclass(frozen=True, slots=True)
 class Feasibility:
     """What would come of the actions on the loops of a function. `operations` are pairs of a loop that can
     run in parallel (ordinal) and how much it does, where that is a known number. What is neither
@@ -50,7 +41,6 @@ class Feasibility:
     possible: tuple[Possible, ...] = ()
     refused: tuple[Refused, ...] = ()
     operations: tuple[tuple[int, int], ...] = ()
-    kernels: tuple[Kernels, ...] = ()
 
     def find(self, action: ActionName, ordinal: int) -> Possible | None:
         """The action on that loop, if there is an edit that helps."""

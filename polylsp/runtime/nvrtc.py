@@ -1,6 +1,6 @@
 """NVIDIA's compiler for kernels (NVRTC), which needs no GPU: what it says of them.
 
-It comes in the packages `cuda-bindings` and `nvidia-cuda-nvrtc`; without these, `ImportError` is raised.
+It comes in the packages `cuda-bindings` and `nvidia-cuda-nvrtc`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,15 @@ _NAME = re.compile(r"'(?:_Z(\d+))?(\w+)'")
 _REGISTERS = re.compile(r"Used (\d+) registers")
 _SHARED = re.compile(r"(\d+) bytes smem")
 _SPILLED = re.compile(r"(\d+) bytes spill stores")
+
+
+def is_installed() -> bool:
+    """Whether there is such a compiler here."""
+    try:
+        import_module("cuda.bindings.nvrtc").nvrtcVersion()
+    except (ImportError, OSError, RuntimeError):
+        return False
+    return True
 
 
 def compiler_word(code: DeviceCode, architectures: tuple[int, ...] = ARCHITECTURES) -> CompilerWord:

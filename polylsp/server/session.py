@@ -231,7 +231,7 @@ class PolylspServer(LanguageServer):
         self._trace_job(job)
         if job.full and document.uri in self._saved:
             self._saved.discard(document.uri)
-            self._compile_kernels(document.uri, document.report)
+            self._compile_kernels(document, document.report, job.settings)
 
     def state_changed(self) -> None:
         """Send the status, if the client wants it and it is another."""
@@ -297,12 +297,12 @@ class PolylspServer(LanguageServer):
         elif before != texts and is_asked:
             self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
 
-    def _compile_kernels(self, uri: str, report: FileReport) -> None:
+    def _compile_kernels(self, document: Document, report: FileReport, settings: Settings) -> None:
         """Ask NVIDIA's compiler for its word, unless the user does not trust what is in the folder."""
-        from polylsp.ide.kernel_words import codes_of
+        from polylsp.ide.kernel_words import asks_of
 
         if self.measurements.is_trusted:
-            self.kernel_words.want(uri, codes_of(report))
+            self.kernel_words.want(document, settings, asks_of(report))
 
     def _changed_now(self, document: Document) -> None:
         self._delays.pop(document.uri, None)

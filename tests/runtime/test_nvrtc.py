@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from io import BytesIO
 
 import pytest
 
-from polylsp import frames
 from polylsp.model.device_code import Compiled, DeviceCode, NotCompiled, Resources
-from polylsp.runtime.kernel_compiler import COMMAND, NOT_THERE
-from polylsp.runtime.nvrtc import ARCHITECTURES, compiler_word, resources
+from polylsp.runtime.nvrtc import ARCHITECTURES, compiler_word, is_installed, resources
 from polylsp.runtime.occupancy import occupancy
 
 SHIFT = """\
@@ -75,18 +71,7 @@ def test_what_blocks_take_bounds_the_threads(
     assert occupancy(taken, threads) == pytest.approx(expected)
 
 
-def test_the_process_answers_one_after_the_other() -> None:
-    wrong = DeviceCode("wrong", ())
-    ran = subprocess.run(COMMAND, input=frames.frame((CODE, wrong)), capture_output=True, check=True)
-    replies = BytesIO(ran.stdout)
-    assert frames.read(replies.read) == compiler_word(CODE)
-    assert isinstance(frames.read(replies.read), NotCompiled)
-
-
-def test_without_the_compiler_the_process_says_so() -> None:
-    hidden = (
-        "import sys; sys.modules['cuda'] = None; from polylsp.runtime.kernel_compiler import main; main()"
-    )
-    command = [sys.executable, "-c", hidden]
-    ran = subprocess.run(command, input=frames.frame((CODE,)), capture_output=True, check=False)
-    assert (ran.returncode, ran.stdout, ran.stderr) == (NOT_THERE, b"", b"")
+def test_where_a_package_is_missing_there_is_no_compiler(monkeypatch) -> None:
+    assert is_installed()
+    monkeypatch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
+    assert not is_installed()

@@ -20,7 +20,7 @@ from polylsp.model.action import (
     TransformName,
 )
 from polylsp.model.facts import LoopFacts
-from polylsp.model.feasibility import Feasibility, Kernels, Possible, Refused, lines_moved
+from polylsp.model.feasibility import Feasibility, Possible, Refused, lines_moved
 from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Parallel
 
@@ -46,13 +46,8 @@ def feasibility(trials: Trials) -> Feasibility:
     if transformed:
         refused += _not_together(trials)
         possible += faster(trials)
-    kernels: list[Kernels] = []
-    for found in _kernels(trials):
-        if isinstance(found, Kernels):
-            kernels.append(found)
-        else:
-            refused.append(found)
-    return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)), tuple(kernels))
+    refused += _without_kernels(trials)
+    return Feasibility(tuple(possible), tuple(refused), tuple(_operations(trials)))
 
 
 # --- Directives --------------------------------------------------------------------------
@@ -65,10 +60,8 @@ def _roots(trials: Trials, loop: LoopFacts) -> tuple[LoopFacts, ...]:
     return () if any(is_governed(facts, root.ordinal) for root in roots) else roots
 
 
-def _kernels(trials: Trials) -> Iterator[Refused | Kernels]:
-    """The kernels of nests, and the loops of which there are none: loops of one nest are asked about
-    together."""
-    told: set[int] = set()
+def _without_kernels(trials: Trials) -> Iterator[Refused]:
+    """The loops of which there are no kernels: loops of one nest are asked about together."""
     above = trials.subject.text.count("\n", 0, trials.subject.start)
     target = KERNELS_OF[trials.subject.language]
     for loop in trials.subject.facts.loops:
@@ -80,9 +73,6 @@ def _kernels(trials: Trials) -> Iterator[Refused | Kernels]:
         found = trials.answer(target, loop.ordinal, outer)
         if isinstance(found, Declined):
             yield Refused(target, loop.ordinal, lines_moved(found.reason, -above))
-        elif found is not None and outer not in told:
-            told.add(outer)
-            yield from (Kernels(outer, code) for code in found.device_code)
 
 
 def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified
 
@@ -22,11 +24,12 @@ async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | 
     if document is None or source is None or report is None:
         return None
     offset = convert.offset_of(source, params.position, ls.client.encoding)
+    settings = ls.settings_of(document)
     measured = current(source, report, ls.measurements.of(document))
 
     def more(function: str, ordinal: int) -> tuple[Part, ...]:
         figures = measured_of(measured, function, ordinal, images=ls.client.images)
-        return *figures, *kernel_parts(report, ls.kernel_words.of, function, ordinal)
+        return *figures, *kernel_parts(report, partial(ls.kernel_words.of, settings), function, ordinal)
 
     found = hover_at(source, report, offset, more)
     if found is not None and ls.client.images and document.is_reported and not document.is_notebook:
