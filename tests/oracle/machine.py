@@ -12,7 +12,8 @@ from .nests import Inputs, Type
 from .values import BITS, PRIME, Arithmetic, Exact, Undefined, Value, fits, wrapped
 
 LoopKey = tuple[str, int]
-Key = tuple[int, ...]
+Key = tuple[Any, ...]
+"""Subscripts, and in structures the names of members."""
 
 
 class TooLong(Undefined):
@@ -77,6 +78,16 @@ class View(NamedTuple):
     prefix: Key = ()
     offset: int = 0
 
+    def moved(self, by: int) -> View:
+        """The same, so many elements further."""
+        return View(self.slot, self.prefix, self.offset + by)
+
+    def distance(self, other: View) -> int:
+        """How many elements it is further on in the same array."""
+        if self.slot is not other.slot or self.prefix != other.prefix:
+            raise Undefined("pointers into different arrays are compared")
+        return self.offset - other.offset
+
 
 @dataclass(slots=True)
 class Occurrence:
@@ -101,7 +112,9 @@ class Reordering(Protocol):
 
 @dataclass(slots=True)
 class Machine:
-    """The state of one run."""
+    """The state of one run. `targets`: the storage (serials) that each pointer that moves, or that is kept in
+    memory, has led to, and `rows` from which place in memory;
+    `rows_walked`: some walk a matrix that is kept in one dimension, and no access tells in which row."""
 
     inputs: Inputs
     arithmetic: Arithmetic = Exact
@@ -115,12 +128,15 @@ class Machine:
     calls: tuple[int, ...] = ()
     point: tuple[int, ...] = ()
     shapes: dict[str, Key] = field(default_factory=dict)
+    targets: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     trace: list[Event] = field(default_factory=list)
     slots: list[Slot] = field(default_factory=list)
     records: defaultdict[LoopKey, list[Occurrence]] = field(default_factory=lambda: defaultdict(list))
     occurrences: int = 0
     observable: list[Slot] = field(default_factory=list)
+    rows: defaultdict[str, dict[tuple[int, Key], int]] = field(default_factory=lambda: defaultdict(dict))
     outside_rows: set[str] = field(default_factory=set)
+    rows_walked: bool = False
     wrapped: bool = False
     result: Value = None
 
@@ -144,6 +160,8 @@ class Machine:
         return value
 
     def store(self, slot: Slot, key: Key, value: Value, uid: int) -> None:
+        if isinstance(value, View):
+            self.targets[slot.name].add(value.slot.serial)
         if self.tracing:
             self.trace.append(Event(uid, slot.serial, key, True, self.stack, self.calls, self.point))
         slot.values[key] = value
