@@ -57,7 +57,7 @@ def complete(program: Program, run: Machine) -> str:
     main.append(f"{call};")
     main += [f'printf("{_FORMAT[_type(s, key)]}\\n", {_spelled(program, s, key)});' for s, key in places]
     body = "\n    ".join(main)
-    head = "#include <stdio.h>\n" + layout(program).text
+    head = "#include <stdio.h>\n" + layout(program, with_bodies=True).text
     return head + "\n".join(before) + f"\nint main(void)\n{{\n    {body}\n    return 0;\n}}\n"
 
 
@@ -95,8 +95,8 @@ def held_places(program: Program, run: Machine) -> Iterator[tuple[Slot, Key]]:
         # The first of a name is the argument; others are parameters of functions that it calls.
         mine = first.setdefault(slot.name, slot.serial) == slot.serial
         if slot.serial in observable or (mine and slot.name in arguments):
-            touched_keys = {event.key for event in run.trace if event.slot == slot.serial and event.key}
-            yield from ((slot, key) for key in sorted(touched_keys))
+            touched_keys = {event.key for event in run.trace if event.slot == slot.serial}
+            yield from ((slot, key) for key in sorted(touched_keys) if key or slot.serial in observable)
 
 
 def _initial(program: Program, slot: Slot, key: Key) -> str:

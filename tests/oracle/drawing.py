@@ -10,8 +10,9 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from . import callees
+from .draw_calls import Calls
 from .draw_expressions import Array
-from .draw_structures import Structures, functions
+from .draw_structures import functions
 from .fitting import fitted
 from .nests import (
     Declare,
@@ -101,7 +102,7 @@ def _with_arrays(kernel: Function) -> Function:
     return rebuild(kernel, used)
 
 
-class Programs(Structures):
+class Programs(Calls):
     """Whole programs."""
 
     only_arrays: bool = False
@@ -150,6 +151,7 @@ class Programs(Structures):
         self.with_pointers = free and self.chance(15)
         self.with_structures = free and self.chance(15)
         self.with_rows = free and self.chance(7)
+        self.with_calls = free and self.chance(12)
 
     def data(self) -> tuple[list[Parameter], list[Declare]]:
         size: Type = "int"
@@ -179,6 +181,7 @@ class Programs(Structures):
                 self.move_parameters(parameters)
             if self.with_structures or self.with_rows:
                 parameters += self.structure_parameters(self.shared(parameters, globals_))
+        globals_ += self.globals_of_calls()
         if self.chance(15):
             globals_.append(Declare(self.type, "g"))
             self.scalars.append("g")

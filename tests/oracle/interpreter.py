@@ -13,7 +13,7 @@ from typing import Any
 from .extents import extents
 from .given import given_structure
 from .looping import Code, LoopCode, inductive, run_in_order, run_reordered
-from .machine import Machine, Slot, View
+from .machine import SCALAR, Machine, Slot, View
 from .nests import (
     Assign,
     Binary,
@@ -420,6 +420,8 @@ class _Compiler:
         def locate(m: Machine) -> Any:
             slot, prefix, offset = m.env[index]
             key = tuple(code(m) for code in codes)
+            if offset is SCALAR:
+                return slot, ()
             if name in m.shapes:
                 key = tuple(k + n if k < 0 else k for k, n in zip(key, m.shapes[name], strict=True))
             if offset:
@@ -579,7 +581,7 @@ class _Compiler:
         def view(m: Machine) -> View:
             held = m.env[index]
             if a.address:
-                return View(held)
+                return View(held, (), 0 if symbol.structure else SCALAR)
             slot, prefix, shift = m.load(held, (), uid) if moves else held
             key = tuple(row(m) for row in rows)
             if key and shift:
@@ -600,14 +602,17 @@ def _scalar(m: Machine, name: str, type: Type, value: Value) -> Any:
 
 
 def _walks_rows(program: Program) -> bool:
-    """Whether there are pointers that move and products in subscripts, or distances that are no numbers."""
+    """Whether there are pointers that move, or in structures, and products in subscripts or steps."""
     nodes = list(walk(program))
     pointers = {node.name for node in nodes if isinstance(node, Declare) and node.pointer}
     pointers |= {node.pointer.name for node in nodes if isinstance(node, Pointed)}
     products = any(isinstance(n, Linear) or (isinstance(n, Section) and _is_product(n.offset)) for n in nodes)
     moves = [n for n in nodes if isinstance(n, Assign) and isinstance(n.target, Name) and n.operator]
     far = any(n.target.name in pointers and not isinstance(n.value, Number) for n in moves)
-    return bool(pointers) and (products or far)
+    inside = [step for n in nodes if isinstance(n, Path) for step in n.steps]
+    return (bool(pointers) and (products or far)) or any(
+        _is_product(n) for step in inside for n in walk(step)
+    )
 
 
 def _is_product(e: Expr | None) -> bool:

@@ -42,7 +42,8 @@ def _refutation(claim: Claim, rule: str, text: str) -> Refutation:
 
 def _unclaimed(found: Evidence, claims: list[Claim]) -> Iterator[Refutation]:
     claimed = {(claim.function, claim.ordinal) for claim in claims}
-    there = {(f.name, loop.ordinal) for f in found.program.functions for loop in loops(f)}
+    in_text = [f for f in found.program.functions if not f.attribute]
+    there = {(f.name, loop.ordinal) for f in in_text for loop in loops(f)}
     for function, ordinal in sorted(claimed ^ there):
         yield Refutation(function, ordinal, "loops", "a loop without a verdict, or a verdict without a loop")
 

@@ -71,6 +71,10 @@ class Slot:
         self.background = background
 
 
+SCALAR: Any = None
+"""The offset of a pointer to a variable that is no array: element 0 is the variable."""
+
+
 class View(NamedTuple):
     """An array as a name sees it: a slot, the subscripts already applied and an offset after them."""
 

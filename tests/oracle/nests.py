@@ -262,13 +262,15 @@ class Structure:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`result` is returned at the end; its type is `type`, `void` without one."""
+    """`result` is returned at the end; its type is `type`, `void` without one. Of a function with an
+    `attribute` the text has the declaration alone: what it does is in another file."""
 
     name: str
     parameters: tuple[Parameter, ...]
     body: tuple[Statement, ...]
     result: Expr | None = None
     type: Type | Literal["void"] = "void"
+    attribute: Literal["", "pure", "const"] = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,8 +59,8 @@ class Layout:
     loops: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
 
 
-def layout(program: Program) -> Layout:
-    """Print a program."""
+def layout(program: Program, with_bodies: bool = False) -> Layout:
+    """Print a program; `with_bodies`: of functions that are elsewhere, too."""
     printer = _Printer(Layout())
     nodes = list(walk(program))
     if any(isinstance(node, Call) for node in nodes):
@@ -73,7 +73,7 @@ def layout(program: Program) -> Layout:
     for declaration in program.globals:
         printer.statement(declaration, 0)
     for function in program.functions:
-        printer.function(function, static=function is not program.kernel)
+        printer.function(function, function is not program.kernel, with_bodies)
     return printer.out
 
 
@@ -92,13 +92,18 @@ class _Printer:
     def put(self, text: str) -> None:
         self.out.text += text
 
-    def function(self, function: Function, static: bool) -> None:
+    def function(self, function: Function, static: bool, with_body: bool) -> None:
         self.function_name = function.name
-        self.put(f"{'static ' if static else ''}{function.type} {function.name}(")
+        attribute = f"__attribute__(({function.attribute})) " if function.attribute else ""
+        self.put(f"{attribute or 'static ' * static}{function.type} {function.name}(")
         for index, parameter in enumerate(function.parameters):
             self.put(", " if index else "")
             self.parameter(parameter)
-        self.put(")\n{\n")
+        self.put("void)" if not function.parameters else ")")
+        if function.attribute and not with_body:
+            self.put(";\n")
+            return
+        self.put("\n{\n")
         self.statements(function.body, 1)
         if function.result is not None:
             self.put("    return ")

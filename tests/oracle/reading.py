@@ -3,12 +3,14 @@ counterexample can be kept, edited and judged again as text."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from pycparser import c_ast, c_parser
 
+from . import callees
 from .nests import (
     Assign,
     Binary,
@@ -69,6 +71,7 @@ class Arrays(dict[str, int]):
 
 def program(text: str) -> Program:
     """The program of a C text; its last function is what is run."""
+    text = re.sub(r"__attribute__\(\(\w+\)\) ", "", text)
     lines = (line for line in text.splitlines() if not line.lstrip().startswith(("#", "//")))
     tree = c_parser.CParser().parse("\n".join(lines))
     functions: list[Function] = []
@@ -80,7 +83,9 @@ def program(text: str) -> Program:
         elif isinstance(item, c_ast.Typedef):
             members = tuple(_declare(d, arrays) for d in item.type.type.decls)
             arrays.structures[item.name] = Structure(item.name, members)
-        elif isinstance(item, c_ast.Decl) and not isinstance(item.type, c_ast.FuncDecl):
+        elif isinstance(item, c_ast.Decl) and isinstance(item.type, c_ast.FuncDecl):
+            functions.append(_elsewhere(item))
+        elif isinstance(item, c_ast.Decl):
             declared = _declare(item, arrays)
             variables.append(declared)
             arrays[declared.name] = len(declared.extents)
@@ -102,6 +107,12 @@ def expression(text: str, arrays: Iterable[str] = ()) -> Expr:
     except (c_parser.ParseError, AssertionError, AttributeError, KeyError, ValueError):
         parsed = None
     return Name(text) if parsed is None else parsed
+
+
+def _elsewhere(node: Any) -> Function:
+    """A function that is declared alone: one of those that programs are drawn with."""
+    known = callees.functions(_type_name(node.type))
+    return next(f for f in known if f.name == node.name)
 
 
 def _function(node: Any, arrays: Arrays) -> Function:
@@ -287,6 +298,8 @@ def _expression(node: Any, arrays: Arrays) -> Any:
             operand = _expression(node.expr, arrays)
             if node.op == "&" and isinstance(operand, Section):
                 return replace(operand, address=True)
+            if node.op == "&" and isinstance(operand, Name):
+                return Section(operand.name, address=True)
             if node.op == "-" and isinstance(operand, Number):
                 return Number(-operand.value, operand.type)
             if node.op in ("p++", "p--", "++", "--"):

@@ -54,7 +54,7 @@ def reduced(program: Program, fails: Callable[[Program], bool], budget: int = 40
 def _still_fails(candidate: Program, fails: Callable[[Program], bool]) -> bool:
     try:
         return fails(numbered(candidate))
-    except (AssertionError, KeyError, ValueError, IndexError):
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError, IndexError):
         return False  # something that is still needed was left out
 
 

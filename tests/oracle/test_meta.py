@@ -108,6 +108,11 @@ PUT = "static void put(Image im, int at, double v)\n{\n    im.data[at] = v;\n}\n
 PIXELS = IMAGE + loop("im.data[i] = a[i + 1]", signature="Image im, double *a")
 PUTS = IMAGE + PUT + loop("put(im, i, a[i])", signature="Image im, double *a")
 ROWS = loop("r[0][i] = r[1][i + 1]", signature="double **r")
+GLOBALS = "int off;\ndouble u;\n__attribute__((pure)) double scaled(double v);\n"
+PLACE = "static int place(int at)\n{\n    return at + off;\n}\n"
+LATE = GLOBALS + loop("a[i] = scaled(b[i]); u = b[i]")
+TOTAL = loop("b[i] = around(b, i)")
+TOTAL = "__attribute__((pure)) double around(const double *y, int at);\n" + TOTAL
 SUM_MEMBER = POINT + loop("p->x += b[i]", signature="Point *p, double b[n + 2]")
 
 
@@ -139,6 +144,13 @@ SUM_MEMBER = POINT + loop("p->x += b[i]", signature="Point *p, double b[n + 2]")
         (ROWS, (), parallel(), None),
         (SUM_MEMBER, (), parallel(reductions=(("p->x", "+"),)), parallel(reductions=(("p->y", "+"),))),
         (POINT + loop("p[i] = p[i - 1]", signature="Point *p"), (), None, parallel()),
+        (TOTAL, (), None, parallel()),
+        (
+            GLOBALS + PLACE + loop("off = -i; a[n + place(i)] = b[i]"),
+            (),
+            None,
+            parallel(lastprivate=("off",)),
+        ),
     ],
 )
 def test_what_pointers_and_structures_lead_to_is_seen(
@@ -149,6 +161,10 @@ def test_what_pointers_and_structures_lead_to_is_seen(
         assert rules(text, right, aliases=same) == set()
     if wrong is not None:
         assert "unexplained conflict" in rules(text, wrong, aliases=same)
+
+
+def test_a_number_that_a_function_elsewhere_reads_is_not_private() -> None:
+    assert "order matters" in rules(LATE, parallel(lastprivate=("u",)))
 
 
 def test_a_maximum_that_is_also_read_is_no_reduction() -> None:

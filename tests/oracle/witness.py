@@ -155,6 +155,8 @@ def _stated_contents(
             yield member[1], (0, member[2]), value
             continue
         match expression(text, _constant_arrays(program)):
+            case Name(name=name) if any(variable.name == name for variable in program.globals):
+                yield name, (), value
             case Unary(operator="*", operand=Section(array=array)):
                 yield array, (0,), value
             case Element(array=array, subscripts=(subscript,)):
