@@ -5,7 +5,20 @@ from __future__ import annotations
 
 from typing import Literal
 
-from .nests import Assign, Binary, Declare, Element, For, Function, Name, Number, Parameter, Type
+from .nests import (
+    Assign,
+    Binary,
+    Declare,
+    Element,
+    For,
+    Function,
+    Name,
+    Number,
+    Parameter,
+    Pointed,
+    Step,
+    Type,
+)
 
 CALLS: list[tuple[str, tuple[Literal["array", "index", "value"], ...]]] = [
     ("put", ("array", "index", "value")),
@@ -42,6 +55,7 @@ def functions(type: Type) -> list[Function]:
         Assign(q, one, "+", brief=True),
         (Assign(Name("v"), at("y", q), "+"),),
     )
+    stepped = {name: Pointed(Step(name, "+")) for name in "xy"}
     before, after = (at("y", Binary(sign, Name("at"), one)) for sign in "-+")
     low, high = (Parameter(type, name, (), restrict=False) for name in ("low", "high"))
     update = Binary("+", at("x", q), Binary("*", Name("v"), at("y", q)))
@@ -51,6 +65,7 @@ def functions(type: Type) -> list[Function]:
         Function("bump", (x,), (Assign(at("x", zero), Number(1, type), "+"),)),
         Function("fill", (index, x, number), (loop(Name("at"), Assign(at("x", q), Name("v"))),)),
         Function("axpy", (x, y, number), (loop(Number(2), Assign(at("x", q), update)),)),
+        Function("slide", (x, y, index), (loop(Name("at"), Assign(stepped["x"], stepped["y"])),)),
         Function(
             "total", (y, index), (Declare(type, "v", (), Number(0, type)), total), Name("v"), type, "pure"
         ),

@@ -33,8 +33,7 @@ def complete(program: Program, run: Machine) -> str:
             arguments.append(str(given[p.name]))
         elif p.name in aliases:
             of, offset = aliases[p.name]
-            is_global = any(variable.name == of for variable in program.globals)
-            arguments.append(f"{of} + {offset}" if is_global else f"storage_{of} + {MARGIN + offset}")
+            arguments.append(f"&{_spelled(program, slots[of], (offset,))}")
         elif p.structure or p.rows:
             of_type = p.structure or f"{p.type} *"
             before.append(f"static {of_type} storage_{p.name}[{2 * MARGIN}];")

@@ -10,12 +10,15 @@ from .fitting import plus
 from .nests import (
     Assign,
     Binary,
+    Call,
     Declare,
+    Evaluate,
     Expr,
     For,
     If,
     Name,
     Number,
+    Path,
     Pointed,
     Section,
     Statement,
@@ -82,10 +85,14 @@ class Pointers(Loops):
                     before.append(Assign(Name(names[-1]), self.place(self.pick(self.arrays))))
             else:
                 names.append(self.new("p"))
-                at = self.place(self.pick(self.arrays))
+                at = self.found() or self.place(self.pick(self.arrays))
                 before.append(Declare(self.type, names[-1], (), at, pointer=True))
         self.moving += [name for name in names if name not in self.moving]
         return names, before
+
+    def found(self) -> Path | None:
+        """A pointer that is kept in memory."""
+        return None
 
     # --- Loops
 
@@ -147,10 +154,21 @@ class Pointers(Loops):
             read = self.reached(name, styles)
             value = read if self.chance(60) else Binary(self.pick("+-*"), read, value)
         body: list[Statement] = [Assign(target, value, self.pick(["", "", "", "+", "*"]))]
-        if self.chance(30):
+        if self.chance(15):
+            body += self.slide()
+        elif self.chance(30):
             body += self.inner() if self.loops < 4 and len(self.iterators) < 2 else self.statement()
         self.moving = around
         return body
+
+    def slide(self) -> list[Statement]:
+        """A function that moves the pointers that it is given."""
+        self.used.add("slide")
+        sources = [*map(Section, self.moving), *(Section(a.name) for a in self.arrays if a.rank < 2)]
+        if not sources:
+            return []
+        given = tuple(self.pick(sources) for _ in range(2))
+        return [Evaluate(Call("slide", (*given, Number(self.number(1, 2)))))]
 
     def reached(self, name: str, styles: dict[str, Style]) -> Pointed:
         if styles[name] == "in place":

@@ -95,6 +95,13 @@ class Structures(Pointers):
             return self.member(subscript)
         return super().element(subscript)
 
+    def found(self) -> Path | None:
+        options = [Path(p.name, (Field("data", p.extents is not None),)) for p in self.images()]
+        if self.with_rows:
+            row = self.pick([Number(0), Number(1), *map(Name, self.iterators)])
+            options.append(Path("r", (row,)))
+        return self.pick(options) if options and self.chance(60) else None
+
     def upper(self) -> Expr:
         images = [p for p in self.images() if self.chance(30)]
         if images:
@@ -151,7 +158,8 @@ class Structures(Pointers):
         """A function that is given a structure, or its address."""
         images, points = self.images(), [p for p in self.members.values() if p.structure == "Point"]
         values = [p for p in images if p.extents is None]
-        if points and (not images or self.chance(50)):
+        # What a function does through a pointer to a structure is not told to its callers so far.
+        if points and self.chance(25):
             self.feature("structure by pointer")
             self.used.add("move_by")
             return [Evaluate(Call("move_by", (Section(self.pick(points).name), self.value(0))))]
@@ -167,7 +175,7 @@ class Structures(Pointers):
                 return [Evaluate(Call("put_in", (Section(name), self.subscript(), value)))]
             self.used.add("get_in")
             return [Assign(self.element(), Call("get_in", (Section(name), self.subscript())))]
-        if not images:
+        if not images or not self.chance(40):
             return self.simple()
         self.feature("structure by pointer")
         self.used.add("add_to")

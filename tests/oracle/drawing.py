@@ -4,6 +4,7 @@ hold everything else as well (data-dependent control, indirect accesses, calls, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hypothesis import assume
@@ -189,20 +190,22 @@ class Programs(Calls):
 
     def draw_alias(self, parameters: list[Parameter], globals_: list[Declare]) -> None:
         """Pointers that may lead to the same array, and in some runs do."""
-        pointers = [k for k, p in enumerate(parameters) if p.extents == () and p.name in "abc"]
+        shapes = ((),) if self.only_arrays else ((), (Name("n"),))
+        pointers = [k for k, p in enumerate(parameters) if p.extents in shapes and p.name in "abc"]
         wholes = [g.name for g in globals_ if len(g.extents) == 1 and not self.only_arrays]
         if not (pointers or wholes) or not self.chance(50 if self.with_pointers else 10):
             return
         self.feature("alias")
         for k in pointers:
-            parameters[k] = Parameter(self.type, parameters[k].name, (), restrict=False)
+            parameters[k] = replace(parameters[k], restrict=False)
         parameters.append(Parameter(self.type, "d", (), restrict=False))
         self.arrays.append(Array("d", 1))
         if self.chance(70):
             base = self.pick([*wholes, *(parameters[k].name for k in pointers)])
             later = [parameters[k].name for k in pointers if parameters[k].name > base or base in wholes]
             self.aliases = [("d", base, self.pick([0, 1, 2, *([] if self.only_arrays else [3, -1, 7])]))]
-            for name in [] if self.only_arrays else later:
+            named = {p.name for p in parameters if p.extents == ()}
+            for name in [] if self.only_arrays else [name for name in later if name in named]:
                 self.aliases += [(name, base, self.number(-1, 3))] if self.chance(40) else []
 
     def shared(self, parameters: list[Parameter], globals_: list[Declare]) -> str:
