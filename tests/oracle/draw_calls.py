@@ -14,6 +14,7 @@ class Calls(Structures):
     """Statements that call, between the others."""
 
     with_calls: bool = False
+    with_obstacles: bool = False
 
     def globals_of_calls(self) -> list[Declare]:
         """The global variables that functions use."""
@@ -21,7 +22,7 @@ class Calls(Structures):
             return []
         self.feature("global variables")
         self.scalars.append("u")
-        if self.chance(50):
+        if self.with_obstacles or self.chance(50):
             self.integers.append("off")
         return [Declare("int", "off"), Declare(self.type, "u")]
 

@@ -11,8 +11,8 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 from . import callees
-from .draw_calls import Calls
 from .draw_expressions import Array
+from .draw_obstacles import Obstacles
 from .draw_structures import functions
 from .fitting import fitted
 from .nests import (
@@ -103,7 +103,7 @@ def _with_arrays(kernel: Function) -> Function:
     return rebuild(kernel, used)
 
 
-class Programs(Calls):
+class Programs(Obstacles):
     """Whole programs."""
 
     only_arrays: bool = False
@@ -142,9 +142,15 @@ class Programs(Calls):
         )
         kernel = _with_arrays(kernel)
         all_helpers = (*callees.functions(self.type), *functions(self.type))
-        helpers = tuple(f for f in all_helpers if f.name in self.used)
+        helpers = tuple(self.placed(f) for f in all_helpers if f.name in self.used)
         features, structures = frozenset(self.features), self.structures
         return Program((*helpers, kernel), tuple(globals_), features=features, structures=structures)
+
+    def placed(self, helper: Function) -> Function:
+        """Where a function is defined: in the text, or elsewhere."""
+        if helper.attribute or not self.with_obstacles or (helper.name != "set_off" and self.chance(60)):
+            return helper
+        return replace(helper, attribute="noinline")
 
     def choose_kinds(self) -> None:
         """Which kinds of data there are besides plain arrays."""
@@ -152,7 +158,8 @@ class Programs(Calls):
         self.with_pointers = free and self.chance(15)
         self.with_structures = free and self.chance(15)
         self.with_rows = free and self.chance(7)
-        self.with_calls = free and self.chance(12)
+        self.with_obstacles = free and self.chance(10)
+        self.with_calls = self.with_obstacles or (free and self.chance(12))
 
     def data(self) -> tuple[list[Parameter], list[Declare]]:
         size: Type = "int"

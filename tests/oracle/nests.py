@@ -186,9 +186,12 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class If:
+    """`jumps`: C has a `goto` over what does not run."""
+
     condition: Expr
     then: tuple[Statement, ...]
     otherwise: tuple[Statement, ...] = ()
+    jumps: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,7 +273,7 @@ class Function:
     body: tuple[Statement, ...]
     result: Expr | None = None
     type: Type | Literal["void"] = "void"
-    attribute: Literal["", "pure", "const"] = ""
+    attribute: Literal["", "pure", "const", "noinline"] = ""
 
 
 @dataclass(frozen=True, slots=True)

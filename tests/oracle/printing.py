@@ -88,6 +88,7 @@ def expression_text(expression: Expr) -> str:
 class _Printer:
     out: Layout
     function_name: str = ""
+    labels: int = 0
 
     def put(self, text: str) -> None:
         self.out.text += text
@@ -152,6 +153,8 @@ class _Printer:
                 self.put(";")
             case Jump(kind=kind):
                 self.put(f"{kind};")
+            case If(jumps=True):
+                self.jump_over(statement, depth)
             case If(condition=condition, then=then, otherwise=otherwise):
                 self.put("if (")
                 self.expression(condition)
@@ -165,6 +168,15 @@ class _Printer:
             case While():
                 self.while_loop(statement, depth)
         self.put("\n")
+
+    def jump_over(self, statement: If, depth: int) -> None:
+        self.labels += 1
+        label = f"over_{self.labels}"
+        self.put("if (!(")
+        self.expression(statement.condition)
+        self.put(f"))\n{'    ' * (depth + 1)}goto {label};\n{'    ' * depth}")
+        self.block(statement.then, depth)
+        self.put(f"\n{label}: ;")
 
     def for_loop(self, loop: For, depth: int) -> None:
         start = len(self.out.text)

@@ -112,7 +112,8 @@ def expression(text: str, arrays: Iterable[str] = ()) -> Expr:
 def _elsewhere(node: Any) -> Function:
     """A function that is declared alone: one of those that programs are drawn with."""
     known = callees.functions(_type_name(node.type))
-    return next(f for f in known if f.name == node.name)
+    found = next(f for f in known if f.name == node.name)
+    return replace(found, attribute=found.attribute or "noinline")
 
 
 def _function(node: Any, arrays: Arrays) -> Function:
@@ -212,7 +213,16 @@ def _declare(node: Any, arrays: Arrays) -> Declare:
 
 
 def _statements(items: Any, arrays: Arrays) -> tuple[Statement, ...]:
-    return tuple(_statement(item, arrays) for item in items)
+    found: list[Statement] = []
+    left = iter(items)
+    for item in left:
+        if isinstance(item, c_ast.If) and isinstance(item.iftrue, c_ast.Goto):
+            body = _body(next(left), arrays)
+            found.append(If(_expression(item.cond.expr, arrays), body, jumps=True))
+            next(left)  # the label
+        else:
+            found.append(_statement(item, arrays))
+    return tuple(found)
 
 
 def _body(node: Any, arrays: Arrays) -> tuple[Statement, ...]:

@@ -163,6 +163,12 @@ def test_what_pointers_and_structures_lead_to_is_seen(
         assert "unexplained conflict" in rules(text, wrong, aliases=same)
 
 
+def test_what_a_function_elsewhere_sets_is_seen() -> None:
+    text = GLOBALS + "void set_off(int at);\n" + loop("a[i] = a[i + off]", before="off = n; set_off(-1)")
+    assert rules(text, parallel()) == {"unexplained conflict", "order matters"}
+    assert rules(text.replace("set_off(-1)", "set_off(0)"), parallel()) == set()
+
+
 def test_a_number_that_a_function_elsewhere_reads_is_not_private() -> None:
     assert "order matters" in rules(LATE, parallel(lastprivate=("u",)))
 
