@@ -37,9 +37,9 @@ export class Highlights implements vscode.Disposable {
     }
     this.marked = { uri, first: ranges(chosen.map((each) => each.source)), then: ranges(chosen.map((each) => each.sink)) };
     this.paint();
-    const [nearest] = this.marked.first;
-    if (nearest) {
-      editor.revealRange(nearest, vscode.TextEditorRevealType.InCenterIfOutsideViewport);
+    const [[nearest], [other]] = [this.marked.first, this.marked.then];
+    if (nearest && other) {
+      editor.revealRange(nearest.union(other), vscode.TextEditorRevealType.InCenterIfOutsideViewport);
     }
   }
 

@@ -34,6 +34,16 @@ export async function hoverUntil(page, target, sought) {
   });
 }
 
+/** An editor that has just started may find no folder or file: then it is loaded once more. */
+export async function untilShown(page, item) {
+  for (let tries = 0; tries < 3; tries++) {
+    if (await item.waitFor({ timeout: 30_000 }).then(() => true, () => false)) {
+      return;
+    }
+    await page.reload();
+  }
+}
+
 export async function until(what, holds) {
   for (const end = Date.now() + WAIT.timeout; Date.now() < end; await pause(100)) {
     if (await holds()) {

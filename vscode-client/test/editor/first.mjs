@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { WAIT } from './common.mjs';
+import { untilShown, WAIT } from './common.mjs';
 import { launch, makeProfile, openPage } from './editor.mjs';
 
 const client = path.join(import.meta.dirname, '../..');
@@ -34,6 +34,7 @@ async function seesVerdict(host, [folder, file]) {
   const payload = JSON.stringify([['openFile', `vscode-remote://${host}${file}`]]);
   try {
     await page.goto(`http://${host}/?folder=${folder}&payload=${encodeURIComponent(payload)}`);
+    await untilShown(page, page.getByRole('tab', { name: path.basename(file) }));
     await page.locator('.squiggly-info').first().waitFor(WAIT);
     await page.locator('.view-line span', { hasText: /^(parallel|sequential)/ }).first().waitFor(WAIT);
   } finally {

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { closeTab, hoverUntil, line, loop, palette, sideView, until, WAIT } from './common.mjs';
+import { closeTab, hoverUntil, line, loop, palette, sideView, until, untilShown, WAIT } from './common.mjs';
 import { openPage } from './editor.mjs';
 import { STEPS as READING } from './reading.mjs';
 import { STEPS as VIEW } from './view.mjs';
@@ -43,6 +43,7 @@ const outer = (page) => page.locator('.view-line', { hasText: /for\s\(int\si\s=\
 const STEPS = {
   async 'a file is opened, and its loops have findings and hints'({ page, editor, shoot }) {
     await page.goto(`http://${editor.host}/?folder=${editor.workspace}`);
+    await untilShown(page, page.getByRole('treeitem', { name: 'example.c' }));
     await page.getByRole('treeitem', { name: 'example.c' }).dblclick(WAIT);
     await palette(page, 'View: Toggle Primary Side Bar Visibility'); // pictures are of the text
     await page.waitForSelector('.squiggly-info', WAIT);

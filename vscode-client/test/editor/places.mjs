@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
-import { hoverUntil, palette, sideView, WAIT } from './common.mjs';
+import { hoverUntil, palette, sideView, untilShown, WAIT } from './common.mjs';
 import { openPage } from './editor.mjs';
 
 const UNTRUSTED = {
@@ -52,16 +52,6 @@ function folder(editor, name, settings) {
   return made;
 }
 
-/** An editor that has just started may find no folders in a workspace: then it is loaded once more. */
-async function untilShown(page, item) {
-  for (let tries = 0; tries < 3; tries++) {
-    if (await item.waitFor({ timeout: 15_000 }).then(() => true, () => false)) {
-      return;
-    }
-    await page.reload();
-  }
-}
-
 const STEPS = {
   async 'nothing is run in a workspace that is not trusted, and all is there once it is'({ page, editor, shoot }) {
     editor.configure(UNTRUSTED);
@@ -69,6 +59,7 @@ const STEPS = {
     const marker = path.join(editor.folder, 'was-run');
     const doubtful = folder(editor, 'doubtful', { 'polylsp.serverCommand': ['/usr/bin/touch', marker], 'polylsp.cCompiler': '/no/such/compiler' });
     await page.goto(`http://${editor.host}/?folder=${doubtful}`);
+    await untilShown(page, page.getByRole('treeitem', { name: 'doubtful.c' }));
     await page.getByRole('treeitem', { name: 'doubtful.c' }).dblclick(WAIT);
     await hint(page, /^parallel/).waitFor(WAIT);
     await shoot('restricted');
@@ -107,6 +98,7 @@ const STEPS = {
     const metadata = { language_info: { name: 'python' } };
     fs.writeFileSync(path.join(editor.workspace, 'cells.ipynb'), JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }));
     await page.goto(`http://${editor.host}/?folder=${editor.workspace}`);
+    await untilShown(page, page.getByRole('treeitem', { name: 'example.c' }));
     // An editor that has just started takes a notebook for text.
     await page.getByRole('treeitem', { name: 'example.c' }).dblclick(WAIT);
     await hint(page, /^sequential/).waitFor(WAIT);

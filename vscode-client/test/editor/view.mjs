@@ -12,9 +12,11 @@ const THEMES = [['Dark Modern', 'vscode-dark'], ['Dark High Contrast', 'vscode-h
 
 export const STEPS = {
   async 'the side view steps through an order, and an arrow shows its two accesses'({ page, shoot }) {
-    await loop(page, 'for (int j = 1;').click();
-    await palette(page, 'polylsp: Show Iterations Beside');
     const view = sideView(page);
+    await line(page, 'void relax').click();
+    await palette(page, 'polylsp: Show Iterations Beside');
+    await view.getByText('There is no loop here').first().waitFor(WAIT);
+    await loop(page, 'for (int j = 1;').click(); // it follows
     await view.locator('circle.point').first().waitFor(WAIT);
     await view.getByLabel('Skewed, by').check(WAIT);
     for (let step = 0; step < 3; step++) {
@@ -30,11 +32,7 @@ export const STEPS = {
     await view.getByLabel('Tiles').check();
     await shoot('iterations');
     for (const [theme, kind] of THEMES) {
-      await page.keyboard.press('Control+K');
-      await page.keyboard.press('Control+T');
-      await page.locator('.quick-input-box input').fill(theme, WAIT);
-      await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: theme }).waitFor(WAIT);
-      await page.keyboard.press('Enter');
+      await chooseTheme(page, theme);
       await view.locator(`body.${kind}`).waitFor(WAIT);
       assert.deepEqual(await view.locator('body').evaluate(faint), [], `all can be read in ${theme}`);
       await shoot(`iterations-${kind}`);
@@ -88,6 +86,16 @@ export const STEPS = {
     await page.keyboard.press('Control+Home');
   },
 };
+
+async function chooseTheme(page, theme) {
+  const rows = page.locator('.quick-input-list .monaco-list-row');
+  await page.keyboard.press('F1');
+  await page.locator('.quick-input-box input').fill('>Preferences: Color Theme');
+  await rows.filter({ hasText: 'Preferences: Color Theme' }).click(WAIT);
+  await page.getByPlaceholder('Select Color Theme').fill(theme, WAIT);
+  await rows.and(page.locator('.focused')).filter({ hasText: theme }).waitFor(WAIT);
+  await page.keyboard.press('Enter');
+}
 
 /** In the page: whether the editor has stored its parts with such words in them, as it does
  * every few seconds. */
