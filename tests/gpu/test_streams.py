@@ -92,6 +92,14 @@ def test_kernels_that_wait_for_each_other_have_none(body) -> None:
     assert "Stream" not in created and created.count("<<<grid, threads>>>") >= 2, created
 
 
+def test_many_kernels_share_few_streams() -> None:
+    body = "\n    ".join(f"for (int i = {k}; i < n; i++) {name}[i] = {k};" for k, name in enumerate("abcdst"))
+    _, done = made(body, "min")
+    (created,) = done.files.values()
+    assert "cudaStream_t streams[4] = {};" in created
+    assert re.findall(r"<<<grid, threads, 0, streams\[(\d)\]>>>", created) == ["0", "1", "2", "3", "0", "1"]
+
+
 def test_what_both_read_is_there_before_either_begins() -> None:
     _, done = made(APART["an array that both read"])
     (created,) = done.files.values()

@@ -18,7 +18,7 @@ from polylsp.codegen.cuda.pinning import (
 )
 from polylsp.codegen.cuda.running import run_lines
 from polylsp.codegen.cuda.statements import INDENT
-from polylsp.codegen.cuda.streams import STREAMS, groups_of
+from polylsp.codegen.cuda.streams import STREAMS, count_of
 from polylsp.model.program import Integer, Variable
 
 
@@ -103,7 +103,7 @@ def _allocated(host: Host) -> Iterator[str]:
         yield f"{INDENT}error = cudaMalloc((void **)&{name}, {size});"
     if is_pinned(host):
         yield from (*staged_lines(host), *pinned_lines(host))
-    count = len(groups_of(host))
+    count = count_of(host)
     if count:
         yield "/* Kernels that have nothing to do with each other run at once. */"
         yield f"cudaStream_t {STREAMS}[{count}] = {{}};"
@@ -115,7 +115,7 @@ def _called(host: Host) -> Iterator[str]:
     staged = [each for each in host.buffers if is_staged(each)]
     arguments = [v.source_name for v in host.scalars] + [b.name for b in host.hosted]
     arguments += [name for name, _, _ in host.allocated] + [f"staged_{b.name}" for b in staged]
-    count = len(groups_of(host))
+    count = count_of(host)
     arguments += [STREAMS] if count else []
     yield "if (error == cudaSuccess)"
     yield from (f"{INDENT}{line}" for line in wrapped(f"error = run_{host.name}(", arguments, ");"))

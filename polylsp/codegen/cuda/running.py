@@ -10,7 +10,7 @@ from polylsp.codegen.cuda.launches import launches
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.statements import INDENT
-from polylsp.codegen.cuda.streams import STREAMS, Group, groups_of
+from polylsp.codegen.cuda.streams import STREAMS, Group, groups_of, stream_of
 
 
 def run_lines(host: Host) -> Iterator[str]:
@@ -44,11 +44,10 @@ def _at_once(host: Host, groups: Sequence[Group]) -> Iterator[str]:
     # Streams wait for such transfers by themselves, unless the program is built with other settings.
     yield from [*shared, "TRY(cudaDeviceSynchronize());"] if shared else []
     for number, group in enumerate(groups):
-        stream = f"{STREAMS}[{number}]"
-        yield from _copies_in(group.buffers, stream)
-        yield from launches(replace(host, kernels=group.kernels), stream)
+        yield from _copies_in(group.buffers, stream_of(number))
+        yield from launches(replace(host, kernels=group.kernels), stream_of(number))
     for number, group in enumerate(groups):
-        yield from _copies_out(group.buffers, f"{STREAMS}[{number}]")
+        yield from _copies_out(group.buffers, stream_of(number))
     yield "TRY(cudaDeviceSynchronize());"
 
 

@@ -14,6 +14,9 @@ from polylsp.codegen.cuda.memory import Buffer
 STREAMS = "streams"
 """What the host function calls them."""
 
+_MOST = 4
+"""Streams at most: one that computes, one that is sent to, one that is fetched from, and one to spare."""
+
 
 @dataclass(frozen=True, eq=False)
 class Group:
@@ -49,6 +52,16 @@ def groups_of(host: Host) -> tuple[Group, ...]:
     order = [kernel for kernel, _ in host.kernels]
     growing.sort(key=lambda each: min(order.index(kernel) for kernel, _ in each.kernels))
     return tuple(_finished(host, each, growing) for each in growing)
+
+
+def count_of(host: Host) -> int:
+    """How many streams a host function has."""
+    return min(_MOST, len(groups_of(host)))
+
+
+def stream_of(number: int) -> str:
+    """The stream of a group."""
+    return f"{STREAMS}[{number % _MOST}]"
 
 
 def _alone(host: Host, kernel: Kernel, made: Written) -> _Growing:
