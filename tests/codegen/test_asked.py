@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import islpy as isl
 import pytest
 
 from polylsp import pipeline
 from polylsp.analysis.budget import Exhausted
 from polylsp.codegen.asked import asked
-from polylsp.codegen.cuda import choice
+from polylsp.codegen.cuda import choice, schedule
 from polylsp.editing import subject_of
 from polylsp.model.action import Ask, Declined, Edited
 from polylsp.settings import Settings
@@ -100,6 +101,26 @@ def test_a_better_order_that_takes_too_long_costs_nothing_but_itself(monkeypatch
     first = answered(ROWS, Ask("cuda", "f", 0, 1), USUAL)
     assert isinstance(best, Edited) and isinstance(first, Edited)
     assert tried and first.created != best.created
+
+
+@pytest.mark.parametrize("strategies", [1, 3])
+def test_where_isl_gives_up_another_strategy_is_asked(
+    monkeypatch: pytest.MonkeyPatch, strategies: int
+) -> None:
+    computed, asked_for = schedule.computed, list[object]()
+
+    def giving_up(constraints: isl.ScheduleConstraints) -> isl.Schedule | None:
+        asked_for.append(constraints)
+        if len(asked_for) <= 2 * strategies:  # Each is asked twice.
+            raise isl.Error("call failed: too many schedule rows in isl_scheduler.c:2984")
+        return computed(constraints)
+
+    monkeypatch.setattr(schedule, "computed", giving_up)
+    found = answered(PRODUCT, Ask("cuda", "f", 0, 1), USUAL)
+    if strategies == 1:
+        assert isinstance(found, Edited)
+    else:
+        assert found == Declined("isl's scheduler finds no order of these loops for a GPU.")
 
 
 def test_the_limit_holds_for_who_asks_by_name() -> None:

@@ -6,6 +6,7 @@
 // - The device's memory lies in a region of its own. Each allocation ends at a page that cannot be touched, has a
 //   guard before it, and is full of NaN at first, as shared memory is for each block. A kernel that is given a
 //   pointer of the host ends the program.
+// - What is asked of a stream is done once someone waits for it, that of the last stream first.
 // - POLYLSP_CUDA_FAIL=n lets the n-th call that can fail do so, and with n = 0 their number is printed at the end.
 #ifndef POLYLSP_CUDA_ON_THE_HOST
 #define POLYLSP_CUDA_ON_THE_HOST
@@ -67,11 +68,15 @@ inline bool failing()
     return wanted != nullptr && std::atol(wanted) == calls;
 }
 
+inline bool has_streams = false;
+
 struct Report {
     ~Report()
     {
         if (!locked.empty())
             std::fprintf(stderr, "CUDA on the host: memory stays locked\n"), std::_Exit(97);
+        if (has_streams)
+            std::fprintf(stderr, "CUDA on the host: a stream is left behind\n"), std::_Exit(97);
         const char *wanted = std::getenv("POLYLSP_CUDA_FAIL");
         if (wanted != nullptr && std::atol(wanted) == 0)
             std::fprintf(stderr, "calls %ld\n", calls);
@@ -246,20 +251,42 @@ inline void run_block()
                 body();
 }
 
+// --- Streams --------------------------------------------------------------------------------------------
+
+// What was asked for and is not done yet: a device may begin with any stream.
+struct Stream {
+    std::vector<std::function<void()>> work;
+};
+inline std::vector<Stream *> streams;
+
+// The last stream first: nothing may rest on an order between two.
+inline void finish()
+{
+    for (size_t k = streams.size(); k-- > 0;) {
+        std::vector<std::function<void()>> work;
+        work.swap(streams[k]->work);
+        for (auto &each : work)
+            each();
+    }
+}
+
+inline void later(Stream *stream, std::function<void()> work)
+{
+    if (stream == nullptr) {
+        finish();
+        work();
+    } else {
+        stream->work.push_back(work);
+    }
+}
+
 inline cudaError_t last = cudaSuccess;
 
-template <typename... Parameters, typename... Arguments>
-void launch(bool barriers, void (*kernel)(Parameters...), dim3 grid, dim3 threads, Arguments... arguments)
+inline void run(bool barriers, dim3 grid, dim3 threads, std::function<void()> work)
 {
-    if (threads.x * threads.y * threads.z > 1024 || threads.z > 64 || grid.y > 65535 || grid.z > 65535 ||
-        grid.x * grid.y * grid.z == 0 || failing()) {
-        last = cudaErrorUnknown;
-        return;
-    }
-    (check(arguments), ...);
     gridDim = grid;
     blockDim = threads;
-    body = [=] { kernel(arguments...); };
+    body = work;
     // The last block first: nothing may rest on an order of blocks.
     for (unsigned z = grid.z; z-- > 0;)
         for (unsigned y = grid.y; y-- > 0;)
@@ -271,6 +298,19 @@ void launch(bool barriers, void (*kernel)(Parameters...), dim3 grid, dim3 thread
                 else
                     run_block();
             }
+}
+
+template <typename... Parameters, typename... Arguments>
+void launch(Stream *stream, bool barriers, void (*kernel)(Parameters...), dim3 grid, dim3 threads,
+            Arguments... arguments)
+{
+    if (threads.x * threads.y * threads.z > 1024 || threads.z > 64 || grid.y > 65535 || grid.z > 65535 ||
+        grid.x * grid.y * grid.z == 0 || failing()) {
+        last = cudaErrorUnknown;
+        return;
+    }
+    (check(arguments), ...);
+    later(stream, [=] { run(barriers, grid, threads, [=] { kernel(arguments...); }); });
 }
 
 } // namespace played
@@ -329,18 +369,50 @@ inline cudaError_t cudaHostUnregister(void *start)
 
 inline cudaError_t cudaFree(void *start)
 {
+    played::finish();
     played::release(static_cast<char *>(start));
     return cudaSuccess;
 }
 
-inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+using cudaStream_t = played::Stream *;
+
+inline cudaError_t cudaStreamCreate(cudaStream_t *result)
+{
+    if (played::failing())
+        return cudaErrorMemoryAllocation;
+    *result = new played::Stream;
+    played::streams.push_back(*result);
+    played::has_streams = true;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaStreamDestroy(cudaStream_t stream)
+{
+    if (!stream->work.empty())
+        played::fail("a stream is destroyed while it has work");
+    for (size_t k = 0; k < played::streams.size(); k++)
+        if (played::streams[k] == stream)
+            played::streams.erase(played::streams.begin() + static_cast<long>(k));
+    played::has_streams = !played::streams.empty();
+    delete stream;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
+                                   cudaStream_t stream)
 {
     if (!played::inside(kind == cudaMemcpyHostToDevice ? to : from, bytes))
         played::fail("cudaMemcpy beyond what cudaMalloc gave");
     bool stops = played::failing();
     // Half of it, where it fails: what it was to overwrite is lost then.
-    std::memcpy(to, from, stops ? bytes / 2 : bytes);
+    size_t done = stops ? bytes / 2 : bytes;
+    played::later(stream, [=] { std::memcpy(to, from, done); });
     return stops ? cudaErrorUnknown : cudaSuccess;
+}
+
+inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind)
+{
+    return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 
 inline cudaError_t cudaGetLastError()
@@ -352,6 +424,7 @@ inline cudaError_t cudaGetLastError()
 
 inline cudaError_t cudaDeviceSynchronize()
 {
+    played::finish();
     return played::failing() ? cudaErrorUnknown : cudaSuccess;
 }
 

@@ -17,7 +17,7 @@ from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 
 HERE = Path(__file__).parent
-_LAUNCH = re.compile(r"(\w+)<<<([^>]*)>>>\(")
+_LAUNCH = re.compile(r"(\w+)<<<([^>]*?)(?:, 0, (streams\[\d+\]))?>>>\(")
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,9 @@ def _outermost(facts: FunctionFacts) -> list[int]:
 def played(text: str) -> str:
     """The text of a `.cu` file with launches that a C++ compiler knows."""
     barriers = "true" if "__syncthreads" in text or "__shfl" in text else "false"
-    return _LAUNCH.sub(rf"played::launch({barriers}, \1, \2, ", text)
+    return _LAUNCH.sub(
+        lambda found: f"played::launch({found[3] or 'nullptr'}, {barriers}, {found[1]}, {found[2]}, ", text
+    )
 
 
 WARNINGS = ("-Wall", "-Wextra", "-Werror")

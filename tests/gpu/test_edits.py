@@ -57,6 +57,11 @@ RUN = {
         ("kernel0(int n, ", "for (int i = 1 + ", "i < n;", "x[i] = y[i - 1];", "if (n > 67108864 ||"),
         "long n, double x[restrict n], double y[restrict n]",
     ),
+    "a loop that is much longer than its size": Run(
+        "double s = 0; for (long i = 0; i < 1000 * n; i++) s += x[i % 9]; y[0] = s;",
+        ("1000 * n;", "if (n > 1048576 || n < -1048576)"),
+        "long n, double x[restrict n], double y[restrict n]",
+    ),
     "a variable of each iteration": Run(
         "double t; for (int i = 0; i < n; i++) { t = x[i] * y[i]; x[i] = t - 1; y[i] = t / 4; }",
         ("double t;",),
@@ -176,3 +181,32 @@ def test_rows_that_only_the_model_sees_are_no_rows_of_the_array() -> None:
     (placed,) = analyse("a.c", SPLIT, SETTINGS, schedules=False).functions
     answer = edit("a.c", SPLIT, SETTINGS, Ask("cuda", "kernel", placed.start, 3))
     assert isinstance(answer, Declined) or all("1 * sizeof" not in c.text for c in answer.created)
+
+
+UNCOUNTED = """double b[5];
+void kernel(int n, int m, double a[restrict 1], double c[restrict n + 2])
+{
+    double s = 0;
+    int e = 0;
+    for (int i = 1; i != m; i++) {
+        s = i * s;
+        c[i - 1] = b[i - 1] * i;
+        e = 0;
+        while (n != e) {
+            e++;
+            c[e % 3] = e - s;
+        }
+    }
+    for (int i = 0; i < m - 1; i++)
+        if (i <= 0)
+            b[0] = 1 * a[0];
+}
+"""
+
+
+def test_a_loop_that_nothing_counts_may_stand_before() -> None:
+    (placed,) = analyse("a.c", UNCOUNTED, SETTINGS, schedules=False).functions
+    answer = edit("a.c", UNCOUNTED, SETTINGS, Ask("cuda", "kernel", placed.start, 3))
+    assert isinstance(answer, Edited), answer
+    first = edit("a.c", UNCOUNTED, SETTINGS, Ask("cuda", "kernel", placed.start, 1))
+    assert isinstance(first, Declined) and "line 6" in first.reason

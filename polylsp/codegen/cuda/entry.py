@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polylsp.codegen.cuda.host import Host, bytes_of, header, is_staged, start_of
+from polylsp.codegen.cuda.largest import LARGEST, SMALLER, largest
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.memory import Buffer, sizes
 from polylsp.codegen.cuda.pinning import (
@@ -17,11 +18,8 @@ from polylsp.codegen.cuda.pinning import (
 )
 from polylsp.codegen.cuda.running import run_lines
 from polylsp.codegen.cuda.statements import INDENT
+from polylsp.codegen.cuda.streams import STREAMS, count_of
 from polylsp.model.program import Integer, Variable
-
-LARGEST, LARGEST_SUMMED = 1 << 30, 1 << 26
-"""What sizes stay below, so that no counter overflows an `int`: where counters are the user's own, and where
-they are sums of these."""
 
 
 def host_lines(host: Host) -> list[str]:
@@ -59,10 +57,12 @@ def _entry(host: Host) -> Iterator[str]:
 
 
 def _checks(host: Host) -> Iterator[str]:
-    largest = LARGEST if all(made.plain for _, made in host.kernels) else LARGEST_SUMMED
+    # What the user counts in an `int` does not overflow.
+    plain = all(made.plain for _, made in host.kernels)
+    most = LARGEST if plain else largest(host.setting.leaves.values(), SMALLER)
     for each in host.limits:
         unsigned = each in {v.source_name for v in host.scalars if _is_unsigned(v)}
-        yield f"if ({each} > {largest})" if unsigned else f"if ({each} > {largest} || {each} < -{largest})"
+        yield f"if ({each} > {most})" if unsigned else f"if ({each} > {most} || {each} < -{most})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     for each in dict.fromkeys(sizes(host.buffers)):
         yield f"if ({each} > INT_MAX)"
@@ -103,14 +103,28 @@ def _allocated(host: Host) -> Iterator[str]:
         yield f"{INDENT}error = cudaMalloc((void **)&{name}, {size});"
     if is_pinned(host):
         yield from (*staged_lines(host), *pinned_lines(host))
+    count = count_of(host)
+    if count:
+        yield "/* Kernels that have nothing to do with each other run at once. */"
+        yield f"cudaStream_t {STREAMS}[{count}] = {{}};"
+        yield f"for (int s = 0; s < {count} && error == cudaSuccess; s++)"
+        yield f"{INDENT}error = cudaStreamCreate(&{STREAMS}[s]);"
 
 
 def _called(host: Host) -> Iterator[str]:
     staged = [each for each in host.buffers if is_staged(each)]
     arguments = [v.source_name for v in host.scalars] + [b.name for b in host.hosted]
     arguments += [name for name, _, _ in host.allocated] + [f"staged_{b.name}" for b in staged]
+    count = count_of(host)
+    arguments += [STREAMS] if count else []
     yield "if (error == cudaSuccess)"
     yield from (f"{INDENT}{line}" for line in wrapped(f"error = run_{host.name}(", arguments, ");"))
+    if count:
+        yield "/* Whatever happened: no transfer is under way when the arrays are used again. */"
+        yield "cudaDeviceSynchronize();"
+        yield f"for (int s = 0; s < {count}; s++)"
+        yield f"{INDENT}if ({STREAMS}[s] != NULL)"
+        yield f"{INDENT * 2}cudaStreamDestroy({STREAMS}[s]);"
     for each in staged:
         yield "if (error == cudaSuccess)"
         yield f"{INDENT}memcpy({start_of(each)}, staged_{each.name}, {bytes_of(each)});"

@@ -22,8 +22,8 @@ from polylsp.codegen.cuda.totals import BLOCKS
 _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 
 
-def launches(host: Host) -> list[str]:
-    """The loops of the host around the kernels, in order."""
+def launches(host: Host, stream: str = "") -> list[str]:
+    """The loops of the host around the kernels, in order; they are launched on a `stream`, or on none."""
     by_name = {kernel.name: made for kernel, made in host.kernels}
     context = spelled(host.setting.parameters, host.setting.region.context.params())
     # Whoever asks a second time gets the same names.
@@ -31,7 +31,7 @@ def launches(host: Host) -> list[str]:
     inside = {f"__d{k}": name for k, name in enumerate(names)}
 
     def call(name: str, values: list[str]) -> Iterator[str]:
-        return _launch(host, by_name[name], values)
+        return _launch(host, by_name[name], values, f", 0, {stream}" if stream else "")
 
     return scanned(dated(host.kernels), context, list(inside), {**host.setting.parameters, **inside}, call)
 
@@ -60,7 +60,7 @@ def host_counters(kernels: Sequence[tuple[Kernel, Written]], fresh: Fresh) -> li
     return result
 
 
-def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
+def _launch(host: Host, kernel: Written, values: list[str], where: str) -> Iterator[str]:
     yield "{"
     for name, value in zip(kernel.counters, values, strict=True):
         if name != value and name in (*kernel.passed, *_words(kernel)):
@@ -73,12 +73,13 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     arguments = [*kernel.passed, *(v.source_name for v in kernel.scalars)]
     arguments += [_shifted(b) for b in kernel.buffers]
     arguments += [kernel.total.scratch] if kernel.total is not None else []
-    yield from (f"{INDENT}{line}" for line in wrapped(f"{kernel.name}<<<grid, threads>>>(", arguments, ");"))
+    head = f"{kernel.name}<<<grid, threads{where}>>>("
+    yield from (f"{INDENT}{line}" for line in wrapped(head, arguments, ");"))
     yield f"{INDENT}TRY(cudaGetLastError());"
     if kernel.total is not None and kernel.target is not None:
         count = " * ".join(f"grid.{axis.letter}" for axis in kernel.axes)
         arguments = (count, kernel.total.scratch, kernel.target.address)
-        call = wrapped(f"{kernel.total.kernel}<<<1, {BLOCKS}>>>(", arguments, ");")
+        call = wrapped(f"{kernel.total.kernel}<<<1, {BLOCKS}{where}>>>(", arguments, ");")
         yield from (f"{INDENT}{line}" for line in call)
         yield f"{INDENT}TRY(cudaGetLastError());"
     yield "}"

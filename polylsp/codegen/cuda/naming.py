@@ -28,6 +28,7 @@ RESERVED = frozenset((
     "static_cast", "template", "this", "thread_local", "throw", "true", "try", "typeid", "typename",
     "using", "virtual", "wchar_t", "xor", "xor_eq", "blockIdx", "blockDim", "threadIdx", "gridDim",
     "warpSize", "dim3", "min", "max", "size_t", "ptrdiff_t", "NULL", "TRY", "blocks", "error", "pin",
+    "streams",
 ))  # fmt: skip
 """Names that mean something else in CUDA C++, or in what is written around the user's code."""
 
@@ -58,7 +59,7 @@ def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:
     source, but for names that CUDA uses, or cannot have."""
     subject, found = region.subject, dict[str, str]()
     is_python = subject.language == PYTHON.name
-    counters = {counter(subject, ordinal).name for ordinal in region.scop.loops}
+    counters = counters_of(region)
     counted = {v.source_name for v in subject.variables if v.name in counters}
     for each in sorted(subject.variables, key=lambda v: v.name):
         plain = _STRANGE.sub("_", each.source_name)
@@ -68,6 +69,12 @@ def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:
         clear = plain == each.source_name and not meant and not twin
         found[each.name] = plain if clear else fresh.name(f"{plain}_")
     return found
+
+
+def counters_of(region: Region) -> frozenset[str]:
+    """What counts iterations of the loops of the model (unique names): of a `while` there may be nothing."""
+    loops = [region.subject.loop(ordinal) for ordinal in region.scop.loops]
+    return frozenset(counter(region.subject, each.ordinal).name for each in loops if each.step.statements)
 
 
 _STRANGE = re.compile(r"[^A-Za-z0-9_$]")

@@ -69,10 +69,20 @@ def scheduled(region: Region, found: Leaves, order: isl.UnionMap, strategy: Stra
         constraints = isl.ScheduleConstraints.on_domain(domain).set_context(region.context)
         constraints = constraints.set_validity(wanted).set_coincidence(wanted).set_proximity(wanted)
         with _options(strategy):
-            made = computed(constraints)
+            made = _made(constraints)
         if made is not None:
             return made
     return None
+
+
+def _made(constraints: isl.ScheduleConstraints) -> isl.Schedule | None:
+    """A schedule of isl's; `None` also where it finds no end of dimensions."""
+    try:
+        return computed(constraints)
+    except isl.Error as error:
+        if "too many schedule rows" in str(error):
+            return None
+        raise
 
 
 Strategy = Literal["min", "max", "maximal-band", "feautrier"]

@@ -12,7 +12,7 @@ from polylsp.codegen.affine import Names
 from polylsp.codegen.cuda.expressions import Words
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
-from polylsp.codegen.cuda.naming import Fresh, fresh_of, variable_names
+from polylsp.codegen.cuda.naming import Fresh, counters_of, fresh_of, variable_names
 from polylsp.codegen.cuda.narrow import narrow
 from polylsp.codegen.cuda.python_expressions import PythonWords
 from polylsp.codegen.cuda.python_whole import Sizes
@@ -102,9 +102,9 @@ def _lengths(memories: Memories, names: dict[str, str], fresh: Fresh, known: Nam
 
 def _python_words(region: Region, lengths: Mapping[str, Variable]) -> PythonWords:
     subject = region.subject
-    counters = {counter(subject, ordinal).name for ordinal in region.scop.loops}
+    counters = counters_of(region)
     given = {v.name for v in subject.variables if v.storage in ("parameter", "cell")}
-    return PythonWords(region, Sizes(frozenset(counters | given)), lengths)
+    return PythonWords(region, Sizes(counters | given), lengths)
 
 
 def _parameters(

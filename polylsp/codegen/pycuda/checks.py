@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import islpy as isl
-
-from polylsp.codegen.cuda.entry import LARGEST, LARGEST_SUMMED
-from polylsp.codegen.cuda.expressions import Unwritable
+from polylsp.codegen.cuda.largest import LARGEST, SMALLER, largest
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.region import loops_at
 from polylsp.codegen.pycuda.bounds import inside
@@ -52,25 +49,8 @@ def _numbers(host: Host, given: Sequence[Variable]) -> Iterator[str]:
 def _largest(host: Host) -> int:
     """What sizes stay below, so that no counter overflows."""
     plain = all(made.plain for _, made in host.launched.kernels)
-    for each in (LARGEST, LARGEST_SUMMED) if plain else (LARGEST_SUMMED,):
-        if all(_stays_small(leaf.domain, each) for leaf in host.launched.leaves.leaves):
-            return each
-    raise Unwritable("A counter may be larger than a GPU's whole numbers.")
-
-
-def _stays_small(domain: isl.Set, largest: int) -> bool:
-    """Whether counters stay small while what their bounds are made of does."""
-    for k in range(domain.dim(isl.dim_type.param)):
-        bound = isl.Val(largest)
-        domain = domain.upper_bound_val(isl.dim_type.param, k, bound)
-        domain = domain.lower_bound_val(isl.dim_type.param, k, bound.neg())
-    counters = range(domain.dim(isl.dim_type.set))
-    values = [each for k in counters for each in (domain.dim_max_val(k), domain.dim_min_val(k))]
-    return domain.is_empty() or all(v.is_int() and abs(v.to_python()) < _COUNTED for v in values)
-
-
-_COUNTED = (1 << 31) - (1 << 25)
-"""What counters stay below: threads look for further iterations behind the last one."""
+    candidates = (LARGEST, SMALLER[0]) if plain else SMALLER[:1]
+    return largest(host.launched.leaves.leaves, candidates)
 
 
 def _products(host: Host) -> Iterator[str]:

@@ -39,7 +39,7 @@ def _played(source: str) -> str:
         sizes = ", ".join(f"unsigned {each}" for each in ("gx", "gy", "gz", "bx", "by", "bz"))
         lines += [
             f'extern "C" int run_{name}({sizes}, {parameters}) {{',
-            f"    played::launch({barriers}, {name}, {shape}, {', '.join(names)});",
+            f"    played::launch(nullptr, {barriers}, {name}, {shape}, {', '.join(names)});",
             "    return cudaGetLastError();",
             "}",
         ]
