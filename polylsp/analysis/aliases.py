@@ -36,7 +36,8 @@ def may_overlap(left: Memory, right: Memory) -> bool:
     if _restricted(left) or _restricted(right):
         return False
     if left.variable.name == right.variable.name:
-        return left.follows_pointers or right.follows_pointers
+        followed = left.follows_pointers or right.follows_pointers
+        return followed and all(_by_pointer(m) or _exposed(m) for m in (left, right))
     if _by_pointer(left) and _by_pointer(right):
         return True
     return _reaches_variable(left, right) or _reaches_variable(right, left)

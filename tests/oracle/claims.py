@@ -46,7 +46,8 @@ class AssumptionClaim:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The verdict on one loop; `reductions` are (variable, operator), `inductions` (variable, step)."""
+    """The verdict on one loop; `reductions` are (variable, operator), `inductions` (variable, step);
+    `iterator` is what it is taken to count with."""
 
     function: str
     ordinal: int
@@ -59,6 +60,7 @@ class Claim:
     witness: WitnessClaim | None = None
     carried: tuple[DependenceClaim, ...] = ()
     rejection: tuple[str, str] = ("", "")
+    iterator: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,7 @@ def claims_and_models(
                     reductions=tuple((plain(r.variable), r.operator) for r in v.reductions),
                     inductions=tuple((plain(i.variable), i.step) for i in v.inductions),
                     assumptions=tuple(assumption(a) for a in v.assumptions),
+                    iterator=plain(loop.iterator or ""),
                 )
             case Sequential(witness=w, carried=carried):
                 return Claim(

@@ -11,7 +11,7 @@ from .extents import evaluated
 from .given import SIZES
 from .machine import Key, Machine, Slot, View
 from .nests import Number, Program, Type
-from .printing import layout
+from .printing import elsewhere, layout
 
 _FORMAT = {"double": "%.17g", "int": "%d", "unsigned": "%u", "long": "%ld"}
 MARGIN = 80
@@ -56,7 +56,7 @@ def complete(program: Program, run: Machine) -> str:
     main.append(f"{call};")
     main += [f'printf("{_FORMAT[_type(s, key)]}\\n", {_spelled(program, s, key)});' for s, key in places]
     body = "\n    ".join(main)
-    head = "#include <stdio.h>\n" + layout(program, with_bodies=True).text
+    head = "#include <stdio.h>\n" + layout(program).text + elsewhere(program)
     return head + "\n".join(before) + f"\nint main(void)\n{{\n    {body}\n    return 0;\n}}\n"
 
 

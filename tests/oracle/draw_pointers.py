@@ -61,16 +61,15 @@ class Pointers(Loops):
 
     # --- Where pointers start
 
-    def place(self, array: Array, down: bool = False) -> Section:
-        """An address in an array, near its beginning or its end."""
+    def place(self, array: Array, near: bool = False) -> Section:
+        """An address in an array; `near` its beginning."""
         rows = (self.subscript(),) if array.rank == 2 else ()
         row = Name(self.pick(self.iterators)) if self.iterators else None
         if row is not None and array.rank != 2 and self.chance(60):
             self.feature("pointer to a row")
             return Section(array.name, (), Binary("*", row, Name("m")))
-        if down:
-            return Section(array.name, rows, self.pick([Name("n"), plus(Name("n"), -1), Name("m")]))
-        further: list[Expr | None] = [None, None, Number(1), Number(2), Name("n"), row]
+        further: list[Expr | None] = [None, None, Number(1), Number(2)]
+        further += [] if near else [Name("n"), plus(Name("n"), -1), row]
         return Section(array.name, rows, self.pick(further))
 
     def walkers(self) -> tuple[list[str], list[Statement]]:
@@ -109,13 +108,15 @@ class Pointers(Loops):
         self.loops += 1
         self.feature("pointer that counts")
         name, array = self.new("p"), self.pick(self.arrays)
-        start = self.place(array)
+        start = self.place(array, near=True)
         end = Section(array.name, start.subscripts, self.pick([Name("n"), Name("m")]))
         before: list[Statement] = []
         if self.chance(40):
             before.append(Declare(self.type, f"e{name}", (), end, pointer=True))
             end = Section(f"e{name}")
         first = Declare(self.type, name, (), start, pointer=True)
+        if before and self.chance(30):
+            return [*before, first, self.from_both_ends(name, end)]
         by = self.pick([1, 1, 1, 2])
         test = Binary("!=" if by == 1 and start.offset is None and self.chance(40) else "<", Name(name), end)
         step = self.stepped(name, by)
@@ -127,6 +128,15 @@ class Pointers(Loops):
         if counted:
             return [*before, For(first, test, step, tuple(body))]
         return [*before, first, While(test, (*body, step), name)]
+
+    def from_both_ends(self, low: str, high: Section) -> While:
+        """`while (p < q) *p++ = *--q;`, and the other way round."""
+        first, last = Pointed(Step(low, "+")), Pointed(Step(high.array, "-", first=True))
+        kept = self.new("t")
+        there: list[Statement] = [Declare(self.type, kept, (), Pointed(Name(low))), Assign(first, last)]
+        there.append(Assign(Pointed(Name(high.array)), Name(kept)))
+        body = there if self.chance(40) else [Assign(first, Binary("+", last, self.value(0)))]
+        return While(Binary("<", Name(low), high), tuple(body), low)
 
     def walked(self, names: tuple[str, ...]) -> list[Statement]:
         """The body of a loop in which these pointers move."""

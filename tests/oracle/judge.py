@@ -128,7 +128,7 @@ def counters_of(found: Evidence, claim: Claim, runs: list[Machine]) -> tuple[str
         counter(loop) for f in found.program.functions for loop in loops(f) if (f.name, loop.ordinal) == key
     }
     names = {name for run in runs for record in run.records[key] for name in record.finals}
-    listed = own | {name for name, _ in claim.inductions}
+    listed = own | {claim.iterator} | {name for name, _ in claim.inductions}
     return tuple(sorted(name for name in names & listed if steady(runs, key, name)))
 
 

@@ -59,8 +59,8 @@ class Layout:
     loops: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
 
 
-def layout(program: Program, with_bodies: bool = False) -> Layout:
-    """Print a program; `with_bodies`: of functions that are elsewhere, too."""
+def layout(program: Program) -> Layout:
+    """Print a program."""
     printer = _Printer(Layout())
     nodes = list(walk(program))
     if any(isinstance(node, Call) for node in nodes):
@@ -73,8 +73,17 @@ def layout(program: Program, with_bodies: bool = False) -> Layout:
     for declaration in program.globals:
         printer.statement(declaration, 0)
     for function in program.functions:
-        printer.function(function, function is not program.kernel, with_bodies)
+        printer.function(function, function is not program.kernel)
     return printer.out
+
+
+def elsewhere(program: Program) -> str:
+    """The definitions of the functions of which the text has the declaration alone."""
+    printer = _Printer(Layout())
+    for function in program.functions:
+        if function.attribute:
+            printer.function(function, static=False, is_here=False)
+    return printer.out.text
 
 
 def expression_text(expression: Expr) -> str:
@@ -93,7 +102,7 @@ class _Printer:
     def put(self, text: str) -> None:
         self.out.text += text
 
-    def function(self, function: Function, static: bool, with_body: bool) -> None:
+    def function(self, function: Function, static: bool, is_here: bool = True) -> None:
         self.function_name = function.name
         attribute = f"__attribute__(({function.attribute})) " if function.attribute else ""
         self.put(f"{attribute or 'static ' * static}{function.type} {function.name}(")
@@ -101,7 +110,7 @@ class _Printer:
             self.put(", " if index else "")
             self.parameter(parameter)
         self.put("void)" if not function.parameters else ")")
-        if function.attribute and not with_body:
+        if function.attribute and is_here:
             self.put(";\n")
             return
         self.put("\n{\n")

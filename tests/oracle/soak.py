@@ -30,7 +30,8 @@ CHUNK = 100
 
 @dataclass(slots=True)
 class Harvest:
-    """What a number of trials gave: failures by sort, each the smallest that was seen."""
+    """What a number of trials gave: failures by sort, each the smallest that was seen; for each feature
+    of programs how many had it, how many loops these have, and how many of the loops were decided."""
 
     examples: int = 0
     runs: int = 0
@@ -41,6 +42,8 @@ class Harvest:
     counts: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[str] = field(default_factory=Counter)
     features: Counter[str] = field(default_factory=Counter)
+    loops: Counter[str] = field(default_factory=Counter)
+    decided: Counter[str] = field(default_factory=Counter)
 
     def add(self, other: Harvest) -> list[Trial]:
         """Merge; gives the failures of a new kind."""
@@ -54,6 +57,8 @@ class Harvest:
         self.counts += other.counts
         self.verdicts += other.verdicts
         self.features += other.features
+        self.loops += other.loops
+        self.decided += other.decided
         return fresh
 
     def keep(self, sort: str, found: Trial) -> None:
@@ -85,6 +90,9 @@ def chunk(start: int, examples: int, affine: bool, language: LanguageName) -> Ha
         harvest.slow += done.slow
         harvest.verdicts.update(done.verdicts)
         harvest.features.update(drawn.features)
+        for feature in drawn.features:
+            harvest.loops[feature] += len(done.claims)
+            harvest.decided[feature] += sum(claim.verdict != "unknown" for claim in done.claims)
         harvest.texts += [done.report()] if done.refutations else []
         for sort in {r.sort for r in done.refutations}:
             harvest.counts[sort] += 1
@@ -161,6 +169,9 @@ def summary(total: Harvest) -> str:
         [f"{total.slow} programs decided only with more operations than the default"] if total.slow else []
     )
     lines += [f"  {100 * count / loops:5.1f} %  {word}" for word, count in total.verdicts.most_common()]
+    for feature, count in total.features.most_common():
+        share = 100 * total.decided[feature] // (total.loops[feature] or 1)
+        lines.append(f"  {count:5} programs with {feature}, {share} % of their loops decided")
     lines += [f"refuted: {sort} ({count} programs)" for sort, count in total.counts.most_common()]
     return "\n".join([*lines, "" if total.counts else "nothing refuted"])
 

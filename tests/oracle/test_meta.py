@@ -113,6 +113,7 @@ PLACE = "static int place(int at)\n{\n    return at + off;\n}\n"
 LATE = GLOBALS + loop("a[i] = scaled(b[i]); u = b[i]")
 TOTAL = loop("b[i] = around(b, i)")
 TOTAL = "__attribute__((pure)) double around(const double *y, int at);\n" + TOTAL
+ENDS = loop("*p++ = *--q", before="double *p = a; double *q = a + n", signature="double *restrict a")
 SUM_MEMBER = POINT + loop("p->x += b[i]", signature="Point *p, double b[n + 2]")
 
 
@@ -130,6 +131,12 @@ SUM_MEMBER = POINT + loop("p->x += b[i]", signature="Point *p, double b[n + 2]")
             (),
             None,
             parallel(private=("to", "last"), inductions=(("to", "1"), ("last", "1"))),
+        ),
+        (
+            ENDS.replace("int i = 1; i < n; i++", "; p < q; "),
+            (),
+            parallel(private=("p",), inductions=(("p", "1"),), iterator="q"),
+            parallel(private=("p",), inductions=(("p", "1"),)),
         ),
         (PIXELS, ("a", "im.data", 0), parallel(assumptions=no_overlap("a", "im.data")), parallel()),
         (PUTS, (), parallel(), None),
