@@ -61,7 +61,7 @@ class Memory:
     found in memory lead to it; `fresh`: it was allocated in the function; `from_entry`: the pointer
     has the value that it had when the function began; `shape`: its subscripts (`[]`) and fields (`.x`)
     as the source has them; `strides`: where one subscript stands for several dimensions, how many
-    elements each steps over, largest first.
+    elements each steps over, largest first; `whole`: all elements of an array whose name gets new ones.
     """
 
     name: str
@@ -76,6 +76,7 @@ class Memory:
     shape: tuple[str, ...] = ()
     from_entry: bool = False
     strides: tuple[Polynomial, ...] = ()
+    whole: isl.Set | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
