@@ -120,6 +120,7 @@ def _split(parsed: Parsed, declarations: Declarations, given: Mapping[str, Kind]
     again = {name for name, count in bound.items() if count > 1 and not is_attribute(name)}
     if found is None:
         again -= {name for name, one in declarations.items() if isinstance(one, Value) and one.kept}
+        again = {name for name in again if not isinstance(kinds.of_name(name), Instance)}
     split(body, given, {name for name in again if not isinstance(kinds.of_name(name), Number)})
 
 
@@ -139,7 +140,7 @@ def _lowered(
     context.is_module = found is None
     find_views(context, body)
     kept = keepers(body, kinds, context.path, context.viewed)
-    find_released(context, kept)
+    find_released(context, body, kept)
     shared = shared_names(body, kinds, kept, given)
     arguments = tuple(
         parameter(context, one, kind, one in shared)

@@ -23,6 +23,8 @@ def makes(context: Context, node: ast.expr) -> bool:
     if not isinstance(node, ast.Call) or any(one.arg in ("out", "copy") for one in node.keywords):
         return False
     name = library.numpy_name(context.path(node.func))
+    if library.has_output(name, len(node.args)):
+        return False
     if name in library.MAKERS:
         return shape_of(node) is not None
     if name in library.LIKE_MAKERS:

@@ -156,7 +156,9 @@ def _takes(call: ast.Call, given: ast.AST, kinds: Kinds, path: _PathOf) -> bool:
     if name in ("len", "abs", "min", "max", "sum", "float", "int", "print", "range", "zip", "enumerate"):
         return True
     if library.is_pure(name) or library.numpy_name(name) in _NUMPY:
-        return True
+        # The array that a result is stored to is what the function gives.
+        named = any(one.arg == "out" for one in call.keywords)
+        return not named and not library.has_output(library.numpy_name(name), len(call.args))
     found = kinds.declarations.get(function.id) if isinstance(function, ast.Name) else None
     return isinstance(found, FunctionOf) and not _keeps(found, call, given)
 
