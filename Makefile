@@ -18,8 +18,12 @@ EXTENSION := vscode-client/node_modules/.ready
 EDITORS ?= $(CURDIR)/vscode-client/build/editors
 WITH_NODE = export PATH="$(CURDIR)/$(NODE):$$PATH" && cd vscode-client &&
 SKIP = if [ "$$CI" = true ]; then exit 1; fi; echo "SKIPPED:
+# A command with a real VS Code, which is loaded first.
+IN_VSCODE = if ! command -v chromium >/dev/null; then $(SKIP) VS Code: the package chromium is not installed"; \
+    elif $(MAKE) --no-print-directory $(EXTENSION) && $(WITH_NODE) test/editor/install.sh "$(EDITORS)"; then $(1); \
+    else $(SKIP) VS Code: it could not be loaded from the npm registry"; fi
 
-.PHONY: setup demo test lint unit extension vsix test-editors test-gpu manifest bench-latency bench-transform bench-gpu \
+.PHONY: setup demo test lint unit extension vsix first-steps test-editors test-gpu manifest bench-latency bench-transform bench-gpu \
     bench-speed bench-measure soak constraints clean help
 
 setup: $(READY)  ## the environment, in .venv
@@ -64,11 +68,12 @@ extension: setup  ## the VS Code extension: types, and tests without an editor
 vsix: $(EXTENSION)  ## the VS Code extension, packaged: vscode-client/build/polylsp.vsix
 	@$(WITH_NODE) npm run --silent package
 
-test-editors: setup  ## the packaged extension in a real VS Code; its pictures are left in vscode-client/build/pictures
-	@if ! command -v chromium >/dev/null; then $(SKIP) VS Code: the package chromium is not installed"; \
-	    elif $(MAKE) --no-print-directory vsix && $(WITH_NODE) test/editor/install.sh "$(EDITORS)"; then \
-	    node test/editor/run.mjs "$(EDITORS)" build/polylsp.vsix "$(CURDIR)/$(BIN)/python" build/pictures; \
-	    else $(SKIP) VS Code: it could not be loaded from the npm registry"; fi
+first-steps: setup  ## from a checkout to a first squiggle in a fresh VS Code, as vscode-client/README.md says
+	@$(call IN_VSCODE,node test/editor/first.mjs "$(EDITORS)" build/pictures)
+
+test-editors: setup  ## the same, then all else in a real VS Code; its pictures are left in vscode-client/build/pictures
+	@$(call IN_VSCODE,node test/editor/first.mjs "$(EDITORS)" build/pictures && \
+	    node test/editor/run.mjs "$(EDITORS)" build/polylsp.vsix "$(CURDIR)/$(BIN)/python" build/pictures)
 
 manifest: setup  ## the settings of the VS Code extension, from those of the server
 	$(BIN)/python tests/project/manifest.py

@@ -5,7 +5,7 @@
     decided      verdicts, dependences, nests                          (deciding, analysis.facts)
     analyse      all of it, placed in the text                         (model.report)
     drawn        the iterations of a loop, to be drawn                 (analysis.space)
-    edit         what an action makes of the text                      (editing, codegen.answer)
+    edit         what an action makes of the text                      (editing, codegen.asked)
     measurable   how a function is called, and the versions of it      (planning, codegen.harness)
 
 Each is asked by value and remembered, so an edit re-asks only what it changed.
@@ -109,13 +109,13 @@ def drawn(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
 def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     """The edit that an action makes, or why there is none."""
     # Loaded when somebody asks: most who analyse a file do not edit it.
-    from polylsp.codegen.answer import answer
+    from polylsp.codegen.asked import asked
 
     settings = settings.with_parameters(ask.parameters)
     subject = subject_of(path, text, settings, ask.function, ask.starts)
     if subject is None:
         return Declined(f"There is no function `{ask.function}` here any more.")
-    found = answer(subject, ask, settings, rewritten(path, settings, ask.function, ask.starts))
+    found = asked(subject, ask, settings, rewritten(path, settings, ask.function, ask.starts))
     return _in_cell(text, ask.starts, _unless_there(path, _with_remark(ask, found)))
 
 

@@ -29,7 +29,7 @@ def may_overlap(left: Memory, right: Memory) -> bool:
     """Whether two memories may share an element, as far as C's rules tell."""
     if not may_alias_types(left.element, right.element):
         return False
-    if _never_written(left) or _never_written(right):
+    if _never_written(left) or _never_written(right) or _differ_in_member(left, right):
         return False
     if left.fresh or right.fresh:
         return _reaches_fresh(left, right) or _reaches_fresh(right, left)
@@ -39,15 +39,32 @@ def may_overlap(left: Memory, right: Memory) -> bool:
         return left.follows_pointers or right.follows_pointers
     if _by_pointer(left) and _by_pointer(right):
         return True
-    if _by_pointer(left):
-        return _exposed(right)
-    return _by_pointer(right) and _exposed(left)
+    return _reaches_variable(left, right) or _reaches_variable(right, left)
+
+
+def _reaches_variable(pointer: Memory, named: Memory) -> bool:
+    """Whether a pointer of unknown value may have been set to a variable; not to one that comes into being
+    with the call, where it still has the value it had when the function began."""
+    if _by_pointer(named) or not _by_pointer(pointer) or not _exposed(named):
+        return False
+    return named.variable.storage in ("global", "static") or not _as_given(pointer)
+
+
+def _differ_in_member(left: Memory, right: Memory) -> bool:
+    """Whether both are parts of objects of one type, but of different members: such objects are the same one
+    or have nothing in common (C11, 6.5, paragraph 7)."""
+    return any(s == t and a != b for s, a in left.members for t, b in right.members)
 
 
 def _reaches_fresh(pointer: Memory, fresh: Memory) -> bool:
     """Whether a pointer of unknown value may have been set to the allocation; one that still has the
     value it had when the function began has not."""
-    return fresh.fresh and not pointer.fresh and _by_pointer(pointer) and not pointer.from_entry
+    return fresh.fresh and not pointer.fresh and _by_pointer(pointer) and not _as_given(pointer)
+
+
+def _as_given(pointer: Memory) -> bool:
+    """Whether a pointer has the value it had when the function began; what it leads to may hold others."""
+    return pointer.from_entry and not pointer.follows_pointers
 
 
 def _never_written(memory: Memory) -> bool:

@@ -110,6 +110,7 @@ def _read_by_pure(call: Call, scope: Scope) -> list[RawAccess]:
                 path, "read", argument.site, argument.type.to, start.base.variable, spell(argument), False
             )
         )
+    found += _globals_read(call, scope)
     for place in scope.effects.places:
         variable = place.variable
         if variable.storage in ("global", "static") and not isinstance(variable.type, Pointer):
@@ -121,6 +122,17 @@ def _read_by_pure(call: Call, scope: Scope) -> list[RawAccess]:
             text = f"`{call.function}` does not read what `{variable.source_name}` points to"
             scope.assume(Assumption("other", (call.function, variable.source_name), text))
     return found
+
+
+def _globals_read(call: Call, scope: Scope) -> list[RawAccess]:
+    """The reads of numbers that are global variables, and that the nest changes."""
+    changed = [v for v in scope.effects.variables if v.name in scope.effects.scalars]
+    outside = [v for v in changed if v.storage in ("global", "static")]
+    return [
+        RawAccess(Path(Base(v.name, v), ()), "read", call.site, v.type, v, v.source_name, False)
+        for v in sorted(outside, key=lambda v: v.name)
+        if not isinstance(v.type, Pointer)
+    ]
 
 
 def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Opaque:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import islpy as isl
 
 from polylsp.analysis.delinearise import Layout, splits
@@ -59,7 +61,7 @@ def _needed(
         return None
     needed: list[Needed] = []
     for k, (part, extent) in enumerate(zip(parts[1:], layout.extents, strict=True), 1):
-        if extent is None:
+        if extent is None or not _is_in_proportion(part, extent):
             return None
         for condition, assumption in _bounds(part, extent, parameters):
             try:
@@ -73,6 +75,14 @@ def _needed(
                 return None
             needed.append((k, assumption))
     return needed
+
+
+def _is_in_proportion(part: Poly, extent: Poly) -> bool:
+    """Whether products in a subscript step over something that divides the dimension. Rows of `w` are no
+    rows of `v`: that `t * w` stays below `v` is true for the first row at best."""
+    products = [Counter(monomial) for monomial, _ in part.terms if len(monomial) > 1]
+    sizes = [Counter(monomial) for monomial, _ in extent.terms]
+    return all(any(one - Counter([atom]) <= size for atom in one for size in sizes) for one in products)
 
 
 def _spread_out(statement: RawStatement, part: Poly) -> isl.Set:

@@ -365,9 +365,10 @@ def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """The identity of a value that never changes while the nest runs."""
+    """The identity of a value that never changes while the nest runs, but may between two of them."""
 
     shape: Hashable
+    epoch: int
 
 
 def _parameter(expression: Expr, scope: Scope) -> Poly | None:
@@ -390,7 +391,8 @@ def _parameter(expression: Expr, scope: Scope) -> Poly | None:
             case _:
                 pass
     text = spell(expression)
-    return scope.parameters.symbol(_Key((text, tuple(leaves))), text, expression.type)
+    key = _Key((text, tuple(leaves)), scope.parameters.epoch)
+    return scope.parameters.symbol(key, text, expression.type)
 
 
 def _opaque(expression: Expr, scope: Scope) -> Opaque:

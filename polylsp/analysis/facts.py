@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from time import perf_counter
 
+from polylsp.analysis.alone import again
 from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.analysis.canonical import misfits
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
 from polylsp.analysis.nests import nest_facts
-from polylsp.analysis.regions import Cut, Nest, again, cut
+from polylsp.analysis.regions import Cut, Nest, cut
 from polylsp.analysis.scalars import LoopScalars, scalars_of
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.verdicts import verdict

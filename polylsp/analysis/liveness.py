@@ -34,11 +34,12 @@ Live = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class _Exits:
-    """What is live where a jump goes."""
+    """What is live where a jump goes; `anywhere`: where it is not known where one goes."""
 
     at_return: Live
     at_break: Live
     at_continue: Live
+    anywhere: Live = frozenset("*")
 
 
 def live_after_loops(function: Function, summarised: Container[str]) -> dict[int, Live]:
@@ -48,7 +49,8 @@ def live_after_loops(function: Function, summarised: Container[str]) -> dict[int
     kept = _addresses_kept(function, summarised)
     outliving = frozenset(v.name for v in known if _outlives(v, kept))
     result: dict[int, Live] = {}
-    _before(function.body, outliving, _Exits(outliving, outliving, outliving), result)
+    every = frozenset(v.name for v in known)
+    _before(function.body, outliving, _Exits(outliving, outliving, outliving, every), result)
     return result
 
 
@@ -82,6 +84,9 @@ def _bare(expression: Expr) -> Expr:
 def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:
     match statement:
         case Block(statements):
+            # What a block declares ends with it, wherever jumps may lead.
+            declared = (s.variable for s in statements if isinstance(s, Declare))
+            after = after - {v.name for v in declared if v.storage == "local"}
             for inner in reversed(statements):
                 after = _before(inner, after, exits, result)
             return after
@@ -109,7 +114,7 @@ def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, 
             for loop in loops:
                 after = after | _loop(loop, after, exits, result)
             # Where anything may be read, whatever is mentioned elsewhere stays alive.
-            return after | ({"*"} if reads is None else {variable.name for variable in reads})
+            return after | (exits.anywhere if reads is None else {variable.name for variable in reads})
         case Loop():
             return _loop(statement, after, exits, result)
 
@@ -120,7 +125,7 @@ def _loop(loop: Loop, after: Live, exits: _Exits, result: dict[int, Live]) -> Li
     head = after | condition
     while True:
         step = _before(loop.step, head, exits, result)
-        inner = _Exits(exits.at_return, after, step)
+        inner = _Exits(exits.at_return, after, step, exits.anywhere)
         body = _before(loop.body, step, inner, result)
         grown = head | _before(loop.prologue, body | condition | after, exits, result)
         if grown == head:

@@ -114,6 +114,7 @@ def plan_of(
         shape,
         base.name == base.variable.name,
         _strides(layouts),
+        frozenset.intersection(*(a.path.members for _, a in members)),
         _whole(name, base, members, layouts, parameters) if base.variable.remade and not scoped else None,
     )
     return Plan(memory, shape, layouts, parts)

@@ -50,6 +50,12 @@ class Path:
         return tuple("[]" if isinstance(s, At) else f".{s.name}" for s in self.steps)
 
     @property
+    def members(self) -> frozenset[tuple[str, str]]:
+        """The structures behind the last pointer, by name, each with the member that the memory is in."""
+        last = max(self.followed, default=-1)
+        return frozenset((s.of, s.name) for s in self.steps[last + 1 :] if isinstance(s, Member) and s.of)
+
+    @property
     def subscripts(self) -> tuple[Poly | Opaque, ...]:
         """The subscripts, in order."""
         return tuple(s.index for s in self.steps if isinstance(s, At))
@@ -74,7 +80,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
             steps.append(Member("*"))
             break
         if isinstance(step, Field):
-            steps.append(Member(step.name))
+            steps.append(Member(step.name, of_type.name if isinstance(of_type, Struct) else ""))
             of_type = step.type
             continue
         index = _element(step, scope, value_of)

@@ -63,12 +63,13 @@ class RawStatement:
 @dataclass
 class LoopEntry:
     """The state just before a loop, from which it can be walked again alone; `inherited` are assumptions
-    of loops around its nest."""
+    of loops around its nest, `epoch` is the one of its nest's parameters."""
 
     loop: Loop
     environment: Environment
     active: isl.Set
     frames: tuple[Frame, ...]
+    epoch: int
     inherited: tuple[Assumption, ...] = ()
 
 

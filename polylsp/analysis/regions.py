@@ -3,27 +3,27 @@ state that the statements before it leave."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.analysis.calls import is_known, with_calls
-from polylsp.analysis.effects import Effects, effects, expressions, walk
+from polylsp.analysis.accesses import split
+from polylsp.analysis.calls import with_calls
+from polylsp.analysis.effects import Effects, effects, walk
 from polylsp.analysis.evaluate import entry_value
 from polylsp.analysis.memory import to_scop
+from polylsp.analysis.obstacles import flat, is_exposed, leaves, obstacle
 from polylsp.analysis.raw import LoopEntry
 from polylsp.analysis.scope import Scope
-from polylsp.analysis.state import ANYWHERE, At, Base, Opaque, Parameters, PointerValue, Value
+from polylsp.analysis.state import At, Base, Parameters, PointerValue, Value
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.value import Poly
 from polylsp.analysis.walk import walk_region
 from polylsp.analysis.written import allocation
-from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     Assign,
-    Block,
-    Call,
+    Evaluate,
+    Expr,
     Function,
     If,
     Integer,
@@ -65,49 +65,10 @@ def cut(function: Function, calls: Calls, live: frozenset[str]) -> Cut:
     """The nests of a function."""
     parameters = Parameters()
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
-    walker = _Cutter(state, calls, [], {}, live)
+    variables = effects(function.body).variables | frozenset(function.parameters)
+    walker = _Cutter(state, calls, [], {}, live, tuple(sorted(variables, key=lambda v: v.name)))
     walker.block(function.body.statements)
     return Cut(tuple(walker.nests), walker.refused)
-
-
-def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozenset[str]) -> Nest:
-    """The model of one loop alone: what is fixed while it runs is a parameter."""
-    names = {f.dimension for f in entry.frames}
-    own = with_calls(effects(entry.loop), calls)
-    variables = {v.name: v for v in own.variables}
-    environment = {
-        n: _settled(n, v, variables.get(n), entry.loop, parameters) for n, v in entry.environment.items()
-    }
-    space = entry.active.move_dims(
-        isl.dim_type.param, entry.active.dim(isl.dim_type.param), isl.dim_type.set, 0, len(entry.frames)
-    )
-    for number, frame in enumerate(entry.frames):
-        at = space.dim(isl.dim_type.param) - len(names) + number
-        space = space.set_dim_name(isl.dim_type.param, at, frame.dimension)
-    scope = Scope(parameters, environment, own, space, calls=calls)
-    around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
-    return _nest((entry.loop,), scope, live, (*entry.inherited, *around))
-
-
-def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:
-    """A value that is not known, as a parameter: while the loop runs it is fixed."""
-    key = ("settled", name, loop.ordinal)
-    if isinstance(value, Opaque) and value.depth == ANYWHERE:
-        return value
-    if isinstance(value, Opaque) and variable is not None:
-        if isinstance(variable.type, Integer):
-            return parameters.computed(key, variable.source_name, variable.type, f"{variable.source_name}0")
-        return PointerValue(Base(f"{name}:{loop.ordinal}", variable), (At(Poly(())),))
-    if isinstance(value, PointerValue):
-        source = value.base.variable.source_name
-        steps = tuple(
-            At(parameters.computed((*key, k), source, Integer(64, True), f"{source}_index"))
-            if isinstance(s, At) and isinstance(s.index, Opaque)
-            else s
-            for k, s in enumerate(value.steps)
-        )
-        return replace(value, steps=steps)
-    return value
 
 
 @dataclass
@@ -117,12 +78,13 @@ class _Cutter:
     nests: list[Nest]
     refused: dict[int, Rejection]
     live: frozenset[str]
+    variables: tuple[Variable, ...]
 
     def block(self, statements: tuple[Statement, ...]) -> None:
         """Walk statements that stand in no loop, or only in refused ones."""
         run: list[Statement] = []
         size = 0
-        for statement in _flat(statements):
+        for statement in flat(statements):
             if obstacle(statement, self.calls) is not None:
                 self.flush(run)
                 run, size = [], 0
@@ -147,12 +109,13 @@ class _Cutter:
             self.nests += self.modelled(run)
         else:
             walk_region(tuple(run), self.state)
+        self.state.parameters.epoch += 1
 
     def modelled(self, run: list[Statement]) -> list[Nest]:
         """The nest of a run of statements; one for each of its loops where an array is used in ways
         that do not go together."""
         before, active = dict(self.state.environment), self.state.active
-        whole = _nest(tuple(run), self.state, self.live)
+        whole = nest_of(tuple(run), self.state, self.live)
         pieces = _pieces(run)
         if len(pieces) == 1 or not _strained(whole):
             return [whole]
@@ -161,7 +124,8 @@ class _Cutter:
         for piece in pieces:
             own = with_calls(effects(*piece), self.calls)
             self.state.effects = own
-            result.append(_nest(tuple(piece), self.state, self.live))
+            result.append(nest_of(tuple(piece), self.state, self.live))
+            self.state.parameters.epoch += 1
         return result
 
     def obstructed(self, statement: Statement) -> None:
@@ -169,55 +133,59 @@ class _Cutter:
         what is inside is tried alone."""
         rejection = obstacle(statement, self.calls)
         assert rejection is not None
+        before, active, guards = self.state.environment, self.state.active, self.state.guards
         match statement:
             case Loop():
                 self.refused[statement.ordinal] = rejection
-                self.forget(statement)
+                self.disturb(statement)
                 self.block((statement.prologue, statement.body, statement.step))
-                self.forget(statement)
-            case If(_, then, otherwise, _):
-                before = dict(self.state.environment)
-                active = self.state.active
+            case If(condition, then, otherwise, _):
+                inside, outside = self.either_way(condition)
                 for branch in (then, otherwise):
                     self.state.environment, self.state.active = dict(before), active
                     self.block(branch.statements)
-                self.state.environment, self.state.active = before, active
-                self.forget(statement)
+                self.state.environment = before
+                active = outside if leaves(then) else inside if leaves(otherwise) else active
             case Unsupported(own, _, loops):
                 for loop in loops:
                     self.unsupported(loop, own)
-                self.forget(statement)
-                self.forget_all()
-            case Assign() if (fresh := allocation(statement)) is not None:
-                self.state.environment[statement.target.variable.name] = fresh
             case _:
-                self.forget(statement)
-                self.forget_all()
+                pass
+        # Jumps in it are taken or not: what follows is reached as if they were not there.
+        self.state.active, self.state.guards = active, guards
+        if isinstance(statement, Assign) and (fresh := allocation(statement)) is not None:
+            self.state.environment[statement.target.variable.name] = fresh
+        else:
+            self.disturb(statement)
+
+    def either_way(self, condition: Expr) -> tuple[isl.Set, isl.Set]:
+        """When a condition perhaps holds here, and when it perhaps does not."""
+        own = with_calls(effects(Evaluate(condition, condition.site)), self.calls)
+        self.state.effects = own
+        start_values(self.state, own)
+        inside, outside, _ = split(condition, self.state)
+        return inside, outside
 
     def unsupported(self, loop: Loop, rejection: Rejection) -> None:
-        self.forget(loop)
+        self.disturb(loop)
         if loop.condition is None and not loop.body.statements:
             self.refused[loop.ordinal] = rejection
         else:
             self.block((loop,))
 
-    def forget(self, statement: Statement) -> None:
-        """Whatever the statement assigns has a new, unknown value."""
+    def disturb(self, statement: Statement) -> None:
+        """What a statement that is not followed may change has new, unknown values: what it assigns, what
+        unknown code can reach, or all there is. To a label control comes from anywhere."""
         own = effects(statement)
         start_values(self.state, own)
-        for variable in own.variables:
-            if variable.name in own.scalars:
+        unsupported = [s for s in walk(statement) if isinstance(s, Unsupported)]
+        unknown = any(s.reads is None and not s.leaves for s in unsupported)
+        for variable in self.variables:
+            if unknown or variable.name in own.scalars or is_exposed(variable):
                 self.renew(variable, statement)
-
-    def forget_all(self) -> None:
-        """A call that is not known may have changed everything that others can reach."""
-        for name, value in list(self.state.environment.items()):
-            if isinstance(value, (Poly, PointerValue)) and name in self.exposed:
-                del self.state.environment[name]
-
-    @property
-    def exposed(self) -> frozenset[str]:
-        return frozenset()
+        if unknown:
+            self.state.active = isl.Set("{ [] }")
+        self.state.parameters.epoch += 1
 
     def renew(self, variable: Variable, statement: Statement) -> None:
         key = ("renewed", variable.name, id(statement), len(self.state.parameters.texts))
@@ -266,12 +234,14 @@ def _start(variable: Variable, scope: Scope) -> Value | None:
     return None
 
 
-def _nest(
+def nest_of(
     statements: tuple[Statement, ...],
     scope: Scope,
     live: frozenset[str],
     inherited: tuple[Assumption, ...] = (),
 ) -> Nest:
+    """The model of statements under static control, from the state in `scope`, which is left at the state
+    after them."""
     entry = scope.active
     scope.position = [0]
     region = walk_region(statements, scope)
@@ -281,33 +251,3 @@ def _nest(
     for inner in region.entries.values():
         inner.inherited = inherited
     return Nest(scop, region.entries, scope.effects, scope.parameters)
-
-
-def _flat(statements: tuple[Statement, ...]) -> Iterator[Statement]:
-    for statement in statements:
-        if isinstance(statement, Block):
-            yield from _flat(statement.statements)
-        else:
-            yield statement
-
-
-def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
-    """The first thing in a statement that cannot be under static control."""
-    for inner in walk(statement):
-        if isinstance(inner, Unsupported):
-            return inner.rejection
-        for expression in expressions(inner):
-            for node in subexpressions(expression):
-                if isinstance(node, Call) and not is_known(node, calls):
-                    return unknown_call(node, calls)
-    return None
-
-
-def unknown_call(call: Call, calls: Calls) -> Rejection:
-    """What a call of an unknown function says to the user."""
-    if call.function in calls.refused:
-        text = f"what `{call.function}` reads and writes cannot be told: {calls.refused[call.function]}"
-        return Rejection("unknown-call", call.site, text)
-    text = f"it is not known what `{call.function}` reads and writes"
-    advice = f"define `{call.function}` in this file or declare it `__attribute__((const))`"
-    return Rejection("unknown-call", call.site, text, advice)

@@ -47,9 +47,10 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A step of an evaluated path: a field."""
+    """A step of an evaluated path: a field; `of` names its structure, where that is known."""
 
     name: str
+    of: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +72,8 @@ class Parameters:
     """The parameters of a function's nests: their isl names, spelling and types; `wrapping`:
     some unsigned value may wrap around, so that their limits matter; `ties` are the
     values of which some parameters are conversions, to how many bits, and whether signed; `derived` are
-    parameters for values that were computed, `products` those for products of others."""
+    parameters for values that were computed, `products` those for products of others; `epoch` counts the
+    stretches of code between which memory may change unseen: what it holds is another value in each."""
 
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, Type] = field(default_factory=dict)
@@ -80,6 +82,7 @@ class Parameters:
     derived: set[str] = field(default_factory=set)
     products: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ties: dict[str, tuple[Poly, int, bool]] = field(default_factory=dict)
+    epoch: int = 0
     _by_key: dict[Hashable, str] = field(default_factory=dict)
 
     def computed(self, key: Hashable, text: str, of_type: Type, stem: str = "") -> Poly:

@@ -11,8 +11,9 @@ from polylsp.analysis.calls import with_calls
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.memory import to_scop
+from polylsp.analysis.obstacles import obstacle
 from polylsp.analysis.private import never_exposed
-from polylsp.analysis.regions import obstacle, start_values
+from polylsp.analysis.regions import start_values
 from polylsp.analysis.scope import Scope
 from polylsp.analysis.state import Parameters
 from polylsp.analysis.summaries import Calls, NoSummary, Summary, SummaryAccess

@@ -229,7 +229,8 @@ class _Walker:
     def loop(self, loop: Loop) -> None:
         scope, region = self.scope, self.region
         outer, guards = scope.active, scope.guards
-        region.entries[loop.ordinal] = LoopEntry(loop, dict(scope.environment), outer, tuple(scope.frames))
+        state = dict(scope.environment), outer, tuple(scope.frames), scope.parameters.epoch
+        region.entries[loop.ordinal] = LoopEntry(loop, *state)
         entered = enter_loop(loop, scope, region.declared)
         region.frames[loop.ordinal] = entered.frame
         scope.position.append(0)

@@ -185,10 +185,10 @@ def _smallest(pairs: isl.Map) -> isl.Point:
 
 def _nearest_zero(pairs: isl.Set, parameter: int) -> isl.Set:
     """The pairs at one value of a parameter, not further from zero than its order of magnitude."""
-    size = 64
+    size = 64  # told to isl as text: it may outgrow a machine word
     while True:
-        near = pairs.lower_bound_val(isl.dim_type.param, parameter, isl.Val(-size))
-        near = near.upper_bound_val(isl.dim_type.param, parameter, isl.Val(size))
+        near = pairs.lower_bound_val(isl.dim_type.param, parameter, isl.Val(f"-{size}"))
+        near = near.upper_bound_val(isl.dim_type.param, parameter, isl.Val(str(size)))
         if not near.is_empty():
             value = near.sample_point().get_coordinate_val(isl.dim_type.param, parameter)
             return near.fix_val(isl.dim_type.param, parameter, value)

@@ -38,6 +38,7 @@ _COMPILERS = {
     "nvcc": "compiles CUDA code: install NVIDIA's CUDA Toolkit",
     "nvc": "compiles OpenACC and OpenMP code for GPUs: install NVIDIA's HPC SDK",
 }
+_NVRTC = ("cuda-bindings", "nvidia-cuda-nvrtc")
 _STYLES: dict[State, Style] = {"ok": "good", "missing": "error", "optional": "warning"}
 _PROBE_SECONDS = 20
 _ISL = "import islpy; islpy.Set('[n] -> { [i] : 0 <= i < n }'); print(islpy.isl_version())"
@@ -105,6 +106,15 @@ def _compilers() -> Iterator[Finding]:
         release = next((line for line in lines if "release" in line), lines[0] if lines else "")
         where = shutil.which(name)
         yield _found(name, f"{release.strip()} ({where})" if shown is not None else None, "optional", advice)
+    yield _nvrtc()
+
+
+def _nvrtc() -> Finding:
+    try:
+        return Finding("NVRTC", "ok", " and ".join(f"{name} {version(name)}" for name in _NVRTC))
+    except PackageNotFoundError:
+        install = f"run `{sys.executable} -m pip install {' '.join(_NVRTC)}`"
+        return Finding("NVRTC", "optional", f"compiles kernels on save, without a GPU: {install}")
 
 
 def _gpus() -> Iterator[Finding]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import effects, loops_in
-from polylsp.analysis.regions import obstacle
+from polylsp.analysis.obstacles import obstacle
 from polylsp.codegen.device import Abilities, Region, alone, kernel_of, shared
 from polylsp.codegen.placing import is_whole
 from polylsp.codegen.stretch import Stretch

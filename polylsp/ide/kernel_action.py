@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from polylsp.ide import wording
 from polylsp.ide.actions import Offer, loop_at
 from polylsp.ide.lookup import function_on_line
+from polylsp.ide.nests import outermost_of_nest
 from polylsp.model.action import KERNELS_OF, Ask, KernelTarget
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import lines_moved
@@ -33,7 +34,7 @@ def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: b
         return
     target = KERNELS_OF[report.language]
     ask = Ask(target, facts.name, placed.start, loop.ordinal)
-    title = f"Offload {wording.subject(_outermost(placed, loop))} to a GPU ({KERNEL_NAMES[target]})"
+    title = f"Offload {wording.subject(outermost_of_nest(placed, loop))} to a GPU ({KERNEL_NAMES[target]})"
     reason = _why_not(source, placed, loop) if makes_files or target != "cuda" else _NO_FILE
     yield Offer(ask, title, "refactor.rewrite", disabled=reason)
 
@@ -54,14 +55,6 @@ def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) ->
     ask = Ask(target, facts.name, placed.start, 0)
     disabled = reason if makes_files or target != "cuda" else _NO_FILE
     yield Offer(ask, f"{what}, sharing what is on the device", "refactor.rewrite", disabled=disabled)
-
-
-def _outermost(placed: PlacedFunction, loop: LoopFacts) -> LoopFacts:
-    by_ordinal = {each.ordinal: each for each in placed.answer.facts.loops}
-    nests = [nest.loops for nest in placed.answer.facts.nests if loop.ordinal in nest.loops]
-    while nests and loop.parent in nests[0]:
-        loop = by_ordinal[loop.parent]
-    return loop
 
 
 def _why_not(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:

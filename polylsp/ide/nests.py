@@ -36,3 +36,12 @@ def exposing_transform(placed: PlacedFunction, loop: LoopFacts) -> Transform | N
     sequential = [each for each in members if isinstance(each.verdict, Sequential)]
     outermost = min(sequential, key=lambda each: (each.depth, each.ordinal), default=None)
     return nest.transform if outermost is not None and outermost.ordinal == loop.ordinal else None
+
+
+def outermost_of_nest(placed: PlacedFunction, loop: LoopFacts) -> LoopFacts:
+    """The outermost loop around a loop that is modelled with it."""
+    by_ordinal = {each.ordinal: each for each in placed.answer.facts.loops}
+    nests = [nest.loops for nest in placed.answer.facts.nests if loop.ordinal in nest.loops]
+    while nests and loop.parent in nests[0]:
+        loop = by_ordinal[loop.parent]
+    return loop

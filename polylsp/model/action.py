@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal, Union, get_args
 
+from polylsp.model.device_code import DeviceCode
 from polylsp.model.verdict import Assumption
 from polylsp.text import Span
 
@@ -83,13 +84,14 @@ class Edited:
     that are `created` along with them.
     `assumptions` are what its correctness rests on; `remarks` are sentences for the person who chose
     it (what the run-time guard checks, why a loop was left alone). `parts` are the actions that it is
-    composed of, if it is, in their order."""
+    composed of, if it is, in their order; `device_code` is what of it a GPU runs."""
 
     replacements: tuple[Replacement, ...]
     assumptions: tuple[Assumption, ...] = ()
     remarks: tuple[str, ...] = ()
     parts: tuple[ActionName, ...] = ()
     created: tuple[Created, ...] = ()
+    device_code: tuple[DeviceCode, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

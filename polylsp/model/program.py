@@ -341,12 +341,14 @@ class Jump:
 class Unsupported:
     """A statement that is not modelled, and why. `loops` are the loops inside it, if any, so
     that they can still be reported (and tried alone). `reads` are the variables that it may read by
-    their names; `None` where that is not known."""
+    their names, where it assigns none; `None` where it is not known what it reads and assigns, or from where
+    control comes; where it `leaves`, only where control goes."""
 
     rejection: Rejection
     site: Site
     loops: tuple[Loop, ...] = ()
     reads: frozenset[Variable] | None = None
+    leaves: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,8 @@ class Memory:
     found in memory lead to it; `fresh`: it was allocated in the function; `from_entry`: the pointer
     has the value that it had when the function began; `shape`: its subscripts (`[]`) and fields (`.x`)
     as the source has them; `strides`: where one subscript stands for several dimensions, how many
-    elements each steps over, largest first; `whole`: all elements of an array whose name gets new ones.
+    elements each steps over, largest first; `members`: the structures that it is in, by name,
+    each with the member; `whole`: all elements of an array whose name gets new ones.
     """
 
     name: str
@@ -76,6 +77,7 @@ class Memory:
     shape: tuple[str, ...] = ()
     from_entry: bool = False
     strides: tuple[Polynomial, ...] = ()
+    members: frozenset[tuple[str, str]] = frozenset()
     whole: isl.Set | None = None
 
 

@@ -22,6 +22,7 @@ from polylsp.server import configuration
 from polylsp.server.client import Client
 from polylsp.server.job import Job
 from polylsp.server.jobs import Jobs
+from polylsp.server.kernel_words import KernelWords
 from polylsp.server.measurements import Measurements
 from polylsp.server.progress import Progress
 from polylsp.server.protocol import Protocol, ServerCancelled, strict_converter
@@ -30,6 +31,7 @@ from polylsp.server.worker import WORKER_COMMAND
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
+    from polylsp.model.report import FileReport
     from polylsp.server.cell_findings import CellFindings
     from polylsp.server.documents import Document
     from polylsp.server.findings import Findings
@@ -72,9 +74,11 @@ class PolylspServer(LanguageServer):
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
         self.measurements = Measurements(self.protocol)
         self.tunings = Tunings()
+        self.kernel_words = KernelWords()
         self.trace = types.TraceValue.Off
         self._findings: dict[str, Findings | CellFindings] = {}
         self._json: dict[str, dict[str, str]] = {}
+        self._saved: set[str] = set()
         self._delays: dict[str, asyncio.TimerHandle] = {}
         self._status: dict[str, Any] = {}
         self._owed_diagnostics: set[str] = set()
@@ -108,15 +112,24 @@ class PolylspServer(LanguageServer):
         else:
             self._changed_now(document)
 
+    def saved(self, document: Document) -> None:
+        """Work out schedules and transforms of a document that was saved, then what NVIDIA's compiler says of
+        its kernels."""
+        if document.is_ours:
+            self._saved.add(document.uri)
+            self.jobs.want_schedules(document)
+
     def close(self, uri: str) -> None:
         """Forget a document, and clear its diagnostics at the client."""
         document = self.documents.pop(uri, None)
         if document is None:
             return
         self._cancel_delay(uri)
+        self._saved.discard(uri)
         document.close()
         self.measurements.forget(uri)
         self.tunings.forget(uri)
+        self.kernel_words.forget(uri)
         self.jobs.drop(document)
         del self._findings[uri]
         told = {*document.uris, *self._json.pop(uri, {})}
@@ -216,6 +229,9 @@ class PolylspServer(LanguageServer):
         self._owed_hints.discard(document.uri)
         self._owed_lenses.discard(document.uri)
         self._trace_job(job)
+        if job.full and document.uri in self._saved:
+            self._saved.discard(document.uri)
+            self._compile_kernels(document, document.report, job.settings)
 
     def state_changed(self) -> None:
         """Send the status, if the client wants it and it is another."""
@@ -280,6 +296,13 @@ class PolylspServer(LanguageServer):
             self._publish_all(document, before, texts)
         elif before != texts and is_asked:
             self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
+
+    def _compile_kernels(self, document: Document, report: FileReport, settings: Settings) -> None:
+        """Ask NVIDIA's compiler for its word, unless the user does not trust what is in the folder."""
+        from polylsp.ide.kernel_words import asks_of
+
+        if self.measurements.is_trusted:
+            self.kernel_words.want(document, settings, asks_of(report))
 
     def _changed_now(self, document: Document) -> None:
         self._delays.pop(document.uri, None)

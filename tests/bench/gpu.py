@@ -9,7 +9,6 @@ nothing stayed in a cache.
 from __future__ import annotations
 
 import argparse
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
@@ -21,9 +20,9 @@ from rich.table import Table
 
 from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.cuda.axes import is_next, is_same
+from polylsp.codegen.cuda.device_code import device_code
 from polylsp.codegen.cuda.divergence import side_of
 from polylsp.codegen.cuda.edit import Made, made
-from polylsp.codegen.cuda.file import file_lines
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import maps_of, sets_of
 from polylsp.codegen.cuda.mapping import Kernel
@@ -31,56 +30,19 @@ from polylsp.codegen.cuda.references import Reference
 from polylsp.codegen.cuda.region import Region, regions_of
 from polylsp.codegen.cuda.schedule import of_leaf
 from polylsp.editing import subject_of
+from polylsp.model.device_code import Compiled, Resources
 from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Binary, Floating, Integer, Site, Statement
 from polylsp.pipeline import analyse
+from polylsp.runtime.nvrtc import compiler_word
+from polylsp.runtime.occupancy import occupancy
 from polylsp.settings import Settings
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
 STEPS = 4
 """How often loops over time run."""
 
-REGISTERS, SHARED, THREADS, BLOCKS = 65536, 227 * 1024, 2048, 32
-"""What a multiprocessor of sm_90 has."""
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """What the compiler says of a kernel."""
-
-    registers: int
-    shared: int
-    spilled: int
-
-    def occupancy(self, threads: int) -> float:
-        """The part of a multiprocessor's threads that can be there at once."""
-        warps = -(-threads // 32)
-        by_registers = REGISTERS // (-(-self.registers // 8) * 8 * 32 * warps)
-        by_shared = SHARED // (self.shared + 1024)
-        return min(by_registers, by_shared, BLOCKS, THREADS // (warps * 32)) * warps * 32 / THREADS
-
-
-def compiled(text: str) -> dict[str, Compiled]:
-    """What the compiler says of the kernels of a file, by their names."""
-    from cuda.bindings import nvrtc
-
-    kernels = text.partition("/* --- On the device --- */")[2].partition("/* --- On the host --- */")[0]
-    _, program = nvrtc.nvrtcCreateProgram(kernels.encode(), b"kernels.cu", 0, None, None)
-    options = [b"--gpu-architecture=sm_90", b"--ptxas-options=-v"]
-    nvrtc.nvrtcCompileProgram(program, len(options), options)
-    _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * size
-    nvrtc.nvrtcGetProgramLog(program, log)
-    found: dict[str, Compiled] = {}
-    for entry in log.decode().split("Compiling entry function")[1:]:
-        name = re.search(r"'_Z\d+(\w+?)'", entry)
-        numbers = [
-            re.search(p, entry) for p in (r"Used (\d+)", r"(\d+) bytes smem", r"(\d+) bytes spill stores")
-        ]
-        values = [int(each[1]) if each is not None else 0 for each in numbers]
-        found[name[1] if name is not None else ""] = Compiled(*values)
-    return found
-
+ARCHITECTURE = 90
 
 # --- Counted -----------------------------------------------------------------------------
 
@@ -224,17 +186,16 @@ def rows(file: Path, size: int) -> Iterator[tuple[str, ...]]:
             if not isinstance(one, Made):
                 yield (f"{file.stem}: {one.reason}", *[""] * 7)
                 continue
-            said = compiled("\n".join(file_lines(one.launched.region, one.host)))
+            said = compiler_word(device_code(one.launched), (ARCHITECTURE,))
+            assert isinstance(said, Compiled), said
+            taken = {each.kernel: each for each in said.resources}
             for kernel, written in one.host.kernels:
-                yield _row(file.stem, one, kernel, written, said, size)
+                yield _row(file.stem, one, kernel, written, taken[written.name], size)
 
 
 def _row(
-    sample: str, one: Made, kernel: Kernel, written: Written, said: dict[str, Compiled], size: int
+    sample: str, one: Made, kernel: Kernel, written: Written, known: Resources, size: int
 ) -> tuple[str, ...]:
-    known = next(
-        v for k, v in said.items() if k.startswith(written.name) and not k[len(written.name)].isdigit()
-    )
     threads = prod(written.frame.blocking.threads)
     count = counted(one, kernel, written, size)
     return (
@@ -243,7 +204,7 @@ def _row(
         str(known.registers),
         str(known.shared),
         str(known.spilled),
-        f"{known.occupancy(threads):.0%}",
+        f"{occupancy(known, threads):.0%}",
         f"{count.moved / count.least:.1f}" if count.least else "",
         f"{count.operations / count.moved:.2f}" if count.moved else "",
     )
@@ -267,7 +228,7 @@ def main() -> None:
         "moved / least",
         "flops / byte",
     )
-    table = Table(*heads, title=f"Kernels on paper (sm_90, sizes of {asked.size})")
+    table = Table(*heads, title=f"Kernels on paper (sm_{ARCHITECTURE}, sizes of {asked.size})")
     for file in sorted(SAMPLES.glob("*.c")):
         if not asked.kernels or file.stem in asked.kernels:
             for row in rows(file, asked.size):

@@ -130,6 +130,7 @@ def test_doctor_tells_what_is_missing_and_how_to_get_it(polylsp, monkeypatch) ->
         "gcc",
         "clang",
         "nvcc",
+        "NVRTC",
         "NVIDIA",
         "compile_commands.json",
         "cache",
@@ -143,6 +144,15 @@ def test_doctor_without_a_package_fails(polylsp, monkeypatch) -> None:
     ran = polylsp("doctor")
     assert ran.status == 3
     assert "MISSING   run `" in ran.out
+
+
+def test_doctor_tells_what_compiles_kernels(polylsp, monkeypatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    found = " ".join(polylsp("doctor").out.split())
+    assert " NVRTC ok cuda-bindings " in found and " and nvidia-cuda-nvrtc " in found
+    monkeypatch.setattr(doctor, "_NVRTC", ("no-such-package-at-all",))
+    ran = polylsp("doctor")
+    assert ran.status == 0 and "pip install no-such-package-at-all`" in ran.out
 
 
 def test_probe_survives_commands_that_fail() -> None:

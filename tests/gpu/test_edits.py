@@ -52,6 +52,11 @@ RUN = {
         ("(int)n",),
         "unsigned long n, double x[restrict n], double y[restrict n]",
     ),
+    "counters and sizes that only say where elements are": Run(
+        "for (long i = 1; i < n; i++) x[i] = y[i - 1];",
+        ("kernel0(int n, ", "for (int i = 1 + ", "i < n;", "x[i] = y[i - 1];", "if (n > 67108864 ||"),
+        "long n, double x[restrict n], double y[restrict n]",
+    ),
     "a variable of each iteration": Run(
         "double t; for (int i = 0; i < n; i++) { t = x[i] * y[i]; x[i] = t - 1; y[i] = t / 4; }",
         ("double t;",),

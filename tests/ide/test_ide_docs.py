@@ -42,7 +42,7 @@ def test_a_page_begins_with_its_code_and_a_sentence(code: str) -> None:
 
 
 def test_no_page_is_orphaned_and_none_links_into_the_void() -> None:
-    assert {path.stem for path in FOLDER.glob("*")} == {*CODES, *MEASUREMENT_CODES, "running-code"}
+    assert {path.stem for path in FOLDER.glob("*")} == {*CODES, *MEASUREMENT_CODES, "cuda", "running-code"}
     for path in FOLDER.glob("*.md"):
         for target in re.findall(r"\]\(([^)]*)\)", path.read_text(encoding="utf-8")):
             assert (Path(FOLDER) / target).is_file(), f"{path.name} links to {target}"

@@ -74,7 +74,7 @@ class ModelClaim:
     flow: str
 
 
-def plain(name: str) -> str:
+def _last(name: str) -> str:
     """The name of an attribute, or of a method, without what it belongs to."""
     return name.rpartition(".")[2]
 
@@ -98,6 +98,8 @@ def claims_and_models(
     settings = Settings()
     settings = replace(settings, max_operations=patience * settings.max_operations)
     report = analyse(path, text, settings, schedules=schedules)
+
+    plain = _last if path.endswith(".py") else str
 
     def dependence(placed: PlacedFunction, d: Dependence) -> DependenceClaim:
         ends: list[AccessClaim] = []

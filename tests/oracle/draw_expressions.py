@@ -35,10 +35,11 @@ class Expressions:
     integers: list[str] = field(default_factory=list)
     small: list[str] = field(default_factory=list)
     finished: list[str] = field(default_factory=list)
+    moving: list[str] = field(default_factory=list)
     outer: dict[str, Type] = field(default_factory=dict)
     used: set[str] = field(default_factory=set)
     features: set[str] = field(default_factory=set)
-    aliases: tuple[tuple[str, str, int], ...] = ()
+    aliases: list[tuple[str, str, int]] = field(default_factory=list)
     fresh: int = 0
     guards: int = 0
     loops: int = 0
@@ -61,6 +62,14 @@ class Expressions:
 
     def feature(self, name: str) -> None:
         self.features.add(name)
+
+    def scope(self) -> tuple[list[str], list[str], list[Array], list[str]]:
+        """What is in scope now."""
+        return list(self.scalars), list(self.integers), list(self.arrays), list(self.moving)
+
+    def leave(self, saved: tuple[list[str], list[str], list[Array], list[str]]) -> None:
+        """Forget what was declared since."""
+        self.scalars, self.integers, self.arrays, self.moving = saved
 
     def subscript(self) -> Expr:
         """An affine subscript (any integer in scope)."""

@@ -22,12 +22,12 @@ class Loops(Statements):
 
     def block(self) -> list[Statement]:
         """The body of a loop."""
-        saved = (list(self.scalars), list(self.integers), list(self.arrays))
+        saved = self.scope()
         body: list[Statement] = []
         for _ in range(self.number(1, 3)):
             deeper = len(self.iterators) < 3 and self.loops < 4 and self.chance(30)
             body += self.inner() if deeper else self.statement()
-        self.scalars, self.integers, self.arrays = saved
+        self.leave(saved)
         return body
 
     def inner(self) -> list[Statement]:

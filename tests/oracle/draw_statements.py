@@ -141,11 +141,11 @@ class Statements(Expressions):
 
     def branch(self) -> tuple[Statement, ...]:
         """What a condition guards; what is declared there is not in scope after it."""
-        saved = (list(self.scalars), list(self.integers), list(self.arrays))
+        saved = self.scope()
         self.guards += 1
         body = self.simple() if self.chance(60) else self.statement()
         self.guards -= 1
-        self.scalars, self.integers, self.arrays = saved
+        self.leave(saved)
         return tuple(body)
 
     def jump(self) -> list[Statement]:

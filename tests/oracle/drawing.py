@@ -4,14 +4,16 @@ hold everything else as well (data-dependent control, indirect accesses, calls, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from hypothesis import assume
 from hypothesis import strategies as st
 
 from . import callees
+from .draw_calls import Calls
 from .draw_expressions import Array
-from .draw_loops import Loops
+from .draw_structures import functions
 from .fitting import fitted
 from .nests import (
     Declare,
@@ -22,12 +24,18 @@ from .nests import (
     Inputs,
     Linear,
     Name,
+    Node,
     Number,
     Parameter,
+    Path,
+    Pointed,
     Program,
     Section,
     Statement,
+    Step,
     Type,
+    moved,
+    rebuild,
     walk,
 )
 
@@ -60,9 +68,10 @@ def drawn(draw: Any, wild: bool, drawer_type: type[Programs], form: Form) -> Pro
     assume(program is not None)
     assert program is not None
     kept = {p.name for p in program.kernel.parameters}
-    aliases = tuple(a for a in drawer.aliases if {a[0], a[1]} <= kept)
+    kept |= {variable.name for variable in program.globals}
+    aliases = tuple(a for a in drawer.aliases if {a[0].split(".")[0], a[1].split(".")[0]} <= kept and a[1])
     inputs = tuple(
-        Inputs((("n", n), ("m", m)), seed, distinct=seed % 2 == 1, aliases=aliases)
+        Inputs((("n", n), ("m", m)), seed, distinct=seed % 2 == 1, aliases=aliases if seed % 3 != 2 else ())
         for seed, (n, m) in enumerate(SIZES)
     )
     result = fitted(program, inputs)
@@ -74,14 +83,34 @@ def _kept(parameters: list[Parameter], body: list[Statement]) -> list[Parameter]
     """The parameters without arrays that nothing uses."""
     nodes = [node for s in body for node in walk(s)]
     used = {node.array for node in nodes if isinstance(node, Element | Linear | Section)}
+    used |= {node.name for node in nodes if isinstance(node, Name | Step)}
+    used |= {node.root for node in nodes if isinstance(node, Path)}
     used |= {name for node in nodes if isinstance(node, Exchange) for name in (node.left, node.right)}
-    return [p for p in parameters if p.extents is None or p.name in used]
+    return [p for p in parameters if p.scalar or p.name in used]
 
 
-class Programs(Loops):
+def _with_arrays(kernel: Function) -> Function:
+    """The same, where parameters that never move are used as the arrays that they are."""
+    still = {p.name for p in kernel.parameters} - moved(kernel)
+
+    def used(node: Node) -> Node:
+        match node:
+            case Pointed(pointer=Name(name=name), subscript=subscript) if name in still:
+                return Element(name, (subscript or Number(0),))
+            case _:
+                return node
+
+    return rebuild(kernel, used)
+
+
+class Programs(Calls):
     """Whole programs."""
 
+    only_arrays: bool = False
+    """Whether the language has no pointers."""
+
     def program(self) -> Program:
+        self.choose_kinds()
         self.type = self.pick(["double", "double", "double", "unsigned", "int"])
         parameters, globals_ = self.data()
         self.scalars = ["s", "t"]
@@ -111,8 +140,19 @@ class Programs(Loops):
             result,
             self.type if result else "void",
         )
-        helpers = tuple(f for f in callees.functions(self.type) if f.name in self.used)
-        return Program((*helpers, kernel), tuple(globals_), features=frozenset(self.features))
+        kernel = _with_arrays(kernel)
+        all_helpers = (*callees.functions(self.type), *functions(self.type))
+        helpers = tuple(f for f in all_helpers if f.name in self.used)
+        features, structures = frozenset(self.features), self.structures
+        return Program((*helpers, kernel), tuple(globals_), features=features, structures=structures)
+
+    def choose_kinds(self) -> None:
+        """Which kinds of data there are besides plain arrays."""
+        free = self.wild and not self.only_arrays
+        self.with_pointers = free and self.chance(15)
+        self.with_structures = free and self.chance(15)
+        self.with_rows = free and self.chance(7)
+        self.with_calls = free and self.chance(12)
 
     def data(self) -> tuple[list[Parameter], list[Declare]]:
         size: Type = "int"
@@ -137,19 +177,48 @@ class Programs(Loops):
         if self.wild:
             parameters.append(Parameter("int", "idx", (), constant=True))
             parameters.append(Parameter("int", "flag", (), constant=True))
-            self.draw_alias(parameters)
+            self.draw_alias(parameters, globals_)
+            if self.with_pointers:
+                self.move_parameters(parameters)
+            if self.with_structures or self.with_rows:
+                parameters += self.structure_parameters(self.shared(parameters, globals_))
+        globals_ += self.globals_of_calls()
         if self.chance(15):
             globals_.append(Declare(self.type, "g"))
             self.scalars.append("g")
         return parameters, globals_
 
-    def draw_alias(self, parameters: list[Parameter]) -> None:
-        base = next((p.name for p in parameters if p.extents == () and p.name in "abc"), None)
-        if base is not None and self.chance(10):
-            self.feature("alias")
-            at = next(k for k, p in enumerate(parameters) if p.name == base)
-            parameters[at] = Parameter(self.type, base, (), restrict=False)
-            parameters.append(Parameter(self.type, "d", (), restrict=False))
-            self.arrays.append(Array("d", 1))
-            if self.chance(60):
-                self.aliases = (("d", base, self.number(0, 2)),)
+    def draw_alias(self, parameters: list[Parameter], globals_: list[Declare]) -> None:
+        """Pointers that may lead to the same array, and in some runs do."""
+        shapes = ((),) if self.only_arrays else ((), (Name("n"),))
+        pointers = [k for k, p in enumerate(parameters) if p.extents in shapes and p.name in "abc"]
+        wholes = [g.name for g in globals_ if len(g.extents) == 1 and not self.only_arrays]
+        if not (pointers or wholes) or not self.chance(50 if self.with_pointers else 10):
+            return
+        self.feature("alias")
+        for k in pointers:
+            parameters[k] = replace(parameters[k], restrict=False)
+        parameters.append(Parameter(self.type, "d", (), restrict=False))
+        self.arrays.append(Array("d", 1))
+        if self.chance(70):
+            base = self.pick([*wholes, *(parameters[k].name for k in pointers)])
+            later = [parameters[k].name for k in pointers if parameters[k].name > base or base in wholes]
+            self.aliases = [("d", base, self.pick([0, 1, 2, *([] if self.only_arrays else [3, -1, 7])]))]
+            named = {p.name for p in parameters if p.extents == ()}
+            for name in [] if self.only_arrays else [name for name in later if name in named]:
+                self.aliases += [(name, base, self.number(-1, 3))] if self.chance(40) else []
+
+    def shared(self, parameters: list[Parameter], globals_: list[Declare]) -> str:
+        """An array that pointers may lead to."""
+        for k, p in enumerate(parameters):
+            if p.extents == () and p.name in "abc":
+                parameters[k] = Parameter(self.type, p.name, (), restrict=False)
+                return p.name
+        return next((g.name for g in globals_ if len(g.extents) == 1), "")
+
+    def move_parameters(self, parameters: list[Parameter]) -> None:
+        """Some of the pointers move, and have no subscripts but from where they stand."""
+        for p in parameters:
+            if p.extents == () and p.name in "abcd" and len(self.arrays) > 1 and self.chance(50):
+                self.moving.append(p.name)
+                self.arrays = [array for array in self.arrays if array.name != p.name]

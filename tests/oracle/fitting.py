@@ -69,7 +69,7 @@ def fitted(program: Program, inputs: tuple[Inputs, ...]) -> Program | None:
 
 
 def _small(machine: Machine) -> bool:
-    return all(abs(k) <= LARGEST for event in machine.trace for k in event.key)
+    return all(abs(k) <= LARGEST for event in machine.trace for k in event.key if isinstance(k, int))
 
 
 def _exchanged(program: Program) -> dict[str, set[str]]:
@@ -85,7 +85,7 @@ def _exchanged(program: Program) -> dict[str, set[str]]:
 def _ranges(machine: Machine, groups: dict[str, set[str]]) -> Ranges:
     keys: dict[str, set[tuple[int, ...]]] = defaultdict(set)
     for event in machine.trace:
-        if event.key:
+        if event.key and all(isinstance(k, int) for k in event.key):
             name = machine.slots[event.slot].name
             for each in groups.get(name, {name}):
                 keys[each].add(event.key)
@@ -181,4 +181,4 @@ def _extended(
     kernel = program.kernel
     fitted_kernel: Function = replace(kernel, parameters=tuple(parameter(p) for p in kernel.parameters))
     program = replace(program, functions=(*program.functions[:-1], fitted_kernel))
-    return rebuild(program, declaration)
+    return replace(rebuild(program, declaration), structures=program.structures)

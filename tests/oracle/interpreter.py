@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .extents import extents
+from .given import given_structure
 from .looping import Code, LoopCode, inductive, run_in_order, run_reordered
-from .machine import Machine, View
+from .machine import SCALAR, Machine, Slot, View
 from .nests import (
     Assign,
     Binary,
@@ -33,11 +34,15 @@ from .nests import (
     Name,
     Node,
     Number,
+    Parameter,
+    Path,
+    Pointed,
     Program,
     Section,
     Slice,
     Statement,
     Step,
+    Structure,
     Sum,
     Target,
     Type,
@@ -45,8 +50,10 @@ from .nests import (
     While,
     children,
     counter,
+    moved,
     walk,
 )
+from .paths import Reached, Shape, copied, pointed, reach
 from .values import COMPARE, Undefined, Value, common, integer, wrapped
 from .whole import Extent, added_up, points, store_all, store_where
 
@@ -55,11 +62,15 @@ Typed = tuple[Code, Type]
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name in scope: its place in the frame and what it is."""
+    """A name in scope: its place in the frame and what it is. A `pointer` is a variable, which holds where
+    it points to; that of any other array is known."""
 
     index: int
     type: Type
     array: bool
+    pointer: bool = False
+    structure: str = ""
+    rows: bool = False
 
 
 @dataclass(slots=True)
@@ -103,8 +114,8 @@ class _Compiler:
         for function in self.program.functions:
             self.functions[function.name] = self.function(function)
             self.signatures[function.name] = function
-        kernel, call = self.program.kernel, self.functions[self.program.kernel.name]
-        global_variables = self.program.globals
+        call = self.functions[self.program.kernel.name]
+        global_variables, rows_walked = self.program.globals, _walks_rows(self.program)
 
         def start(m: Machine) -> None:
             if self.program.wraps:
@@ -114,15 +125,21 @@ class _Compiler:
                 slot = m.slot(variable.name, variable.type, filled=True)
                 m.observable.append(slot)
                 m.env.append(View(slot) if variable.extents else slot)
-            m.result = call(m, _arguments(m, kernel))
+            m.rows_walked = rows_walked
+            held = {slot.name: View(slot) for slot in m.observable}
+            m.result = call(m, _arguments(m, self.program, held))
 
         return start
 
     def function(self, function: Function) -> Callable[[Machine, list[Any]], Value]:
         base = {v.name: Symbol(i, v.type, bool(v.extents)) for i, v in enumerate(self.program.globals)}
         self.frame = _Frame(function, [base, {}], len(base))
+        moving: list[tuple[int, str]] = []
         for parameter in function.parameters:
-            self.declare(parameter.name, parameter.type, parameter.extents is not None)
+            pointer = parameter.extents is not None and parameter.name in moved(function)
+            symbol = (parameter.extents is not None, pointer, parameter.structure, parameter.rows)
+            index = self.declare(parameter.name, parameter.type, *symbol)
+            moving += [(index, parameter.name)] if pointer else []
         self.frame.scopes.append({})
         codes = [self.statement(statement) for statement in function.body]
         result = None
@@ -133,6 +150,8 @@ class _Compiler:
         def call(m: Machine, arguments: list[Any]) -> Value:
             outer = m.env
             m.env = outer[:shared] + arguments + [None] * (size - shared - len(arguments))
+            for index, name in moving:
+                m.env[index] = _variable(m, name, m.env[index])
             for code in codes:
                 code(m)
             value = result(m) if result else None
@@ -141,10 +160,10 @@ class _Compiler:
 
         return call
 
-    def declare(self, name: str, type: Type, array: bool) -> int:
+    def declare(self, name: str, type: Type, array: bool, *others: Any) -> int:
         index = self.frame.size
         self.frame.size += 1
-        self.frame.scopes[-1][name] = Symbol(index, type, array)
+        self.frame.scopes[-1][name] = Symbol(index, type, array, *others)
         return index
 
     def find(self, name: str) -> Symbol:
@@ -191,8 +210,8 @@ class _Compiler:
                 return _exchange(self.find(left).index, self.find(right).index)
 
     def declaration(self, d: Declare) -> Code:
-        value = None if d.value is None else self.converted(d.value, d.type)
-        index = self.declare(d.name, d.type, bool(d.extents))
+        value = None if d.value is None else self.initial(d)
+        index = self.declare(d.name, d.type, bool(d.extents), d.pointer, d.structure)
 
         def run(m: Machine) -> None:
             slot = m.slot(d.name, d.type)
@@ -202,7 +221,15 @@ class _Compiler:
 
         return run
 
+    def initial(self, d: Declare) -> Code:
+        return self.pointer(d.value) if d.pointer else self.converted(d.value, d.type)
+
     def assignment(self, target: Target, operator: str, value: Expr) -> Code:
+        if isinstance(target, Name) and self.find(target.name).pointer:
+            return self.pointer_assignment(target, operator, value)
+        reached = reach(self, target) if isinstance(target, Path) else None
+        if reached is not None and reached.shape.kind in ("structure", "pointer"):
+            return self.path_assignment(reached, target.uid, value)
         slices = self.slices(target)
         if slices:
             return self.array_assignment(target, operator, value, slices)
@@ -229,6 +256,53 @@ class _Compiler:
             m.store(slot, key, m.convert(result, shared, type), uid)
 
         return update
+
+    def pointer_assignment(self, target: Name, operator: str, value: Expr | Section) -> Code:
+        index, uid = self.find(target.name).index, target.uid
+        new = self.expression(value)[0] if operator else self.pointer(value)
+        sign = {"+": 1, "-": -1}.get(operator, 0)
+
+        def assign(m: Machine) -> None:
+            slot = m.env[index]
+            m.store(slot, (), m.load(slot, (), uid).moved(sign * new(m)) if sign else new(m), uid)
+
+        return assign
+
+    def path_assignment(self, target: Reached, uid: int, value: Expr | Section) -> Code:
+        """A pointer in a structure is set, or a structure as a whole."""
+        place = target.place
+        assert place is not None
+        if target.shape.kind == "pointer":
+            new = self.pointer(value)
+            return lambda m: m.store(*place(m), new(m), uid)
+        whole = self.whole(value)
+
+        def assign(m: Machine) -> None:
+            held = whole(m)
+            slot, key = place(m)
+            for inner, value in held.items():
+                m.store(slot, (*key, *inner), value, uid)
+
+        return assign
+
+    def whole(self, e: Section | Path) -> Code:
+        """Code that reads a structure as a whole."""
+        reached = self.root(e.array) if isinstance(e, Section) else reach(self, e)
+        assert reached.place is not None
+        return copied(self.structure(reached.shape.structure), reached.place, e.uid)
+
+    def structure(self, name: str) -> Structure:
+        return next(s for s in self.program.structures if s.name == name)
+
+    def root(self, name: str) -> Reached:
+        """What the first name of a path stands for."""
+        symbol = self.find(name)
+        index = symbol.index
+        shape = Shape("structure" if symbol.structure else "number", symbol.type, symbol.structure)
+        shape = Shape("pointer", symbol.type, to=shape) if symbol.rows else shape
+        if symbol.array:
+            return Reached(Shape("pointer", symbol.type, to=shape), name, value=lambda m: m.env[index])
+        return Reached(shape, name, place=lambda m: (m.env[index], (0,)))
 
     def array_assignment(self, target: Target, operator: str, value: Expr, shape: tuple[Extent, ...]) -> Code:
         """All of the right-hand side is computed before anything is stored."""
@@ -309,6 +383,12 @@ class _Compiler:
             case Element(array=array, subscripts=subscripts):
                 symbol = self.find(array)
                 return self.element(symbol.index, subscripts, array), symbol.type
+            case Pointed(pointer=pointer):
+                return self.pointed(target), self.find(pointer.name).type
+            case Path():
+                reached = reach(self, target)
+                assert reached.place is not None
+                return reached.place, reached.shape.type
             case Linear(array=array, row=row, width=width, column=column):
                 symbol = self.find(array)
                 linear = self.element(symbol.index, (Binary("+", Binary("*", row, width), column),), array)
@@ -321,6 +401,16 @@ class _Compiler:
 
                 return checked, symbol.type
 
+    def pointed(self, e: Pointed) -> Callable[[Machine], Any]:
+        pointer = self.pointer(e.pointer)
+        subscript = self.expression(e.subscript)[0] if e.subscript is not None else lambda m: 0
+
+        def locate(m: Machine) -> Any:
+            slot, prefix, offset = pointer(m)
+            return slot, (*prefix, offset + subscript(m))
+
+        return locate
+
     def element(
         self, index: int, subscripts: tuple[Expr | Slice, ...], name: str
     ) -> Callable[[Machine], Any]:
@@ -330,6 +420,8 @@ class _Compiler:
         def locate(m: Machine) -> Any:
             slot, prefix, offset = m.env[index]
             key = tuple(code(m) for code in codes)
+            if offset is SCALAR:
+                return slot, ()
             if name in m.shapes:
                 key = tuple(k + n if k < 0 else k for k, n in zip(key, m.shapes[name], strict=True))
             if offset:
@@ -359,12 +451,12 @@ class _Compiler:
                 if type == "double":
                     return lambda m: m.arithmetic.convert(value), type
                 return lambda m: value, type
-            case Name() | Element() | Linear():
+            case Name() | Element() | Linear() | Pointed() | Path():
                 place, type = self.place(e)
                 uid = e.uid
                 return lambda m: m.load(*place(m), uid), type
-            case Step(name=name, operator=operator):
-                return self.step(name, operator, e.uid)
+            case Step(name=name):
+                return self.step(e), self.find(name).type
             case Unary(operator="!", operand=operand):
                 test = self.condition(operand)
                 return lambda m: int(not test(m)), "int"
@@ -390,17 +482,42 @@ class _Compiler:
             case _:
                 raise AssertionError(e)
 
-    def step(self, name: str, operator: str, uid: int) -> Typed:
-        symbol = self.find(name)
+    def step(self, e: Step) -> Code:
+        symbol, uid = self.find(e.name), e.uid
         index, type = symbol.index, symbol.type
+
+        def after(m: Machine, value: Value) -> Value:
+            if symbol.pointer:
+                return value.moved(1 if e.operator == "+" else -1)
+            return m.fit(integer(e.operator, value, 1), type)
 
         def run(m: Machine) -> Value:
             slot = m.env[index]
-            value = m.load(slot, (), uid)
-            m.store(slot, (), m.fit(integer(operator, value, 1), type), uid)
-            return value
+            old = m.load(slot, (), uid)
+            new = after(m, old)
+            m.store(slot, (), new, uid)
+            return new if e.first else old
 
-        return run, type
+        return run
+
+    def pointer(self, e: Name | Step | Section | Path) -> Code:
+        """Code for where a pointer points to."""
+        match e:
+            case Path():
+                return pointed(reach(self, e), e.uid)
+            case Step():
+                return self.step(e)
+            case Name(name=name, uid=uid):
+                symbol = self.find(name)
+                index = symbol.index
+                return (lambda m: m.load(m.env[index], (), uid)) if symbol.pointer else lambda m: m.env[index]
+            case _:
+                return self.section(e)
+
+    def is_pointer(self, e: Expr | Section) -> bool:
+        if isinstance(e, Path):
+            return reach(self, e).shape.kind == "pointer"
+        return isinstance(e, Section) or (isinstance(e, Name | Step) and self.find(e.name).pointer)
 
     def logical(self, operator: str, left: Code, right: Code) -> Typed:
         if operator == "&&":
@@ -413,6 +530,9 @@ class _Compiler:
         return lambda m: yes(m) if test(m) else no(m), type
 
     def binary(self, e: Binary) -> Typed:
+        if self.is_pointer(e.left):
+            left, right, test = self.pointer(e.left), self.pointer(e.right), COMPARE[e.operator]
+            return lambda m: int(test(left(m).distance(right(m)), 0)), "int"
         type = common(self.expression(e.left)[1], self.expression(e.right)[1])
         left, right = self.converted(e.left, type), self.converted(e.right, type)
         if e.operator in COMPARE:
@@ -432,7 +552,7 @@ class _Compiler:
             name = e.function
             return lambda m: m.arithmetic.functions[name](*(a(m) for a in arguments)), "double"
         callee, code = self.signatures[e.function], self.functions[e.function]
-        passed = [self.argument(a, p.type) for a, p in zip(e.arguments, callee.parameters, strict=True)]
+        passed = [self.argument(a, p) for a, p in zip(e.arguments, callee.parameters, strict=True)]
         names, uid = [(p.name, p.type) for p in callee.parameters], e.uid
 
         def run(m: Machine) -> Value:
@@ -447,15 +567,22 @@ class _Compiler:
 
         return run, "int" if callee.type == "void" else callee.type
 
-    def argument(self, a: Expr | Section, type: Type) -> Code:
-        if not isinstance(a, Section):
-            return self.converted(a, type)
-        index = self.find(a.array).index
+    def argument(self, a: Expr | Section, p: Parameter) -> Code:
+        if p.structure and p.extents is None:
+            return self.whole(a)
+        return self.pointer(a) if self.is_pointer(a) else self.converted(a, p.type)
+
+    def section(self, a: Section) -> Code:
+        symbol, uid = self.find(a.array), a.uid
+        index, moves = symbol.index, symbol.pointer
         rows = [self.expression(s)[0] for s in a.subscripts]
         offset = self.expression(a.offset)[0] if a.offset is not None else None
 
         def view(m: Machine) -> View:
-            slot, prefix, shift = m.env[index]
+            held = m.env[index]
+            if a.address:
+                return View(held, (), 0 if symbol.structure else SCALAR)
+            slot, prefix, shift = m.load(held, (), uid) if moves else held
             key = tuple(row(m) for row in rows)
             if key and shift:
                 key, shift = (key[0] + shift, *key[1:]), 0
@@ -468,27 +595,57 @@ class _Compiler:
 
 
 def _scalar(m: Machine, name: str, type: Type, value: Value) -> Any:
+    """A variable that holds a number, or a structure (by the keys of what it holds)."""
     slot = m.slot(name, type)
-    slot.values[()] = value
+    slot.values |= {(0, *key): v for key, v in value.items()} if isinstance(value, dict) else {(): value}
     return slot
 
 
-def _arguments(m: Machine, kernel: Function) -> list[Any]:
+def _walks_rows(program: Program) -> bool:
+    """Whether there are pointers that move, or in structures, and products in subscripts or steps."""
+    nodes = list(walk(program))
+    pointers = {node.name for node in nodes if isinstance(node, Declare) and node.pointer}
+    pointers |= {node.pointer.name for node in nodes if isinstance(node, Pointed)}
+    products = any(isinstance(n, Linear) or (isinstance(n, Section) and _is_product(n.offset)) for n in nodes)
+    moves = [n for n in nodes if isinstance(n, Assign) and isinstance(n.target, Name) and n.operator]
+    far = any(n.target.name in pointers and not isinstance(n.value, Number) for n in moves)
+    inside = [step for n in nodes if isinstance(n, Path) for step in n.steps]
+    return (bool(pointers) and (products or far)) or any(
+        _is_product(n) for step in inside for n in walk(step)
+    )
+
+
+def _is_product(e: Expr | None) -> bool:
+    return isinstance(e, Binary) and e.operator == "*"
+
+
+def _variable(m: Machine, name: str, held: View) -> Slot:
+    """A parameter that moves: a variable that holds what the caller gives."""
+    slot = m.slot(name, "long")
+    slot.values[()] = held
+    m.targets[name].add(held.slot.serial)
+    return slot
+
+
+def _arguments(m: Machine, program: Program, held: dict[str, View]) -> list[Any]:
+    kernel = program.kernel
     given = dict(m.inputs.parameters)
     aliases = {name: (of, offset) for name, of, offset in m.inputs.aliases}
     made: dict[str, Any] = {}
     for parameter in kernel.parameters:
         name = parameter.name
-        if parameter.extents is None:
+        if parameter.structure or parameter.rows:
+            made |= given_structure(m, parameter, program.structures, made | held)
+        elif parameter.extents is None:
             made[name] = _scalar(m, name, parameter.type, wrapped(given.get(name, 0), parameter.type))
         elif name in aliases:
             of, offset = aliases[name]
-            made[name] = View(made[of].slot, (), offset)
+            made[name] = (made.get(of) or held[of]).moved(offset)
         else:
             slot = m.slot(name, parameter.type, filled=True)
             m.observable.append(slot)
             made[name] = View(slot)
-    return list(made.values())
+    return [made[parameter.name] for parameter in kernel.parameters]
 
 
 def _exchange(left: int, right: int) -> Code:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from .claims import AssumptionClaim, Claim
 from .evidence import Evidence, Refutation, described, shown
-from .machine import POISON, Key, LoopKey, Machine, Mismatch
+from .machine import POISON, Key, LoopKey, Machine, Mismatch, View
 from .nests import counter, loops
-from .privatisable import missed, steady
+from .privatisable import as_number, missed, steady
 from .reordering import Sharing, Shuffled
 from .values import Undefined
 from .witness import witness_refutations
@@ -41,7 +42,8 @@ def _refutation(claim: Claim, rule: str, text: str) -> Refutation:
 
 def _unclaimed(found: Evidence, claims: list[Claim]) -> Iterator[Refutation]:
     claimed = {(claim.function, claim.ordinal) for claim in claims}
-    there = {(f.name, loop.ordinal) for f in found.program.functions for loop in loops(f)}
+    in_text = [f for f in found.program.functions if not f.attribute]
+    there = {(f.name, loop.ordinal) for f in in_text for loop in loops(f)}
     for function, ordinal in sorted(claimed ^ there):
         yield Refutation(function, ordinal, "loops", "a loop without a verdict, or a verdict without a loop")
 
@@ -61,7 +63,7 @@ def _parallel(found: Evidence, claim: Claim) -> Iterator[Refutation]:
     own = own if any(_unexplained(found, run, key, listed) for run in runs) else ()
     listed |= {*own}
     for run in runs:
-        text = _unexplained(found, run, key, listed)
+        text = _unexplained(found, run, key, listed, {name for name, _ in claim.reductions})
         if text:
             yield _refutation(claim, "unexplained conflict", f"{text}, with {shown(run.inputs)}")
             break
@@ -78,9 +80,11 @@ def holds(assumption: AssumptionClaim, run: Machine, key: LoopKey) -> bool:
     """Whether a run keeps to an assumption about a loop (one that cannot be checked is kept)."""
     match assumption.kind:
         case "no-overlap":
-            return not any(_share(record.slots, assumption.subjects) for record in run.records[key])
+            return not any(_share(run, record.slots, assumption.subjects) for record in run.records[key])
+        case "distinct-rows":
+            return not any(_repeated(run, path) for path in assumption.subjects)
         case "in-bounds":
-            return not run.outside_rows
+            return not run.outside_rows and not run.rows_walked
         case "no-wrap":
             return not run.wrapped
         case "distinct-values":
@@ -89,10 +93,22 @@ def holds(assumption: AssumptionClaim, run: Machine, key: LoopKey) -> bool:
             return True
 
 
-def _share(slots: dict[str, int], subjects: tuple[str, ...]) -> bool:
-    """Whether two of the names stand for the same storage."""
-    held = [slots[name] for name in subjects if name in slots]
-    return len(set(held)) < len(held)
+def _share(run: Machine, slots: dict[str, int], subjects: tuple[str, ...]) -> bool:
+    """Whether two of the names stand for the same storage, or pointers of these names have led to it."""
+    held = [run.targets.get(name) or slots_of(slots, name) for name in subjects]
+    return any(not one.isdisjoint(other) for one, other in combinations(held, 2))
+
+
+def slots_of(slots: dict[str, int], path: str) -> set[int]:
+    """The storage in which a path such as `p->x` begins."""
+    root = re.split(r"->|\.|\[", path)[0]
+    return {slots[root]} if root in slots else set()
+
+
+def _repeated(run: Machine, path: str) -> bool:
+    """Whether two pointers of an array have led to the same storage."""
+    led = list(run.rows.get(path, {}).values())
+    return len(set(led)) < len(led)
 
 
 def _distinct(run: Machine, name: str) -> bool:
@@ -129,14 +145,26 @@ def _wrong_steps(runs: list[Machine], claim: Claim) -> Iterator[Refutation]:
 
 
 def _starts(run: Machine, key: LoopKey, name: str) -> list[list[int]]:
-    return [[start[name] for start in record.starts] for record in run.records[key] if name in record.finals]
+    records = [record for record in run.records[key] if name in record.finals]
+    return [[as_number(start[name]) for start in record.starts] for record in records]
 
 
-def _unexplained(found: Evidence, run: Machine, key: LoopKey, listed: set[str]) -> str | None:
+def _unexplained(
+    found: Evidence, run: Machine, key: LoopKey, listed: set[str], reduced: set[str]
+) -> str | None:
     # Pointers into one array are several names of it.
     explained = {record.slots[name] for record in run.records[key] for name in listed & record.slots.keys()}
+    # What is reduced by the name of a pointer that moves is what it leads to.
+    explained |= {slot for name in reduced for slot in run.targets.get(name, ())}
+    members = {
+        (slot, re.split(r"->|\.", name)[-1])
+        for record in run.records[key]
+        for name in listed - record.slots.keys()
+        for slot in slots_of(record.slots, name)
+    }
     for pair in found.conflicts(run).get(key, ()):
-        if pair.source.slot not in explained:
+        slot = pair.source.slot
+        if slot not in explained and not any((slot, part) in members for part in pair.source.key):
             return described(found.layout, run, pair)
     return None
 
@@ -177,6 +205,8 @@ def _difference(run: Machine, other: Machine) -> str | None:
         for key in sorted(mine.values.keys() | its.values.keys()):
             a = mine.values[key] if key in mine.values else mine.background(key)
             b = its.values[key] if key in its.values else its.background(key)
+            if isinstance(a, View) and isinstance(b, View):
+                a, b = (a.slot.serial, a.offset), (b.slot.serial, b.offset)
             if a != b:
                 where = mine.name + "".join(f"[{k}]" for k in key)
                 return f"at the end `{where}` is {'undetermined' if b is POISON else b}, not {a}"

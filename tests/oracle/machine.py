@@ -12,7 +12,8 @@ from .nests import Inputs, Type
 from .values import BITS, PRIME, Arithmetic, Exact, Undefined, Value, fits, wrapped
 
 LoopKey = tuple[str, int]
-Key = tuple[int, ...]
+Key = tuple[Any, ...]
+"""Subscripts, and in structures the names of members."""
 
 
 class TooLong(Undefined):
@@ -70,12 +71,26 @@ class Slot:
         self.background = background
 
 
+SCALAR: Any = None
+"""The offset of a pointer to a variable that is no array: element 0 is the variable."""
+
+
 class View(NamedTuple):
     """An array as a name sees it: a slot, the subscripts already applied and an offset after them."""
 
     slot: Slot
     prefix: Key = ()
     offset: int = 0
+
+    def moved(self, by: int) -> View:
+        """The same, so many elements further."""
+        return View(self.slot, self.prefix, self.offset + by)
+
+    def distance(self, other: View) -> int:
+        """How many elements it is further on in the same array."""
+        if self.slot is not other.slot or self.prefix != other.prefix:
+            raise Undefined("pointers into different arrays are compared")
+        return self.offset - other.offset
 
 
 @dataclass(slots=True)
@@ -101,7 +116,9 @@ class Reordering(Protocol):
 
 @dataclass(slots=True)
 class Machine:
-    """The state of one run."""
+    """The state of one run. `targets`: the storage (serials) that each pointer that moves, or that is kept in
+    memory, has led to, and `rows` from which place in memory;
+    `rows_walked`: some walk a matrix that is kept in one dimension, and no access tells in which row."""
 
     inputs: Inputs
     arithmetic: Arithmetic = Exact
@@ -115,12 +132,15 @@ class Machine:
     calls: tuple[int, ...] = ()
     point: tuple[int, ...] = ()
     shapes: dict[str, Key] = field(default_factory=dict)
+    targets: defaultdict[str, set[int]] = field(default_factory=lambda: defaultdict(set))
     trace: list[Event] = field(default_factory=list)
     slots: list[Slot] = field(default_factory=list)
     records: defaultdict[LoopKey, list[Occurrence]] = field(default_factory=lambda: defaultdict(list))
     occurrences: int = 0
     observable: list[Slot] = field(default_factory=list)
+    rows: defaultdict[str, dict[tuple[int, Key], int]] = field(default_factory=lambda: defaultdict(dict))
     outside_rows: set[str] = field(default_factory=set)
+    rows_walked: bool = False
     wrapped: bool = False
     result: Value = None
 
@@ -144,6 +164,8 @@ class Machine:
         return value
 
     def store(self, slot: Slot, key: Key, value: Value, uid: int) -> None:
+        if isinstance(value, View):
+            self.targets[slot.name].add(value.slot.serial)
         if self.tracing:
             self.trace.append(Event(uid, slot.serial, key, True, self.stack, self.calls, self.point))
         slot.values[key] = value

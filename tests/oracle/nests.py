@@ -62,6 +62,23 @@ class Linear:
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """`.name`, or with `arrow` `->name`."""
+
+    name: str
+    arrow: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """What members and subscripts lead to: `im.data[i]`, `p[i].x`, `q->x`, `r[i][j]` of pointers to rows."""
+
+    root: str
+    steps: tuple[Expr | Field, ...]
+    uid: int = -1
+
+
+@dataclass(frozen=True, slots=True)
 class Unary:
     operator: str
     operand: Expr
@@ -69,10 +86,20 @@ class Unary:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`name++` or `name--` as an expression: the value before."""
+    """`name++` or `name--` as an expression: the value before; with `first`, `++name`: the value after."""
 
     name: str
     operator: Literal["+", "-"]
+    uid: int = -1
+    first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pointed:
+    """What a pointer that moves leads to: `*p`, `*p++`, or `p[subscript]`."""
+
+    pointer: Name | Step
+    subscript: Expr | None = None
     uid: int = -1
 
 
@@ -101,11 +128,14 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """An array passed to a function: `a`, a row of it `a[i]`, or from an element on: `a + i`."""
+    """The address of an array `a`, of a row of it `a[i]`, or of an element: `a + i`; what a function is
+    given, or a pointer is set to. Of a structure it is all of it, or its address: `&im`."""
 
     array: str
     subscripts: tuple[Expr, ...] = ()
     offset: Expr | None = None
+    uid: int = -1
+    address: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +147,8 @@ class Call:
     uid: int = -1
 
 
-Expr = Union[Number, Name, Element, Linear, Unary, Step, Binary, Choice, Sum, Call]
-Target = Union[Name, Element, Linear]
+Expr = Union[Number, Name, Element, Linear, Pointed, Path, Unary, Step, Binary, Choice, Sum, Call]
+Target = Union[Name, Element, Linear, Pointed, Path]
 
 
 # --- Statements --------------------------------------------------------------------------
@@ -126,13 +156,15 @@ Target = Union[Name, Element, Linear]
 
 @dataclass(frozen=True, slots=True)
 class Declare:
-    """A local variable; an array where it has extents."""
+    """A local variable; an array where it has extents, a pointer that may move, or a structure."""
 
     type: Type
     name: str
     extents: tuple[int, ...] = ()
-    value: Expr | None = None
+    value: Expr | Section | None = None
     uid: int = -1
+    pointer: bool = False
+    structure: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +173,7 @@ class Assign:
     elements of slices are stored for which it is true, as in `a[1:n][b[1:n] > 0] = value` (Python)."""
 
     target: Target
-    value: Expr
+    value: Expr | Section
     operator: str = ""
     brief: bool = False
     mask: Expr | None = None
@@ -203,24 +235,42 @@ Loop = Union[For, While]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A scalar (`extents` is `None`), a pointer (`()`) or an array with its extents."""
+    """A scalar (`extents` is `None`), a pointer (`()`) or an array with its extents; of structures that
+    have a name, if that is given. `rows`: it points to pointers."""
 
     type: Type
     name: str
     extents: tuple[Expr, ...] | None = None
     restrict: bool = True
     constant: bool = False
+    structure: str = ""
+    rows: bool = False
+
+    @property
+    def scalar(self) -> bool:
+        """Whether it is a number."""
+        return self.extents is None and not self.structure
+
+
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """`typedef struct { … } name;`"""
+
+    name: str
+    members: tuple[Declare, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`result` is returned at the end; its type is `type`, `void` without one."""
+    """`result` is returned at the end; its type is `type`, `void` without one. Of a function with an
+    `attribute` the text has the declaration alone: what it does is in another file."""
 
     name: str
     parameters: tuple[Parameter, ...]
     body: tuple[Statement, ...]
     result: Expr | None = None
     type: Type | Literal["void"] = "void"
+    attribute: Literal["", "pure", "const"] = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +299,7 @@ class Program:
     inputs: tuple[Inputs, ...] = ()
     features: frozenset[str] = frozenset()
     wraps: bool = False
+    structures: tuple[Structure, ...] = ()
 
     @property
     def kernel(self) -> Function:
@@ -313,6 +364,13 @@ def _with_ordinals(function: Function) -> Function:
 def loops(function: Function) -> list[Loop]:
     """The loops of a function in source order."""
     return [node for node in walk(function) if isinstance(node, For | While)]
+
+
+def moved(function: Function) -> set[str]:
+    """The names that a function steps or assigns to: those of pointers among them move."""
+    stepped = {node.name for node in walk(function) if isinstance(node, Step)}
+    targets = [node.target for node in walk(function) if isinstance(node, Assign)]
+    return stepped | {target.name for target in targets if isinstance(target, Name)}
 
 
 def counter(loop: Loop) -> str | None:

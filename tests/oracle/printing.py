@@ -17,6 +17,7 @@ from .nests import (
     Element,
     Evaluate,
     Expr,
+    Field,
     For,
     Function,
     If,
@@ -25,10 +26,13 @@ from .nests import (
     Name,
     Number,
     Parameter,
+    Path,
+    Pointed,
     Program,
     Section,
     Statement,
     Step,
+    Structure,
     Unary,
     While,
     walk,
@@ -46,15 +50,17 @@ _LEVEL = {
 
 @dataclass(slots=True)
 class Layout:
-    """A program's text and the spans (start, end) of its accesses and loop headers."""
+    """A program's text and the spans (start, end) of its accesses and loop headers. `addresses` are the
+    uids of arrays that are named to be pointed to."""
 
     text: str = ""
     spans: dict[int, tuple[int, int]] = field(default_factory=dict)
+    addresses: set[int] = field(default_factory=set)
     loops: dict[tuple[str, int], tuple[int, int]] = field(default_factory=dict)
 
 
-def layout(program: Program) -> Layout:
-    """Print a program."""
+def layout(program: Program, with_bodies: bool = False) -> Layout:
+    """Print a program; `with_bodies`: of functions that are elsewhere, too."""
     printer = _Printer(Layout())
     nodes = list(walk(program))
     if any(isinstance(node, Call) for node in nodes):
@@ -62,10 +68,12 @@ def layout(program: Program) -> Layout:
     for operator, macro in _MACROS.items():
         if any(isinstance(node, Binary) and node.operator == operator for node in nodes):
             printer.put(macro)
+    for structure in program.structures:
+        printer.structure(structure)
     for declaration in program.globals:
         printer.statement(declaration, 0)
     for function in program.functions:
-        printer.function(function, static=function is not program.kernel)
+        printer.function(function, function is not program.kernel, with_bodies)
     return printer.out
 
 
@@ -84,13 +92,18 @@ class _Printer:
     def put(self, text: str) -> None:
         self.out.text += text
 
-    def function(self, function: Function, static: bool) -> None:
+    def function(self, function: Function, static: bool, with_body: bool) -> None:
         self.function_name = function.name
-        self.put(f"{'static ' if static else ''}{function.type} {function.name}(")
+        attribute = f"__attribute__(({function.attribute})) " if function.attribute else ""
+        self.put(f"{attribute or 'static ' * static}{function.type} {function.name}(")
         for index, parameter in enumerate(function.parameters):
             self.put(", " if index else "")
             self.parameter(parameter)
-        self.put(")\n{\n")
+        self.put("void)" if not function.parameters else ")")
+        if function.attribute and not with_body:
+            self.put(";\n")
+            return
+        self.put("\n{\n")
         self.statements(function.body, 1)
         if function.result is not None:
             self.put("    return ")
@@ -98,8 +111,15 @@ class _Printer:
             self.put(";\n")
         self.put("}\n")
 
+    def structure(self, structure: Structure) -> None:
+        self.put("typedef struct {\n")
+        for member in structure.members:
+            self.statement(member, 1)
+        self.put(f"}} {structure.name};\n")
+
     def parameter(self, parameter: Parameter) -> None:
-        base = f"{'const ' if parameter.constant else ''}{parameter.type} "
+        base = f"{'const ' if parameter.constant else ''}{parameter.structure or parameter.type} "
+        base += "*" if parameter.rows else ""
         qualifier = "restrict " if parameter.restrict else ""
         if parameter.extents is None:
             self.put(f"{base}{parameter.name}")
@@ -178,7 +198,7 @@ class _Printer:
     def simple(self, statement: Declare | Assign) -> None:
         match statement:
             case Declare(type=type, name=name, extents=extents, value=value):
-                self.put(f"{type} ")
+                self.put(f"{statement.structure or type} " + "*" * statement.pointer)
                 self.spelled(statement.uid, name)
                 self.put("".join(f"[{extent}]" for extent in extents))
                 if value is not None:
@@ -211,15 +231,26 @@ class _Printer:
             case Linear(array=array, row=row, width=width, column=column):
                 self.put(array)
                 self.subscripts((Binary("+", Binary("*", row, width), column),))
+            case Path(root=root, steps=steps):
+                self.put(root)
+                for step in steps:
+                    self.path_step(step)
             case Section(array=array, subscripts=subscripts, offset=offset):
-                self.put(array)
+                self.put("&" if e.address else "")
+                self.spelled(e.uid, array)
+                self.out.addresses.add(e.uid)
                 self.subscripts(subscripts)
                 if offset is not None:
                     self.put(" + ")
                     self.expression(offset, 10)
-            case Step(name=name, operator=operator):
+            case Pointed(pointer=pointer, subscript=subscript):
+                self.put("*" if subscript is None else "")
+                self.expression(pointer)
+                self.subscripts(() if subscript is None else (subscript,))
+            case Step(name=name, operator=operator, first=first):
+                self.put(operator * 2 if first else "")
                 self.spelled(e.uid, name)
-                self.put(operator * 2)
+                self.put("" if first else operator * 2)
             case Unary(operator=operator, operand=operand):
                 self.put(f"{operator}(" if isinstance(operand, Unary) else operator)
                 self.expression(operand, 11)
@@ -238,8 +269,14 @@ class _Printer:
                 self.put(")")
             case Call(function=function, arguments=arguments):
                 self.call(function, arguments)
-        if hasattr(e, "uid") and not isinstance(e, Step):
+        if hasattr(e, "uid") and not isinstance(e, Step | Section):
             self.out.spans[e.uid] = (start, len(self.out.text))
+
+    def path_step(self, step: Expr | Field) -> None:
+        if isinstance(step, Field):
+            self.put(f"{'->' if step.arrow else '.'}{step.name}")
+        else:
+            self.subscripts((step,))
 
     def subscripts(self, subscripts: tuple[Expr, ...]) -> None:
         for subscript in subscripts:

@@ -7,9 +7,9 @@ from itertools import pairwise, product
 
 from .claims import Claim
 from .evidence import Evidence, Refutation
-from .machine import LoopKey, Machine, TooLong
+from .machine import LoopKey, Machine, TooLong, View
 from .nests import Inputs
-from .values import Undefined
+from .values import Undefined, Value
 
 SIZES = (1, 2, 7, 11, 16)
 
@@ -103,13 +103,19 @@ def closed_forms(found: Evidence, claim: Claim) -> set[str]:
 
 
 def steady(runs: list[Machine], key: LoopKey, name: str) -> bool:
-    """Whether an integer starts each iteration a constant further than the one before, in all runs."""
+    """Whether a number or a pointer starts each iteration a constant further than the one before."""
     for run in runs:
         for record in run.records[key]:
-            values = [start.get(name) for start in record.starts]
-            if (
-                not all(isinstance(value, int) for value in values)
-                or len({b - a for a, b in pairwise(values)}) > 1
-            ):
+            held = [start.get(name) for start in record.starts]
+            values = [as_number(value) for value in held]
+            arrays = {(id(value.slot), value.prefix) for value in held if isinstance(value, View)}
+            if not all(isinstance(value, int) for value in values) or len(arrays) > 1:
+                return False
+            if len({b - a for a, b in pairwise(values)}) > 1:
                 return False
     return True
+
+
+def as_number(value: Value) -> Value:
+    """A value; of a pointer, which element of its array it points to."""
+    return value.offset if isinstance(value, View) else value

@@ -13,6 +13,7 @@ from .nests import (
     Choice,
     Declare,
     Element,
+    Field,
     For,
     Function,
     If,
@@ -20,6 +21,8 @@ from .nests import (
     Name,
     Node,
     Number,
+    Path,
+    Pointed,
     Program,
     Section,
     Step,
@@ -51,7 +54,7 @@ def reduced(program: Program, fails: Callable[[Program], bool], budget: int = 40
 def _still_fails(candidate: Program, fails: Callable[[Program], bool]) -> bool:
     try:
         return fails(numbered(candidate))
-    except (AssertionError, KeyError, ValueError, IndexError):
+    except (AssertionError, AttributeError, KeyError, TypeError, ValueError, IndexError):
         return False  # something that is still needed was left out
 
 
@@ -114,7 +117,7 @@ def _smaller(e: Node) -> Iterator[Node]:
             yield from children(e)
         case Call(arguments=arguments):
             yield from (a for a in arguments if not isinstance(a, Section))
-    if isinstance(e, Element | Linear | Binary | Choice | Call | Step):
+    if isinstance(e, Element | Linear | Pointed | Path | Binary | Choice | Call | Step):
         yield Number(1)
     yield from _inside(e)
 
@@ -131,6 +134,12 @@ def _inside(e: Node) -> Iterator[Node]:
         case Linear(row=row, column=column):
             yield from (replace(e, row=s) for s in _smaller(row))
             yield from (replace(e, column=s) for s in _smaller(column))
+        case Path(steps=steps):
+            for k, step in enumerate(steps):
+                for s in () if isinstance(step, Field) else _smaller(step):
+                    yield replace(e, steps=(*steps[:k], s, *steps[k + 1 :]))
+        case Pointed(subscript=subscript) if subscript is not None:
+            yield from (replace(e, subscript=s) for s in _smaller(subscript))
         case Unary(operand=operand):
             yield from (replace(e, operand=s) for s in _smaller(operand))
 
@@ -141,6 +150,7 @@ def _without_unused(program: Program) -> Iterator[Program]:
         getattr(n, "name", None) for f in program.functions for n in walk(f) if isinstance(n, Name | Step)
     }
     named |= {n.array for n in walk(program) if isinstance(n, Element | Linear | Section)}
+    named |= {n.root for n in walk(program) if isinstance(n, Path)}
     for k, variable in enumerate(program.globals):
         if variable.name not in named:
             yield replace(program, globals=program.globals[:k] + program.globals[k + 1 :])

@@ -93,7 +93,7 @@ class _Copies:
         """Before an iteration: counters in closed form, fresh copies."""
         self.rounds += 1
         for name, slot in self.counters.items():
-            slot.values[()] = starts[name]
+            slot.values[()] = self.here(starts[name])
         for copy in self.own:
             copy.slot.values, copy.slot.background = {}, _poisoned
         for copy, operator in self.reduced:
@@ -123,7 +123,13 @@ class _Copies:
         for copy, _ in self.reduced:
             copy.slot.values, copy.slot.background = copy.values, copy.background
         for name, slot in self.counters.items():
-            slot.values[()] = POISON if name in self.forgotten and self.rounds else finals[name]
+            slot.values[()] = POISON if name in self.forgotten and self.rounds else self.here(finals[name])
+
+    def here(self, value: Value) -> Value:
+        """A value of the run in source order in this one: a pointer leads to the storage of this run."""
+        return (
+            value._replace(slot=self.machine.slots[value.slot.serial]) if isinstance(value, View) else value
+        )
 
 
 def _poisoned(key: Key) -> Value:

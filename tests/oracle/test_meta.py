@@ -3,6 +3,7 @@ right claim about the same loop is not."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,9 +17,12 @@ from .nests import Program, loops
 from .reading import program
 
 
-def rules(text: str, *claims: Claim, exact: bool = False) -> set[str]:
-    """The rules that claims about a C text break."""
-    found = evidence(program(text))
+def rules(
+    text: str, *claims: Claim, exact: bool = False, aliases: tuple[tuple[str, str, int], ...] = ()
+) -> set[str]:
+    """The rules that claims about a C text break; `aliases` say which pointers lead to one array."""
+    read = program(text)
+    found = evidence(replace(read, inputs=tuple(replace(one, aliases=aliases) for one in read.inputs)))
     assert len(found.runs) >= 3
     return {refutation.rule for refutation in judge(found, list(claims), exact)}
 
@@ -90,6 +94,77 @@ def test_wrong_parallel_claims_are_refuted(text: str, right: Claim | None, wrong
     assert rule in rules(text, wrong)
     if right is not None:
         assert rules(text, right) == set()
+
+
+def no_overlap(*names: str) -> tuple[AssumptionClaim, ...]:
+    return (AssumptionClaim("no-overlap", names),)
+
+
+WALK = loop("*to++ = *from++", signature="double *to, const double *from")
+LAGGING = loop("to++; *to = *last; last++", before="double *last = to", signature="double *to")
+IMAGE = "typedef struct {\n    int width;\n    double *data;\n} Image;\n"
+POINT = "typedef struct {\n    double x;\n    double y;\n} Point;\n"
+PUT = "static void put(Image im, int at, double v)\n{\n    im.data[at] = v;\n}\n"
+PIXELS = IMAGE + loop("im.data[i] = a[i + 1]", signature="Image im, double *a")
+PUTS = IMAGE + PUT + loop("put(im, i, a[i])", signature="Image im, double *a")
+ROWS = loop("r[0][i] = r[1][i + 1]", signature="double **r")
+GLOBALS = "int off;\ndouble u;\n__attribute__((pure)) double scaled(double v);\n"
+PLACE = "static int place(int at)\n{\n    return at + off;\n}\n"
+LATE = GLOBALS + loop("a[i] = scaled(b[i]); u = b[i]")
+TOTAL = loop("b[i] = around(b, i)")
+TOTAL = "__attribute__((pure)) double around(const double *y, int at);\n" + TOTAL
+SUM_MEMBER = POINT + loop("p->x += b[i]", signature="Point *p, double b[n + 2]")
+
+
+@pytest.mark.parametrize(
+    ("text", "aliases", "right", "wrong"),
+    [
+        (
+            WALK,
+            ("from", "to", 1),
+            parallel(private=("to", "from"), inductions=(("to", "1"),), assumptions=no_overlap("from", "to")),
+            parallel(private=("to", "from"), inductions=(("to", "1"),)),
+        ),
+        (
+            LAGGING,
+            (),
+            None,
+            parallel(private=("to", "last"), inductions=(("to", "1"), ("last", "1"))),
+        ),
+        (PIXELS, ("a", "im.data", 0), parallel(assumptions=no_overlap("a", "im.data")), parallel()),
+        (PUTS, (), parallel(), None),
+        (PUTS, ("a", "im.data", 1), parallel(assumptions=no_overlap("a", "im.data")), parallel()),
+        (PUTS.replace("im, i,", "im, i / 2,"), (), None, parallel()),
+        (
+            ROWS,
+            ("r.1", "r.0", 0),
+            parallel(assumptions=(AssumptionClaim("distinct-rows", ("r",)),)),
+            parallel(),
+        ),
+        (ROWS, (), parallel(), None),
+        (SUM_MEMBER, (), parallel(reductions=(("p->x", "+"),)), parallel(reductions=(("p->y", "+"),))),
+        (POINT + loop("p[i] = p[i - 1]", signature="Point *p"), (), None, parallel()),
+        (TOTAL, (), None, parallel()),
+        (
+            GLOBALS + PLACE + loop("off = -i; a[n + place(i)] = b[i]"),
+            (),
+            None,
+            parallel(lastprivate=("off",)),
+        ),
+    ],
+)
+def test_what_pointers_and_structures_lead_to_is_seen(
+    text: str, aliases: tuple[str, str, int] | tuple[()], right: Claim | None, wrong: Claim | None
+) -> None:
+    same = (aliases,) if aliases else ()
+    if right is not None:
+        assert rules(text, right, aliases=same) == set()
+    if wrong is not None:
+        assert "unexplained conflict" in rules(text, wrong, aliases=same)
+
+
+def test_a_number_that_a_function_elsewhere_reads_is_not_private() -> None:
+    assert "order matters" in rules(LATE, parallel(lastprivate=("u",)))
 
 
 def test_a_maximum_that_is_also_read_is_no_reduction() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import suppress
 from itertools import product
@@ -13,6 +14,7 @@ from .interpreter import Runner
 from .machine import Event, Key, LoopKey, Machine, TooLong
 from .nests import Element, For, Inputs, Loop, Name, Node, Program, Section, Unary, While, children, walk
 from .printing import Layout
+from .privatisable import as_number
 from .reading import expression
 from .values import Undefined
 
@@ -29,7 +31,7 @@ def witness_refutations(
     if claim.witness is None:
         return [("witness", "there is none")]
     # Distances of a linearised matrix are those of its rows and columns.
-    proper = [run for run in runs if not run.outside_rows]
+    proper = [run for run in runs if not run.outside_rows and not run.rows_walked]
     found = [text for run in proper for d in claim.carried for text in _distances(out, run, key, d)][:1]
     if claim.function != program.kernel.name:
         return found
@@ -77,7 +79,7 @@ def _witness(
 def _entered(program: Program, key: LoopKey, w: WitnessClaim) -> bool:
     """Whether the claim is about the loop as it is entered: what is outside it is given by values
     of its iterators and variables, which need not all occur."""
-    scalars = {p.name for p in program.kernel.parameters if p.extents is None}
+    scalars = {p.name for p in program.kernel.parameters if p.scalar}
     depth = next(d for loop, d in depths(program) if (key[0], loop.ordinal) == key)
     named = {n.name for text, _ in w.parameters for n in walk(expression(text)) if isinstance(n, Name)}
     return len(w.source_iteration) < depth or not named <= scalars
@@ -109,7 +111,7 @@ def _never(out: Layout, runs: list[Machine], key: LoopKey, d: DependenceClaim) -
 def solved(program: Program, spelled: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...] | None:
     """Values of the program's scalar parameters at which what the witness calls parameters, by their
     spelling (`n`, `m - 1`), have the stated values; `None` if none were found."""
-    names = [p.name for p in program.kernel.parameters if p.extents is None]
+    names = [p.name for p in program.kernel.parameters if p.scalar]
     template = dict(program.inputs[0].parameters)
     given = {name: value for name, value in spelled if name in names}
     others = [(expression(text), value) for text, value in spelled if text not in names]
@@ -148,7 +150,13 @@ def _stated_contents(
 ) -> Iterator[tuple[str, Key, int]]:
     """The array elements whose values a witness names, as `idx[i + 1]` with the value of `i`."""
     for text, value in stated.items():
+        member = re.fullmatch(r"(\w+)(?:\.|->)(\w+)", text)
+        if member:
+            yield member[1], (0, member[2]), value
+            continue
         match expression(text, _constant_arrays(program)):
+            case Name(name=name) if any(variable.name == name for variable in program.globals):
+                yield name, (), value
             case Unary(operator="*", operand=Section(array=array)):
                 yield array, (0,), value
             case Element(array=array, subscripts=(subscript,)):
@@ -202,7 +210,7 @@ def uids(out: Layout, run: Machine, access: AccessClaim) -> set[int]:
     """The accesses that a claim means: those spelled at exactly its place, or else those of its
     variable that overlap it (calls included, for what happens inside them)."""
     exact = {uid for uid, span in out.spans.items() if span == (access.start, access.end)}
-    if exact:
+    if exact - out.addresses:
         return exact
     return {uid for uid, (start, end) in out.spans.items() if start < access.end and access.start < end}
 
@@ -233,7 +241,7 @@ def _events_at(
 
 def _is_at(event: Event, function: str, iteration: tuple[tuple[str, int], ...]) -> bool:
     values = [value for _, value in iteration]
-    return [r.value for r in event.stack if r.loop[0] == function][-len(values) :] == values
+    return [as_number(r.value) for r in event.stack if r.loop[0] == function][-len(values) :] == values
 
 
 def _distances(out: Layout, run: Machine, key: LoopKey, d: DependenceClaim) -> Iterator[Text]:

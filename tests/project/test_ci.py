@@ -57,7 +57,7 @@ def test_an_expected_failure_is_no_skip(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "target",
     [
-        *("setup", "demo", "test", "lint", "vsix", "test-editors", "soak", "clean"),
+        *("setup", "demo", "test", "lint", "vsix", "first-steps", "test-editors", "soak", "clean"),
         *("bench-latency", "bench-transform", "bench-speed", "bench-gpu", "bench-measure", "test-gpu"),
     ],
 )

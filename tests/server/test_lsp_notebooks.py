@@ -224,6 +224,28 @@ async def test_the_loop_at_a_cursor_in_a_cell(start):
     place = {"textDocument": {"uri": notebook.uri(1)}, "position": {"line": 1, "character": 8}}
     found = await notebook.editor.request("polylsp/loopAt", place)
     assert (found.function, found.ordinal, found.range.start.line) == ("f", 1, 1)
+
+
+async def test_a_drawing_is_of_the_loop_in_the_cell(start):
+    notebook = Notebook(await start("vscode1139-ext11"), "int n;\n", PARALLEL, f"\n{SEQUENTIAL}")
+    notebook.type(2, 0, 0, 0, " ", version=5)
+    await notebook.editor.settle()
+    place = {"textDocument": {"uri": notebook.uri(2)}, "position": {"line": 2, "character": 8}}
     drawn = await notebook.editor.request("polylsp/iterationSpace", place)
-    assert drawn.points == [] and "notebooks are not drawn" in drawn.reason
-    assert drawn.range.start.line == 1
+    assert (drawn.function, drawn.version, drawn.reason, len(drawn.points)) == ("g", 5, None, 3)
+    (between,) = drawn.dependences
+    assert (drawn.range.start.line, between.source.range.start.line) == (2, 2)
+    text = (await notebook.editor.hover(notebook.uri(2), 2, 8)).contents.value
+    assert "data:image/svg+xml;base64," in text
+
+
+async def test_what_a_drawing_in_a_real_notebook_names_is_in_its_cell(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    notebook = Notebook(editor, SETUP, "u = np.zeros(9)\n", "\nfor k in range(1, 9):\n    u[k] = u[k - 1]\n")
+    await editor.settle()
+    place = {"textDocument": {"uri": notebook.uri(2)}, "position": {"line": 1, "character": 4}}
+    drawn = await editor.request("polylsp/iterationSpace", place)
+    (between,) = drawn.dependences
+    assert (between.source.text, between.sink.text) == ("u[k] = …", "u[k - 1]")
+    assert [between.source.range.start.line, between.sink.range.start.character] == [2, 11]
+    assert "on line 3 reads" in drawn.sentence

@@ -183,7 +183,9 @@ _NONSENSE = (
 )
 
 
-_PICTURE = re.compile(r"\n\n!\[[^\]]*\]\(data:[^)]*\)")
+_EXTRAS = re.compile(
+    r"\n\n!\[[^\]]*\]\(data:[^)]*\)|\n\nKernels for a GPU, as NVIDIA's compiler makes them.*", re.DOTALL
+)
 
 
 def _questions(uri: str, one: Json, other: Json) -> list[tuple[str, Json]]:
@@ -236,19 +238,20 @@ async def _known_of(client: PlainClient, uri: str, text: Text, pulls: bool) -> J
         at = hint["position"]
         place = f"{at['line']}:{at['character']}"
         hover = await _result(client, "textDocument/hover", {**document, "position": at})
-        found[f"hover {place}"] = _without_picture(hover)
+        found[f"hover {place}"] = _without_extras(hover)
         asked = {**document, "range": {"start": at, "end": at}, "context": {"diagnostics": []}}
         actions = await _result(client, "textDocument/codeAction", asked) or []
         found[f"actions {place}"] = [(each["title"], each.get("disabled")) for each in actions]
     return found
 
 
-def _without_picture(hover: Json | None) -> Json | None:
-    """The picture comes along if it is made in time, which a busy machine may not manage."""
+def _without_extras(hover: Json | None) -> Json | None:
+    """The picture comes along if it is made in time, which a busy machine may not manage, and what a compiler
+    says of kernels after a save alone."""
     if hover is None:
         return None
     contents = hover["contents"]
-    return {**hover, "contents": {**contents, "value": _PICTURE.sub("", contents["value"])}}
+    return {**hover, "contents": {**contents, "value": _EXTRAS.sub("", contents["value"])}}
 
 
 async def _result(client: PlainClient, method: str, params: Json) -> Any:

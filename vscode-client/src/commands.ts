@@ -11,6 +11,7 @@ import { applyPreviewed, offload, showGenerated } from './offload';
 import { report } from './report';
 import type { Server } from './server';
 import type { SpaceView } from './view/panel';
+import type { Place } from './view/place';
 
 export function commands(context: vscode.ExtensionContext, server: Server, view: SpaceView): vscode.Disposable[] {
   const table: Record<string, (...given: never[]) => unknown> = {
@@ -31,11 +32,6 @@ export function commands(context: vscode.ExtensionContext, server: Server, view:
     [names.APPLY]: applyPreviewed,
   };
   return Object.entries(table).map(([name, run]) => vscode.commands.registerCommand(name, run));
-}
-
-interface Place {
-  readonly uri: vscode.Uri;
-  readonly position: vscode.Position;
 }
 
 /** The place that a lens names, else where the cursor is. */

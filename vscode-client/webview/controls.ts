@@ -1,8 +1,8 @@
 // What stands around the drawing: loops to choose, orders and their steps, dependences, times.
 
-import type { Order, Point, Space } from '../src/view/space';
+import type { Dependence, Order, Point, Space, State } from '../src/view/space';
 import { named } from './drawing';
-import { element, sentence } from './elements';
+import { count, element, sentence } from './elements';
 
 const MILLISECONDS_A_STEP = 600;
 const MOST_NAMED = 6;
@@ -34,12 +34,21 @@ function list(id: string, words: string, names: readonly string[], chosen: strin
   return { select, label: element('label', { for: id }, `${words} `, select) };
 }
 
-/** Orders to choose from, and a slider over the steps of the one that is chosen. */
-export function stepping(space: Space, show: (before: readonly Point[], now: readonly Point[] | undefined) => void): HTMLElement[] {
+/** What is chosen of the orders. */
+type Stage = Pick<State, 'order' | 'step'>;
+
+/** Orders to choose from, and a slider over the steps of the one that is chosen; `begin` with those that were chosen
+ * before, and `note` others. */
+export function stepping(
+  space: Space,
+  begin: Stage,
+  show: (before: readonly Point[], now: readonly Point[] | undefined) => void,
+  note: (stage: Stage) => void,
+): HTMLElement[] {
   if (!space.orders.length) {
     return [];
   }
-  let order: Order = space.orders[0]!;
+  let order: Order;
   let playing: ReturnType<typeof setInterval> | undefined;
   const slider = element('input', { type: 'range', id: 'step', min: 0, value: 0, 'aria-label': 'Step' });
   const told = element('output', { for: 'step', role: 'status' });
@@ -52,6 +61,7 @@ export function stepping(space: Space, show: (before: readonly Point[], now: rea
     const words = now ? stepWords(space, order, number, now) : `${count(order.steps.length, 'step')}`;
     told.textContent = words;
     slider.setAttribute('aria-valuetext', words);
+    note({ order: space.orders.indexOf(order), step: number });
   };
   const go = (number: number) => {
     slider.value = String(Math.min(Math.max(number, 0), order.steps.length));
@@ -61,12 +71,13 @@ export function stepping(space: Space, show: (before: readonly Point[], now: rea
     clearInterval(playing);
     playing = undefined;
     play.textContent = 'Play';
+    told.setAttribute('aria-live', 'polite');
   };
-  const choose = (chosen: Order) => {
+  const choose = (chosen: Order, step = 0) => {
     stop();
     order = chosen;
     slider.max = String(order.steps.length);
-    go(0);
+    go(step);
   };
   slider.addEventListener('input', update);
   back.addEventListener('click', () => go(Number(slider.value) - 1));
@@ -77,6 +88,7 @@ export function stepping(space: Space, show: (before: readonly Point[], now: rea
       return;
     }
     play.textContent = 'Pause';
+    told.setAttribute('aria-live', 'off'); // faster than it could be read
     go(Number(slider.value) >= order.steps.length ? 1 : Number(slider.value) + 1);
     playing = setInterval(() => {
       if (!play.isConnected || Number(slider.value) >= order.steps.length) {
@@ -86,8 +98,9 @@ export function stepping(space: Space, show: (before: readonly Point[], now: rea
       }
     }, MILLISECONDS_A_STEP);
   });
-  const choices = space.orders.map((each, number) => radio(each, number, () => choose(each)));
-  choose(order);
+  const first = Math.min(begin.order, space.orders.length - 1);
+  const choices = space.orders.map((each, number) => radio(each, number, number === first, () => choose(each)));
+  choose(space.orders[first]!, begin.step);
   return [
     element('fieldset', {}, element('legend', {}, 'Order'), ...choices),
     element('div', { class: 'row' }, back, slider, forth, play, told),
@@ -99,12 +112,8 @@ function stepWords(space: Space, order: Order, number: number, now: readonly Poi
   return `Step ${number} of ${order.steps.length}, ${count(now.length, 'iteration')}${now.length > 1 ? ' at once' : ''}${which}`;
 }
 
-function count(number: number, word: string): string {
-  return `${number} ${word}${number === 1 ? '' : 's'}`;
-}
-
-function radio(order: Order, number: number, choose: () => void): HTMLElement {
-  const input = element('input', { type: 'radio', name: 'order', id: `order${number}`, checked: number === 0 });
+function radio(order: Order, number: number, checked: boolean, choose: () => void): HTMLElement {
+  const input = element('input', { type: 'radio', name: 'order', id: `order${number}`, checked });
   input.addEventListener('change', choose);
   return element('label', { for: `order${number}`, class: 'choice' }, input, element('span', {}, ...sentence(order.words)));
 }
@@ -118,12 +127,12 @@ export function dependences(space: Space, choose: (number: number) => void): { s
   const buttons = space.dependences.map((each, number) => {
     const made = element(
       'button',
-      { type: 'button', class: `dependence ${each.kind}`, 'aria-pressed': 'false' },
+      { type: 'button', id: `dependence${number}`, class: `dependence ${each.kind}`, 'aria-pressed': 'false' },
       element('span', { class: 'kind' }, each.kind),
       element('code', {}, each.source.text),
       ' → ',
       element('code', {}, each.sink.text),
-      element('span', { class: 'lines' }, ` lines ${each.source.range.start.line + 1} and ${each.sink.range.start.line + 1}`),
+      element('span', { class: 'lines' }, ` ${lines(each)}`),
     );
     made.addEventListener('click', () => choose(number));
     return made;
@@ -132,15 +141,23 @@ export function dependences(space: Space, choose: (number: number) => void): { s
     return { section: [element('p', {}, 'These loops carry no dependences.')], buttons };
   }
   const words = 'Choose one, or an arrow, to see the two accesses in the text.';
-  return { section: [element('h2', {}, 'Dependences'), element('p', { class: 'aside' }, words), ...buttons], buttons };
+  const listed = element('ul', { 'aria-labelledby': 'dependences' }, ...buttons.map((each) => element('li', {}, each)));
+  return { section: [element('h2', { id: 'dependences' }, 'Dependences'), element('p', { class: 'aside', id: 'choosing' }, words), listed], buttons };
+}
+
+function lines({ source, sink }: Dependence): string {
+  const [one, other] = [source.range.start.line + 1, sink.range.start.line + 1];
+  return one === other ? `line ${one}` : `lines ${one} and ${other}`;
 }
 
 /** What was measured, longest bar first to last as the server lists them. */
 export function times(space: Space): HTMLElement[] {
   const longest = Math.max(...space.bars.map((each) => each.seconds));
   const rows = space.bars.map((each) => {
-    const bar = element('meter', { min: 0, max: longest, value: each.seconds, 'aria-label': `${each.words}: ${each.note}` });
-    return element('tr', {}, element('th', { scope: 'row' }, each.words), element('td', {}, bar), element('td', {}, each.note));
+    // The note beside it says the same.
+    const bar = element('meter', { min: 0, max: longest, value: each.seconds });
+    return element('tr', {}, element('th', { scope: 'row' }, each.words), element('td', { 'aria-hidden': 'true' }, bar), element('td', {}, each.note));
   });
-  return rows.length ? [element('h2', {}, 'Measured'), element('table', {}, element('tbody', {}, ...rows))] : [];
+  const table = element('table', { 'aria-labelledby': 'measured' }, element('tbody', {}, ...rows));
+  return rows.length ? [element('h2', { id: 'measured' }, 'Measured'), table] : [];
 }

@@ -21,16 +21,16 @@ export function draw(space: Space, choose: (arrow: Arrow) => void): Drawing {
   const points = new Map(space.points.map((each) => [each.join(), point(space, each, scale)]));
   const arrows = space.arrows.filter((each) => each.source.join() !== each.sink.join());
   const lines = arrows.map((each) => line(space, each, scale));
-  const tiles = shape('g', { class: 'tiles', 'aria-hidden': 'true' }, ...space.tiles.map((each) => tile(each, scale)));
-  const group = shape('g', { role: 'listbox', 'aria-label': 'Dependences between iterations' }, ...lines);
-  const named = space.dimensions.join(' and ');
+  const tiles = shape('g', { class: 'tiles' }, ...space.tiles.map((each) => tile(each, scale)));
+  const options = { role: 'listbox', 'aria-label': 'Arrows between iterations', 'aria-multiselectable': 'true', 'aria-describedby': 'choosing' };
+  const group = shape('g', lines.length ? options : {}, ...lines);
+  const label = `Iterations of ${space.dimensions.join(' and ')}`;
   const svg = shape(
     'svg',
-    { viewBox: `0 0 ${scale.width} ${scale.height}`, width: scale.width, height: scale.height, 'aria-label': `Iterations of ${named}` },
+    { viewBox: `0 0 ${scale.width} ${scale.height}`, width: scale.width, height: scale.height, role: 'group', 'aria-label': label, 'aria-describedby': 'remark' },
     markers(),
-    ...axes(space, scale),
-    tiles,
-    ...points.values(),
+    // What is running is told beside the slider: not each point and number by itself.
+    shape('g', { 'aria-hidden': 'true' }, ...axes(space, scale), tiles, ...points.values()),
     group,
   );
   roving(lines, (number) => choose(arrows[number]!));
@@ -79,7 +79,7 @@ function line(space: Space, arrow: Arrow, scale: Scale): SVGGElement {
   );
 }
 
-/** One of the arrows can be reached by Tab; arrow keys lead to the others, Enter or Space choose. */
+/** One of the arrows can be reached by Tab; arrow keys, Home and End lead to the others, Enter or Space choose. */
 function roving(lines: readonly SVGGElement[], choose: (number: number) => void): void {
   lines[0]?.setAttribute('tabindex', '0');
   const focus = (number: number) => {
@@ -94,9 +94,9 @@ function roving(lines: readonly SVGGElement[], choose: (number: number) => void)
       choose(number);
     });
     each.addEventListener('keydown', (event) => {
-      const moved = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[event.key];
-      if (moved) {
-        focus(number + moved);
+      const next = { ArrowRight: number + 1, ArrowDown: number + 1, ArrowLeft: number - 1, ArrowUp: number - 1, Home: 0, End: -1 }[event.key];
+      if (next !== undefined) {
+        focus(next);
       } else if (event.key === 'Enter' || event.key === ' ') {
         choose(number);
       } else {

@@ -25,6 +25,11 @@ export function sentence(text: string): (Node | string)[] {
   return text.split('`').map((part, number) => (number % 2 ? element('code', {}, part) : part));
 }
 
+/** A number of things in words. */
+export function count(number: number, word: string): string {
+  return `${number} ${word}${number === 1 ? '' : 's'}`;
+}
+
 function filled<T extends Element>(made: T, attributes: Attributes, children: readonly (Node | string)[]): T {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === true) {

@@ -1,66 +1,93 @@
 // The side view, in the page: drawn anew for each loop, and changed as the person steps and chooses.
 
-import type { Show, Space, Wish } from '../src/view/space';
+import type { Dependence, Show, Space, State } from '../src/view/space';
 import { axesChoice, dependences, stepping, times } from './controls';
 import { draw } from './drawing';
-import { element, sentence } from './elements';
+import { count, element, sentence } from './elements';
+import { keep, stateOf, tell, wish } from './page';
 
-declare function acquireVsCodeApi(): { postMessage(wish: Wish): void };
-
-const { postMessage } = acquireVsCodeApi();
 const view = document.getElementById('view')!;
 
 window.addEventListener('message', ({ data }: MessageEvent<Show>) => {
-  if (data.kind === 'show') {
-    const focused = document.activeElement?.id;
-    view.replaceChildren(...content(data.space));
-    view.setAttribute('aria-busy', 'false');
-    if (focused) {
-      document.getElementById(focused)?.focus();
+  const focused = document.activeElement?.id;
+  if (data.kind === 'nothing') {
+    if (view.textContent === data.reason) {
+      return;
     }
+    view.replaceChildren(element('p', {}, data.reason));
+    tell(data.reason);
+  } else {
+    view.replaceChildren(...content(data.space, stateOf(data.kept)));
+    // Who moves the cursor from loop to loop hears of them there.
+    tell(data.asked ? summary(data.space) : '');
+  }
+  view.setAttribute('aria-busy', 'false');
+  if (focused) {
+    document.getElementById(focused)?.focus();
   }
 });
 
-function content(space: Space): HTMLElement[] {
-  const heading = [element('h1', {}, `Iterations of `, element('code', {}, space.function)), element('p', {}, ...sentence(space.sentence))];
-  const choice = axesChoice(space, (dimensions) => postMessage({ kind: 'dimensions', dimensions }));
+function summary(space: Space): string {
+  const found = space.reason ?? `${count(space.points.length, 'iteration')}, ${count(space.arrows.length, 'arrow')} between them`;
+  return `${where(space).join('')}: ${found}`;
+}
+
+/** Whose iterations these are: loops outside of functions belong to none. */
+function where({ function: name }: Space): [string, string] {
+  return /^\w+$/.test(name) ? ['Iterations of ', name] : ['Iterations at the top level', ''];
+}
+
+function content(space: Space, state: State): HTMLElement[] {
+  keep(state);
+  const [words, name] = where(space);
+  const heading = [element('h1', {}, words, ...(name ? [element('code', {}, name)] : [])), element('p', {}, ...sentence(space.sentence))];
+  const choice = axesChoice(space, (dimensions) => wish({ kind: 'dimensions', dimensions }));
   if (space.reason !== null) {
-    return [...heading, ...choice, element('p', { role: 'status' }, ...sentence(space.reason)), ...times(space)];
+    return [...heading, ...choice, element('p', {}, ...sentence(space.reason)), ...times(space)];
   }
-  return [...heading, ...choice, ...picture(space), ...times(space)];
+  return [...heading, ...choice, ...picture(space, state), ...times(space)];
 }
 
 /** The drawing with its steps and its dependences, which belong together. */
-function picture(space: Space): HTMLElement[] {
+function picture(space: Space, state: State): HTMLElement[] {
+  let now = state;
+  const note = (changed: Partial<State>) => keep((now = { ...now, ...changed }));
   let chosen: readonly number[] = [];
   const choose = (numbers: readonly number[]) => {
     chosen = String(numbers) === String(chosen) ? [] : numbers; // once more: as before
     drawing.emphasise(chosen);
     listed.buttons.forEach((each, number) => each.setAttribute('aria-pressed', String(chosen.includes(number))));
-    postMessage({ kind: 'highlight', dependences: chosen });
+    wish({ kind: 'highlight', dependences: chosen });
+    tell(marks(chosen.map((each) => space.dependences[each]!)));
   };
   const drawing = draw(space, (arrow) => choose(arrow.dependences));
   const listed = dependences(space, (number) => choose([number]));
-  const steps = stepping(space, drawing.step);
+  const steps = stepping(space, state, drawing.step, note);
   const frame = element('div', { class: 'drawing' });
   frame.append(drawing.svg);
-  return [...steps, ...tilesChoice(space, drawing.tiles), frame, remark(space), ...listed.section];
+  return [...steps, ...tilesChoice(space, state.tiles, (tiles) => (drawing.tiles(tiles), note({ tiles }))), frame, remark(space), ...listed.section];
 }
 
-function tilesChoice(space: Space, show: (shown: boolean) => void): HTMLElement[] {
+/** What is marked in the text, in words. */
+function marks(chosen: readonly Dependence[]): string {
+  const words = chosen.map(({ source, sink }) => `${source.text} on line ${source.range.start.line + 1}, then ${sink.text} on line ${sink.range.start.line + 1}`);
+  return words.length ? `Marked in the text: ${words.join('; ')}` : 'Nothing is marked in the text';
+}
+
+function tilesChoice(space: Space, shown: boolean, show: (shown: boolean) => void): HTMLElement[] {
   if (!space.tiles.length) {
     return [];
   }
-  const input = element('input', { type: 'checkbox', id: 'tiles' });
+  const input = element('input', { type: 'checkbox', id: 'tiles', checked: shown });
   input.addEventListener('change', () => show(input.checked));
-  show(false);
+  show(shown);
   return [element('label', { for: 'tiles', class: 'choice' }, input, 'Tiles, which can run one after the other')];
 }
 
 function remark(space: Space): HTMLElement {
   const sizes = space.sizes.map(([name, value]) => `${name} = ${value}`).join(', ');
   const left = space.complete ? '' : 'only the first iterations are drawn';
-  return element('p', { class: 'aside' }, [sizes && `Drawn for ${sizes}`, left].filter(Boolean).join('; '));
+  return element('p', { class: 'aside', id: 'remark' }, [sizes && `Drawn for ${sizes}`, left].filter(Boolean).join('; '));
 }
 
-postMessage({ kind: 'ready' });
+wish({ kind: 'ready' });

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polylsp.analysis.alone import again
 from polylsp.analysis.effects import loops_in
 from polylsp.analysis.liveness import Live
-from polylsp.analysis.regions import Nest, again, cut
+from polylsp.analysis.regions import Nest, cut
 from polylsp.analysis.summaries import Calls
 from polylsp.model.program import Function
 from polylsp.model.rejection import Rejection

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polylsp.analysis.budget import budgeted
 from polylsp.analysis.effects import walk
 from polylsp.codegen.cuda.alternatives import alternatives
 from polylsp.codegen.cuda.expansion import expanded
@@ -52,8 +53,9 @@ def chosen(region: Region, settings: Settings, expands: bool = False) -> Choice 
     others = list(alternatives(region, found, best.kernels)) if best.steps[0] >= _LONG else []
     apart = expanded(region, found) if expands and best.steps[0] else None
     for other in others if apart is None else [apart, *others]:
-        made = _best(region, other, settings)
-        best = made if made is not None and made.steps < best.steps else best
+        # What there is already is not lost where a better one takes too long to find.
+        made = budgeted(settings.max_operations, lambda o=other: _best(region, o, settings))
+        best = made if isinstance(made, Choice) and made.steps < best.steps else best
     if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
         return Declined(_why_in_order(best.leaves, line))
     return best

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from polylsp.analysis.effects import loops_in
 from polylsp.codegen.cuda.call import call, prototypes
+from polylsp.codegen.cuda.device_code import device_code
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.file import file_lines
 from polylsp.codegen.cuda.host import Host
@@ -78,7 +79,7 @@ def _edited(subject: Subject, found: Sequence[Made], reasons: Sequence[str] = ()
     created = tuple(
         Created(
             f"{one.host.name}.cu",
-            "".join(f"{line}{end}" for line in file_lines(one.launched.region, one.host)),
+            "".join(f"{line}{end}" for line in file_lines(one.launched, one.host)),
         )
         for one in found
     )
@@ -86,4 +87,5 @@ def _edited(subject: Subject, found: Sequence[Made], reasons: Sequence[str] = ()
     replacements += [each for one in found for each in one.replacements]
     assumed = tuple(dict.fromkeys(each for one in found for each in one.launched.assumptions))
     remarks = tuple(dict.fromkeys([*(each for one in found for each in one.launched.remarks), *reasons]))
-    return Edited(tuple(replacements), assumed, remarks, created=created)
+    code = tuple(device_code(one.launched) for one in found)
+    return Edited(tuple(replacements), assumed, remarks, created=created, device_code=code)

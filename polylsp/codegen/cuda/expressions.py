@@ -42,7 +42,8 @@ class Words:
     """How things are called on the device: variables by unique name, and for arrays the extents of all
     dimensions but the first. Scalars in `pointed` are found through a pointer; places of `elsewhere` (by
     site) are not where the program has them, but in variables of a kernel; `before` are subscripts of arrays
-    that the program does not have. `exact` writes expressions of a language whose numbers are not C's."""
+    that the program does not have. `exact` writes expressions of a language whose numbers are not C's. Those
+    that are `narrow` (unique names) are `int`s, whatever they are on the host."""
 
     subject: Subject
     names: Mapping[str, str]
@@ -51,6 +52,7 @@ class Words:
     elsewhere: Mapping[Site, str] = field(default_factory=dict[Site, str])
     before: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     exact: Exact | None = None
+    narrow: frozenset[str] = frozenset()
 
 
 class Exact(Protocol):

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polylsp.codegen.cuda.device_code import device_lines
 from polylsp.codegen.cuda.entry import host_lines
 from polylsp.codegen.cuda.host import Host
-from polylsp.codegen.cuda.region import Region, loops_at
-from polylsp.codegen.cuda.totals import total_kernel
+from polylsp.codegen.cuda.launched import Launched
+from polylsp.codegen.cuda.region import loops_at
 
 
-def file_lines(region: Region, host: Host) -> Iterator[str]:
+def file_lines(found: Launched, host: Host) -> Iterator[str]:
     """Its lines."""
+    region = found.region
     function = region.subject.function.name
     first, last = (region.subject.line_number(s.site) for s in (loops_at(region.statements)[0], region.last))
     where = f"the loops from line {first} on" if first == last else f"the loops in lines {first} to {last}"
@@ -25,14 +27,7 @@ def file_lines(region: Region, host: Host) -> Iterator[str]:
     yield " */"
     yield from ("#include <cuda_runtime.h>", "#include <limits.h>", "#include <stddef.h>")
     yield from ("#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", "")
-    yield DEVICE
-    for _, made in host.kernels:
-        yield ""
-        yield from made.lines
-    for total in host.setting.totals:
-        yield ""
-        yield from total_kernel(total)
-    yield ""
+    yield from (DEVICE, "", *device_lines(found), "")
     yield HOST
     yield ""
     yield from host_lines(host)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polylsp.codegen.cuda.expressions import Words
 from polylsp.codegen.cuda.leaves import Leaf
-from polylsp.codegen.cuda.statements import braced, declared, lines_of, type_words
+from polylsp.codegen.cuda.statements import braced, declared, lines_of, words_of
 from polylsp.codegen.transform.leaves import counter
 
 WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
@@ -31,5 +31,5 @@ def declarations(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[st
         own = counter(words.subject, ordinal)
         name = words.names[own.name]
         if name in named and name != value:
-            yield f"const {type_words(own)} {name} = {value};"
+            yield f"const {words_of(own, words)} {name} = {value};"
     yield from (f"{declared(own, words)};" for own in leaf.own)

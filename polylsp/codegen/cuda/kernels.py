@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
@@ -27,7 +28,7 @@ from polylsp.codegen.cuda.references import references
 from polylsp.codegen.cuda.region import Region, declared_in
 from polylsp.codegen.cuda.setting import Setting
 from polylsp.codegen.cuda.sizes import sizes_of, with_blocks
-from polylsp.codegen.cuda.statements import INDENT, type_words
+from polylsp.codegen.cuda.statements import INDENT, words_of
 from polylsp.codegen.cuda.sums import Sum
 from polylsp.codegen.cuda.tiles import STRIP
 from polylsp.codegen.cuda.totals import Total
@@ -39,8 +40,8 @@ from polylsp.model.program import Variable
 @dataclass(frozen=True, eq=False)
 class Written:
     """A kernel's text. `counters` are those of the host, of which it takes `passed`; it takes `scalars` by
-    value and `buffers`. `plain`: all its counters are the user's. What its blocks find is added to an element
-    of the device, a `target`, by the kernel of a `total`."""
+    value and `buffers`. `plain`: all its counters are the user's, and `int`s there. What its blocks find is
+    added to an element of the device, a `target`, by the kernel of a `total`."""
 
     name: str
     counters: tuple[str, ...]
@@ -68,10 +69,10 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     """A kernel in CUDA C++, of which all that it does may be a sum; raises `Unwritable`."""
     leaves = [setting.leaves[each] for each in _tuples(kernel.domain)]
     words = setting.words
-    counters = dimension_names(setting.region, leaves, _on(kernel.outer, kernel), words.names, setting.fresh)
+    counters = dimension_names(setting.region, leaves, _on(kernel.outer, kernel), words, setting.fresh)
     # What a kernel calls its own variables does not concern the others.
     fresh = Fresh({*setting.fresh.used})
-    names = dimension_names(setting.region, leaves, _on(kernel.schedule, kernel), words.names, fresh)
+    names = dimension_names(setting.region, leaves, _on(kernel.schedule, kernel), words, fresh)
     names = [fresh.name(f"{each}_") if each in counters else each for each in names]
     launch = launch_of(kernel, setting.region.context, setting.parameters)
     total = total_of(setting, summed, name.rpartition("_kernel")[0]) if summed is not None else None
@@ -99,7 +100,7 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
         _buffers(setting, leaves, found),
         frame,
         (),
-        not frame.is_cut and {*words.names.values()}.issuperset((*counters, *moving)),
+        not frame.is_cut and _ints(words).issuperset((*counters, *moving)),
         total,
         target_of(setting, launch, summed, counters) if summed is not None else None,
     )
@@ -109,8 +110,22 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
         head = [bounds, *wrapped(f"{name}(", parameters, ")")]
     else:
         head = wrapped(f"__global__ void {name}(", parameters, ")")
-    text = (f"// {_comment(setting, leaves)}", *head, "{", *_folded(lines), "}")
+    plain = [_without_conversions(line, made, words) for line in lines]
+    text = (f"// {_comment(setting, leaves)}", *head, "{", *_folded(plain), "}")
     return replace(made, lines=text)
+
+
+def _ints(words: Words) -> set[str]:
+    """The user's names, but for those that are `int`s on the device alone."""
+    return {*words.names.values()} - {words.names[each] for each in words.narrow}
+
+
+def _without_conversions(line: str, kernel: Written, words: Words) -> str:
+    """A line without conversions to `int` of what is one in the kernel."""
+    for each in kernel.scalars:
+        if each.name in words.narrow:
+            line = re.sub(rf"\(int\){words.names[each.name]}\b", words.names[each.name], line)
+    return line
 
 
 def _folded(lines: Sequence[str]) -> Iterator[str]:
@@ -209,7 +224,7 @@ def _comment(setting: Setting, leaves: list[Leaf]) -> str:
 def _parameters(kernel: Written, words: Words, partial: str) -> list[str]:
     """What stands between the parentheses of a kernel's header."""
     found = [f"int {name}" for name in kernel.passed]
-    found += [f"{type_words(v)} {words.names[v.name]}" for v in kernel.scalars]
+    found += [f"{words_of(v, words)} {words.names[v.name]}" for v in kernel.scalars]
     found += [
         f"{'' if b.written else 'const '}{b.words} *__restrict__ {words.names[b.variable.name]}"
         for b in kernel.buffers

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polylsp.codegen.cuda.expressions import DOUBLE_FUNCTIONS
+from polylsp.codegen.cuda.expressions import DOUBLE_FUNCTIONS, Words
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.python_whole import is_unlimited
 from polylsp.codegen.cuda.region import Region, declared_in
@@ -74,7 +74,7 @@ _STRANGE = re.compile(r"[^A-Za-z0-9_$]")
 
 
 def dimension_names(
-    region: Region, leaves: Sequence[Leaf], order: isl.UnionMap, names: Mapping[str, str], fresh: Fresh
+    region: Region, leaves: Sequence[Leaf], order: isl.UnionMap, words: Words, fresh: Fresh
 ) -> list[str]:
     """Names for the dimensions of a schedule: a counter's, where the dimension is that counter wherever
     there is one of that name; a new one otherwise."""
@@ -82,8 +82,8 @@ def dimension_names(
     maps = {each.get_tuple_name(isl.dim_type.in_): each for each in _maps(order)}
     count = max((each.dim(isl.dim_type.out) for each in maps.values()), default=0)
     for dimension in range(count):
-        own = [_counter(region, leaf, maps[leaf.name], dimension) for leaf in leaves]
-        known = {names[each.name] for each in own if each is not None}
+        own = [_counter(region, leaf, maps[leaf.name], dimension, words.narrow) for leaf in leaves]
+        known = {words.names[each.name] for each in own if each is not None}
         name = known.pop() if len(known) == 1 else ""
         clear = name and name not in result and _is_only(region, leaves, own, name)
         result.append(name if clear else fresh.name(f"c{dimension}"))
@@ -96,12 +96,15 @@ def _maps(order: isl.UnionMap) -> Iterator[isl.Map]:
     yield from found
 
 
-def _counter(region: Region, leaf: Leaf, order: isl.Map, dimension: int) -> Variable | None:
-    """The counter of which a dimension has the value, for one leaf."""
+def _counter(
+    region: Region, leaf: Leaf, order: isl.Map, dimension: int, narrow: frozenset[str]
+) -> Variable | None:
+    """The counter of which a dimension has the value, for one leaf, if it is an `int`."""
     for number, ordinal in enumerate(leaf.loops):
         if order.is_subset(order.equate(isl.dim_type.in_, number, isl.dim_type.out, dimension)):
             own = counter(region.subject, ordinal)
-            return own if own.type == Integer(32, True) or is_unlimited(own.type) else None
+            is_int = own.type == Integer(32, True) or is_unlimited(own.type) or own.name in narrow
+            return own if is_int else None
     return None
 
 

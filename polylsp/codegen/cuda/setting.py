@@ -13,6 +13,7 @@ from polylsp.codegen.cuda.expressions import Words
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
 from polylsp.codegen.cuda.naming import Fresh, fresh_of, variable_names
+from polylsp.codegen.cuda.narrow import narrow
 from polylsp.codegen.cuda.python_expressions import PythonWords
 from polylsp.codegen.cuda.python_whole import Sizes
 from polylsp.codegen.cuda.region import Region
@@ -60,8 +61,11 @@ def setting_of(
     }
     pointed = frozenset(b.variable.name for b in memories.buffers if b.scalar)
     exact = _python_words(region, lengths) if is_python else None
-    words = Words(subject, names, extents, pointed, before=_before(region, found, names), exact=exact)
     texts, variables = _parameters(region, names, lengths)
+    before = _before(region, found, names)
+    sizes = () if is_python else [v for name, v in variables.items() if _text(v, name) in texts.values()]
+    narrowed = frozenset[str]() if is_python else narrow(region, found, sizes)
+    words = Words(subject, names, extents, pointed, before=before, exact=exact, narrow=narrowed)
     leaves = {leaf.name: leaf for leaf in found.leaves}
     buffers = memories.buffers
     made = Setting(region, leaves, found.shared, words, texts, variables, buffers, fresh, settings)
@@ -114,7 +118,7 @@ def _parameters(
         own = [by_source[factor] for factor in factors if factor in by_source]
         if len(own) < len(factors):
             continue
-        texts[parameter] = " * ".join(_signed(v, names[v.name]) for v in own)
+        texts[parameter] = " * ".join(_text(v, names[v.name]) for v in own)
         variables.update({names[v.name]: v for v in own})
     return texts, variables
 
@@ -129,7 +133,7 @@ def _unnamed(setting: Setting) -> str:
     return ""
 
 
-def _signed(variable: Variable, name: str) -> str:
+def _text(variable: Variable, name: str) -> str:
     """A size as an `int`: the host has seen that it is one."""
     of_type = variable.type
     is_int = isinstance(of_type, Integer) and of_type.signed and not 32 < of_type.bits <= 64

@@ -69,6 +69,11 @@ def declared(variable: Variable, words: Words) -> str:
     return f"{text} {words.names[variable.name]}{''.join(extents)}"
 
 
+def words_of(variable: Variable, words: Words) -> str:
+    """The type that a scalar has on the device, in C++'s own words."""
+    return "int" if variable.name in words.narrow else type_words(variable)
+
+
 def type_words(variable: Variable) -> str:
     """The type of a variable, or of an array's elements, in C++'s own words."""
     of_type = variable.type

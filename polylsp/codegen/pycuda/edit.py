@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import expressions, loops_in, walk
+from polylsp.codegen.cuda.device_code import device_code
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.launched import Launched, launched
 from polylsp.codegen.cuda.layout import wrapped
@@ -115,7 +116,9 @@ def _edited(source: Source, found: Sequence[Made], reasons: Sequence[str] = ()) 
     assumed = tuple(dict.fromkeys(each for one in found for each in one.launched.assumptions))
     told = (each for one in found for each in (*one.launched.remarks, *differences(one.launched)))
     remarks = (*dict.fromkeys(told), *dict.fromkeys(reasons))
-    return Edited((before, *(each for one in found for each in one.replacements)), assumed, remarks)
+    replacements = (before, *(each for one in found for each in one.replacements))
+    code = tuple(device_code(one.launched) for one in found)
+    return Edited(replacements, assumed, remarks, device_code=code)
 
 
 def _above(text: str, start: int) -> int:

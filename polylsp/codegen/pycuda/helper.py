@@ -5,9 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polylsp.codegen.cuda.device_code import device_lines
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.region import loops_at
-from polylsp.codegen.cuda.totals import BLOCKS, total_kernel
+from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.codegen.pycuda.checks import checks
 from polylsp.codegen.pycuda.host import Host, closing, listed, scalars
 from polylsp.codegen.pycuda.launches import launches
@@ -40,12 +41,7 @@ def constant(host: Host) -> str:
 def _kernels(host: Host) -> Iterator[str]:
     yield f"# {_where(host)}, as kernels of a GPU."
     yield f'{constant(host)} = """\\'
-    for number, (_, made) in enumerate(host.launched.kernels):
-        yield from ([""] if number else [])
-        yield from made.lines
-    for total in host.launched.setting.totals:
-        yield ""
-        yield from total_kernel(total)
+    yield from device_lines(host.launched)
     yield '"""'
 
 

@@ -7,7 +7,9 @@ from functools import partial
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified
 
+from polylsp.ide.hover import Part
 from polylsp.ide.hover import hover as hover_at
+from polylsp.ide.kernel_words import kernel_parts
 from polylsp.ide.measuring import current, measured_of
 from polylsp.server import convert
 from polylsp.server.features.freshness import fresh
@@ -22,9 +24,15 @@ async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | 
     if document is None or source is None or report is None:
         return None
     offset = convert.offset_of(source, params.position, ls.client.encoding)
+    settings = ls.settings_of(document)
     measured = current(source, report, ls.measurements.of(document))
-    found = hover_at(source, report, offset, partial(measured_of, measured, images=ls.client.images))
-    if found is not None and ls.client.images and document.is_reported and not document.is_notebook:
+
+    def more(function: str, ordinal: int) -> tuple[Part, ...]:
+        figures = measured_of(measured, function, ordinal, images=ls.client.images)
+        return *figures, *kernel_parts(report, partial(ls.kernel_words.of, settings), function, ordinal)
+
+    found = hover_at(source, report, offset, more)
+    if found is not None and ls.client.images and document.is_reported:
         whole = document.source
         found = await ls.pictures.add(found, document, ls.jobs)
         if document.source is not whole:

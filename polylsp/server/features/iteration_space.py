@@ -24,8 +24,6 @@ from polylsp.text import Source
 
 Dimensions = tuple[str, str] | None
 
-_IN_NOTEBOOKS = "The loops of notebooks are not drawn; save the cell as a file to see its iterations."
-
 
 async def loop_at(ls: PolylspServer, params: Any) -> convert.Json | None:
     """The outermost loop around `position` in `textDocument`, as the commands that measure and tune are given
@@ -56,7 +54,8 @@ async def iteration_space(ls: PolylspServer, params: Any) -> convert.Json | None
         raise JsonRpcContentModified("The text changed")
     measured = current(source, found.report, ls.measurements.of(document))
     made = view(source, found.placed, found.loop, drawn, measured)
-    return convert_view.view(found.seen, made, document.version, ls.client.encoding)
+    _, version = document.text_document(made.span.start)
+    return convert_view.view(found.seen, made, version, ls.client.encoding)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +81,6 @@ async def _found(ls: PolylspServer, document: Document, uri: str, position: type
 
 async def _drawn(ls: PolylspServer, found: _Found, dimensions: Dimensions) -> IterationSpace | str:
     """The iterations, or a sentence that says why there are none."""
-    if found.document.is_notebook:
-        return _IN_NOTEBOOKS
     answer = found.placed.answer
     asked = Drawing(answer.facts.name, found.placed.start, found.loop.ordinal, dimensions)
     return await ls.pictures.space(answer.key, asked, found.document, ls.jobs)

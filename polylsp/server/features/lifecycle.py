@@ -54,8 +54,9 @@ def initialized(ls: PolylspServer, _: types.InitializedParams) -> None:
 
 
 def shutdown(ls: PolylspServer, *_: Any) -> None:
-    """End the worker, and what is measured."""
+    """End the worker, and what is measured or compiled."""
     ls.measurements.close()
+    ls.kernel_words.close()
     ls.jobs.close()
 
 

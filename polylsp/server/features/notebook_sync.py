@@ -51,7 +51,7 @@ def did_save(ls: PolylspServer, params: types.DidSaveNotebookDocumentParams) -> 
     """The notebook was saved: work out schedules and transforms as well."""
     document = ls.documents.get(params.notebook_document.uri)
     if document is not None:
-        ls.jobs.want_schedules(document)
+        ls.saved(document)
 
 
 def did_close(ls: PolylspServer, params: types.DidCloseNotebookDocumentParams) -> None:

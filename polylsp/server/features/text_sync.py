@@ -31,8 +31,8 @@ def did_change(ls: PolylspServer, params: types.DidChangeTextDocumentParams) -> 
 def did_save(ls: PolylspServer, params: types.DidSaveTextDocumentParams) -> None:
     """The document was saved: work out schedules and transforms as well."""
     document = ls.documents.get(params.text_document.uri)
-    if document is not None and document.is_ours:
-        ls.jobs.want_schedules(document)
+    if document is not None:
+        ls.saved(document)
 
 
 def did_close(ls: PolylspServer, params: types.DidCloseTextDocumentParams) -> None:

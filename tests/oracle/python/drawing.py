@@ -63,6 +63,7 @@ class Window:
 class Programs(drawing.Programs):
     """Programs with array statements among the others, and subscripts that count from the end."""
 
+    only_arrays = True
     with_whole: bool = False
     with_exchanges: bool = False
     made: tuple[Array, ...] = ()

@@ -22,9 +22,12 @@ from ..nests import (
     Node,
     Number,
     Parameter,
+    Path,
+    Pointed,
     Program,
     Statement,
     Step,
+    Structure,
     While,
     children,
     rebuild,
@@ -56,7 +59,7 @@ def pythonic(program: Program) -> Program | None:
 
 def _sayable(node: Node) -> bool:
     match node:
-        case Step() | While(post_test=True):
+        case Step() | Pointed() | Path() | Structure() | Declare(pointer=True) | While(post_test=True):
             return False
         case For() if ranged(node) is None:
             return not any(isinstance(inner, Jump) and inner.kind == "continue" for inner in _own(node))

@@ -1,11 +1,17 @@
-// The side view: a loop's iterations beside its text. It follows the cursor from loop to loop.
+// The side view: a loop's iterations beside its text. It follows the cursor from loop to loop, and comes back with the
+// window.
 
-import { randomUUID } from 'node:crypto';
 import * as vscode from 'vscode';
+import type { LanguageClient } from 'vscode-languageclient/node';
 
 import type { Server } from '../server';
 import { Highlights } from './highlights';
-import type { Show, Space, Wish } from './space';
+import { fill } from './page';
+import { inOneFile, keptOf, placeOf, type Place } from './place';
+import type { Show, Space, State, Wish } from './space';
+
+/** As in `package.json`. */
+const TYPE = 'polylsp.iterations';
 
 const LANGUAGES = ['c', 'python'];
 const REQUEST = 'polylsp/iterationSpace';
@@ -13,10 +19,8 @@ const REQUEST = 'polylsp/iterationSpace';
 /** Milliseconds without typing or moving before the loop at the cursor is drawn. */
 const PAUSE = 200;
 
-interface Place {
-  readonly uri: vscode.Uri;
-  readonly position: vscode.Position;
-}
+const NO_LOOP = 'There is no loop here: put the cursor on the header of one.';
+const NO_SERVER = 'The loop is drawn once the server runs.';
 
 export class SpaceView implements vscode.Disposable {
   readonly highlights = new Highlights();
@@ -26,6 +30,8 @@ export class SpaceView implements vscode.Disposable {
   private place: Place | undefined;
   private dimensions: readonly [string, string] | undefined;
   private asking: vscode.CancellationTokenSource | undefined;
+  /** Whom was asked last. */
+  private asked: LanguageClient | undefined;
   private pause: NodeJS.Timeout | undefined;
   private readonly listening: vscode.Disposable;
 
@@ -36,6 +42,10 @@ export class SpaceView implements vscode.Disposable {
     this.listening = vscode.Disposable.from(
       vscode.window.onDidChangeTextEditorSelection(({ textEditor }) => this.follow(textEditor)),
       vscode.workspace.onDidChangeTextDocument(({ document }) => this.changed(document)),
+      server.changed.event(() => this.served()),
+      vscode.window.registerWebviewPanelSerializer(TYPE, {
+        deserializeWebviewPanel: (panel, state: State | undefined) => this.restore(panel, state),
+      }),
     );
   }
 
@@ -51,27 +61,36 @@ export class SpaceView implements vscode.Disposable {
     }
   }
 
+  /** The panel stays: it is filled again when the window comes back. */
   dispose(): void {
-    this.panel?.dispose();
     this.listening.dispose();
     this.highlights.dispose();
     clearTimeout(this.pause);
   }
 
-  /** Draw what the view waits for, once it can draw. */
   private open(): void {
-    const media = vscode.Uri.joinPath(this.context.extensionUri, 'media');
-    const code = vscode.Uri.joinPath(this.context.extensionUri, 'dist');
     const where = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
-    const panel = vscode.window.createWebviewPanel('polylsp.iterations', 'Iterations', where, {
-      enableScripts: true,
-      localResourceRoots: [media, code],
-    });
-    panel.iconPath = vscode.Uri.joinPath(media, 'icon.png');
+    this.take(vscode.window.createWebviewPanel(TYPE, 'Iterations', where));
+  }
+
+  /** The window was loaded anew: the panel is there, and its page is not. */
+  private async restore(panel: vscode.WebviewPanel, state: State | undefined): Promise<void> {
+    const place = await placeOf(state?.kept);
+    if (this.panel) {
+      panel.dispose(); // another one was opened meanwhile
+      return;
+    }
+    this.place = place;
+    this.dimensions = state?.kept.dimensions;
+    this.take(panel);
+  }
+
+  /** What the view waits for is drawn once its page can draw. */
+  private take(panel: vscode.WebviewPanel): void {
     panel.webview.onDidReceiveMessage((wish: Wish) => void this.wished(wish));
     panel.onDidDispose(() => this.closed());
     this.panel = panel;
-    panel.webview.html = page(panel.webview, media, code);
+    fill(panel, this.context.extensionUri);
   }
 
   private closed(): void {
@@ -89,7 +108,11 @@ export class SpaceView implements vscode.Disposable {
       }
       return;
     }
-    this.dimensions = wish.kind === 'dimensions' ? wish.dimensions : this.dimensions;
+    if (wish.kind === 'dimensions') {
+      this.dimensions = wish.dimensions;
+    } else {
+      this.space = undefined; // the page is empty, also where it was hidden
+    }
     await this.ask(true);
   }
 
@@ -101,7 +124,7 @@ export class SpaceView implements vscode.Disposable {
   }
 
   private changed(document: vscode.TextDocument): void {
-    if (this.panel && this.place && document.uri.toString() === this.place.uri.toString()) {
+    if (this.panel && this.place && inOneFile(document.uri, this.place.uri)) {
       this.highlights.clear();
       this.soon(this.place);
     }
@@ -125,14 +148,24 @@ export class SpaceView implements vscode.Disposable {
     }
     if (space) {
       this.draw(space, wished);
+    } else if (!this.space) {
+      this.post({ kind: 'nothing', reason: this.server.running ? NO_LOOP : NO_SERVER });
     } else if (wished) {
-      void vscode.window.showInformationMessage('There is no loop here: put the cursor on the header of one.');
+      void vscode.window.showInformationMessage(NO_LOOP);
+    }
+  }
+
+  /** Another server runs than the one that was asked, or it may know by now what it did not know then. */
+  private served(): void {
+    const client = this.server.running;
+    if (this.panel && client && (client !== this.asked || !this.space)) {
+      void this.ask(false);
     }
   }
 
   /** What the server answers; nothing while it does not run, or when the text changes meanwhile. */
   private async answer(token: vscode.CancellationToken): Promise<Space | null> {
-    const client = this.server.running;
+    const client = (this.asked = this.server.running);
     if (!client || !this.place) {
       return null;
     }
@@ -154,28 +187,12 @@ export class SpaceView implements vscode.Disposable {
     }
     this.space = space;
     this.highlights.clear();
-    const message: Show = { kind: 'show', space };
+    if (this.place) {
+      this.post({ kind: 'show', space, kept: keptOf(this.place, this.dimensions, space), asked: wished });
+    }
+  }
+
+  private post(message: Show): void {
     void this.panel?.webview.postMessage(message);
   }
-}
-
-/** The page: nothing from elsewhere, no script but ours, no style but ours. */
-function page(webview: vscode.Webview, media: vscode.Uri, code: vscode.Uri): string {
-  const once = randomUUID();
-  const policy = `default-src 'none'; style-src ${webview.cspSource}; script-src 'nonce-${once}'`;
-  const style = webview.asWebviewUri(vscode.Uri.joinPath(media, 'view.css'));
-  const script = webview.asWebviewUri(vscode.Uri.joinPath(code, 'view.js'));
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="${policy}">
-<link rel="stylesheet" href="${style}">
-<title>Iterations</title>
-</head>
-<body>
-<main id="view" aria-busy="true"></main>
-<script nonce="${once}" src="${script}"></script>
-</body>
-</html>`;
 }

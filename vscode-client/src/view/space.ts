@@ -63,8 +63,31 @@ export interface Space {
   readonly bars: readonly Bar[];
 }
 
-/** To the view. */
-export type Show = { readonly kind: 'show'; readonly space: Space };
+/** Where the loop is that is drawn: what finds it again once the window was loaded anew. */
+export interface Kept {
+  /** A file; a notebook where `cell`, counted from 0, says in which of its cells. */
+  readonly uri: string;
+  readonly cell?: number;
+  readonly line: number;
+  readonly character: number;
+  readonly dimensions?: readonly [string, string];
+  /** The loop that stood there, by its function and its number in it. */
+  readonly loop: string;
+}
+
+/** What the page has VS Code keep for it. */
+export interface State {
+  readonly kept: Kept;
+  /** The number of the order that is chosen, and of its step, from 1; 0 before the first. */
+  readonly order: number;
+  readonly step: number;
+  readonly tiles: boolean;
+}
+
+/** To the view: a loop, which the person has `asked` for or which the cursor came to; or why there is none. */
+export type Show =
+  | { readonly kind: 'show'; readonly space: Space; readonly kept: Kept; readonly asked: boolean }
+  | { readonly kind: 'nothing'; readonly reason: string };
 
 /** From the view: it can draw; other loops are chosen; accesses of these dependences are to be shown. */
 export type Wish =

@@ -25,23 +25,13 @@ const SETTINGS = {
   'update.mode': 'none',
 };
 
-/** Start it. `tools` is what install.sh made; `python` has the packages that the server needs, but no polylsp. */
-export async function startEditor({ tools, vsix, python }) {
+/** A profile that nobody has used: its settings are those above. `tools` is what install.sh made. */
+export function makeProfile(tools) {
   const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'polylsp-editor-'));
-  const workspace = path.join(folder, 'workspace');
   const user = path.join(folder, 'data', 'User');
-  fs.mkdirSync(workspace);
   fs.mkdirSync(user, { recursive: true });
   const configure = (more = {}) => fs.writeFileSync(path.join(user, 'settings.json'), JSON.stringify({ ...SETTINGS, ...more }));
-  /** Settings of the machine that the extension runs on, where those stand that name programs. */
-  const configureMachine = (settings) => {
-    fs.mkdirSync(path.join(folder, 'data', 'Machine'), { recursive: true });
-    fs.writeFileSync(path.join(folder, 'data', 'Machine', 'settings.json'), JSON.stringify(settings));
-  };
   configure();
-  makeEnvironment(path.join(workspace, '.venv'), python);
-  const other = path.join(folder, 'python');
-  makeEnvironment(other, python); // for workspaces that have none, or whose own is not run
   const env = {
     ...process.env,
     HOME: folder,
@@ -53,21 +43,42 @@ export async function startEditor({ tools, vsix, python }) {
   delete env.PYTHONPATH;
   delete env.PYTHONDONTWRITEBYTECODE;
   const entry = path.join(tools, 'node_modules/code-server/out/node/entry.js');
-  const common = [entry, '--user-data-dir', `${folder}/data`, '--extensions-dir', `${folder}/extensions`];
-  execFileSync(process.execPath, [...common, '--install-extension', path.resolve(vsix)], { env, stdio: 'pipe' });
+  const command = [process.execPath, entry, '--user-data-dir', `${folder}/data`, '--extensions-dir', `${folder}/extensions`];
+  return { folder, env, command, configure };
+}
+
+/** Start the editor of a profile; `stop` also removes the profile. */
+export async function launch({ folder, env, command: [program, ...given] }) {
   const port = await freePort();
   const log = fs.openSync(`${folder}/server.log`, 'w');
-  const process_ = spawn(
-    process.execPath,
-    [...common, '--bind-addr', `127.0.0.1:${port}`, '--auth', 'none', '--disable-telemetry', '--disable-update-check', '--disable-getting-started-override'],
-    { env, stdio: ['ignore', log, log], detached: true },
-  );
+  const options = ['--bind-addr', `127.0.0.1:${port}`, '--auth', 'none', '--disable-telemetry', '--disable-update-check', '--disable-getting-started-override'];
+  const running = spawn(program, [...given, ...options], { env, stdio: ['ignore', log, log], detached: true });
   await answers(port);
   const stop = () => {
-    process.kill(-process_.pid, 'SIGTERM');
+    process.kill(-running.pid, 'SIGTERM');
     fs.rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   };
-  return { host: `127.0.0.1:${port}`, folder, workspace, python: `${other}/bin/python3`, configure, configureMachine, stop };
+  return { host: `127.0.0.1:${port}`, stop };
+}
+
+/** One with the extension, and a workspace; `python` has the packages that the server needs, but no polylsp. */
+export async function startEditor({ tools, vsix, python }) {
+  const profile = makeProfile(tools);
+  const { folder, env, command, configure } = profile;
+  const workspace = path.join(folder, 'workspace');
+  fs.mkdirSync(workspace);
+  /** Settings of the machine that the extension runs on, where those stand that name programs. */
+  const configureMachine = (settings) => {
+    fs.mkdirSync(path.join(folder, 'data', 'Machine'), { recursive: true });
+    fs.writeFileSync(path.join(folder, 'data', 'Machine', 'settings.json'), JSON.stringify(settings));
+  };
+  makeEnvironment(path.join(workspace, '.venv'), python);
+  const other = path.join(folder, 'python');
+  makeEnvironment(other, python); // for workspaces that have none, or whose own is not run
+  const [program, ...given] = command;
+  execFileSync(program, [...given, '--install-extension', path.resolve(vsix)], { env, stdio: 'pipe' });
+  const { host, stop } = await launch(profile);
+  return { host, folder, workspace, python: `${other}/bin/python3`, configure, configureMachine, stop };
 }
 
 /** A page of the browser. */

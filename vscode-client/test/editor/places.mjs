@@ -4,10 +4,8 @@ import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import path from 'node:path';
 
+import { hoverUntil, palette, sideView, WAIT } from './common.mjs';
 import { openPage } from './editor.mjs';
-import { palette } from './page.mjs';
-
-const WAIT = { timeout: 60_000 };
 
 const UNTRUSTED = {
   'security.workspace.trust.enabled': true,
@@ -37,6 +35,11 @@ export async function runInPlaces(editor, tools, pictures) {
 
 const hint = (page, text) => page.locator('.view-line span', { hasText: text }).first();
 const lens = (page) => page.locator('.codelens-decoration:visible', { hasText: 'Measure' }).first();
+
+const MARK = '.view-overlays [class*="ced-"]';
+
+/** The cell of the notebook with such a text at the end of a line. */
+const cellWith = (page, end) => page.locator('.notebook-editor .monaco-list-row').filter({ has: page.locator('.view-line', { hasText: `] ${end}` }) });
 
 /** A folder with one file in C, beside the workspace of the other tests. */
 function folder(editor, name, settings) {
@@ -98,9 +101,9 @@ const STEPS = {
     assert.equal(await page.locator('.view-line:visible', { hasText: 'parallel' }).count(), 0, 'quiet');
   },
 
-  async 'the cells of a notebook are one program'({ page, editor, shoot }) {
+  async 'the cells of a notebook are one program, whose loops are drawn, and an arrow shows its accesses in their cell'({ page, editor, shoot }) {
     const cell = (source) => ({ cell_type: 'code', source, metadata: {}, outputs: [], execution_count: null });
-    const cells = [cell('import numpy as np\nn = 100\na = np.zeros(n)'), cell('for i in range(1, n):\n    a[i] = a[i - 1] + 1')];
+    const cells = [cell('import numpy as np\nn = 100\na = np.zeros(n)'), cell('for i in range(1, n):\n    a[i] = a[i - 1] + 1'), cell('for i in range(1, n):\n    a[i] = a[i - 1] - 1')];
     const metadata = { language_info: { name: 'python' } };
     fs.writeFileSync(path.join(editor.workspace, 'cells.ipynb'), JSON.stringify({ cells, metadata, nbformat: 4, nbformat_minor: 5 }));
     await page.goto(`http://${editor.host}/?folder=${editor.workspace}`);
@@ -108,9 +111,20 @@ const STEPS = {
     await page.getByRole('treeitem', { name: 'example.c' }).dblclick(WAIT);
     await hint(page, /^sequential/).waitFor(WAIT);
     await page.getByRole('treeitem', { name: 'cells.ipynb' }).dblclick(WAIT);
-    await page.locator('.notebook-editor .view-line span', { hasText: /^sequential/ }).first().waitFor(WAIT);
+    await cellWith(page, '+ 1').locator('.view-line span', { hasText: /^sequential/ }).first().waitFor(WAIT);
     await shoot('notebook');
+    const header = cellWith(page, '+ 1').locator('span', { hasText: /^for$/ }).first();
+    await hoverUntil(page, header, page.locator('.monaco-hover img').first());
+    await page.keyboard.press('Escape');
+    await header.click();
+    await palette(page, 'polylsp: Show Iterations Beside');
+    const view = sideView(page);
+    await view.getByRole('heading', { name: 'Iterations at the top level' }).waitFor(WAIT);
+    await view.locator('.arrow').first().focus();
+    await page.keyboard.press('Enter');
+    await cellWith(page, '+ 1').locator(MARK).nth(1).waitFor(WAIT);
+    assert.equal(await cellWith(page, '- 1').locator(MARK).count(), 0, 'the other cell is not marked');
+    await shoot('notebook-iterations');
     fs.rmSync(path.join(editor.workspace, 'cells.ipynb'));
   },
 };
-

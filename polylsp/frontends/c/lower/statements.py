@@ -190,7 +190,7 @@ def _goto(context: Context, node: Any) -> Unsupported:
     message = f"`goto {node.name}` jumps out of the structure of loops and conditions"
     advice = "use `break`, `continue` or `return`, or a condition"
     site = Site(token_of(node), token_of(node) + 1)
-    return Unsupported(Rejection("irreducible-control", site, message, advice), site)
+    return Unsupported(Rejection("irreducible-control", site, message, advice), site, leaves=True)
 
 
 def _label(context: Context, node: Any) -> list[Statement]:

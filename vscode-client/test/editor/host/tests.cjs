@@ -50,9 +50,12 @@ module.exports = {
     assert.match(text, /\| dependence \| from \| to \|/);
   },
 
-  async 'verdicts stand beside the loops'({ uri, assert }) {
+  async 'verdicts stand beside the loops'({ uri, assert, until }) {
     const whole = new vscode.Range(0, 0, document.lineCount, 0);
-    const hints = await vscode.commands.executeCommand('vscode.executeInlayHintProvider', uri, whole);
+    const hints = await until('hints', async () => {
+      const some = await vscode.commands.executeCommand('vscode.executeInlayHintProvider', uri, whole);
+      return some.length >= 2 && some;
+    });
     const shown = Object.fromEntries(hints.map((each) => [each.position.line, each.label]));
     assert.match(shown[loopLine(0)], /^parallel/);
     assert.match(shown[loopLine(1)], /^sequential/);
@@ -75,17 +78,24 @@ module.exports = {
     await until('no lenses', async () => (await lenses()).length === 0);
   },
 
-  async 'an action writes a directive, and undo takes it back'({ uri, assert }) {
+  async 'an action writes a directive, and undo takes it back'({ uri, assert, until }) {
     const line = loopLine(2);
     const at = new vscode.Range(line, 4, line, 4);
-    const actions = await vscode.commands.executeCommand('vscode.executeCodeActionProvider', uri, at, undefined, 20);
-    const action = actions.find((each) => each.title.startsWith('Run `i` in parallel with OpenMP'));
-    assert.ok(action, actions.map((each) => each.title).join('; '));
+    const action = await until('the action, with its edit', async () => {
+      const actions = await vscode.commands.executeCommand('vscode.executeCodeActionProvider', uri, at, undefined, 20);
+      return actions.find((each) => each.title.startsWith('Run `i` in parallel with OpenMP') && each.edit);
+    });
     const before = document.getText();
     assert.ok(await vscode.workspace.applyEdit(action.edit));
     assert.match(document.lineAt(line).text, /#pragma omp parallel for/);
     await vscode.commands.executeCommand('undo');
-    assert.equal(document.getText(), before);
+    await until('what was there before', () => document.getText() === before);
+  },
+
+  async 'the extension runs where the files are, which is not where they are shown'({ uri, assert }) {
+    assert.ok(vscode.env.remoteName, 'this editor shows files of another machine');
+    assert.equal(vscode.extensions.getExtension(EXTENSION).extensionKind, vscode.ExtensionKind.Workspace);
+    assert.equal(uri.scheme, 'file');
   },
 
   async 'commands that are promised are there'({ assert }) {

@@ -1,0 +1,62 @@
+"""What stands in the way of static control, what it may change, and whether anything runs after it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from polylsp.analysis.calls import is_known
+from polylsp.analysis.effects import expressions, walk
+from polylsp.analysis.summaries import Calls
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import Block, Call, Evaluate, Jump, Statement, Unsupported, Variable
+from polylsp.model.rejection import Rejection
+
+# Functions of C's library after which nothing runs.
+_ENDING = frozenset(("exit", "abort", "_Exit", "quick_exit"))
+
+
+def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
+    """The first thing in a statement that cannot be under static control."""
+    for inner in walk(statement):
+        if isinstance(inner, Unsupported):
+            return inner.rejection
+        for expression in expressions(inner):
+            for node in subexpressions(expression):
+                if isinstance(node, Call) and not is_known(node, calls):
+                    return _unknown_call(node, calls)
+    return None
+
+
+def _unknown_call(call: Call, calls: Calls) -> Rejection:
+    """What a call of an unknown function says to the user."""
+    if call.function in calls.refused:
+        text = f"what `{call.function}` reads and writes cannot be told: {calls.refused[call.function]}"
+        return Rejection("unknown-call", call.site, text)
+    text = f"it is not known what `{call.function}` reads and writes"
+    advice = f"define `{call.function}` in this file or declare it `__attribute__((const))`"
+    return Rejection("unknown-call", call.site, text, advice)
+
+
+def is_exposed(variable: Variable) -> bool:
+    """Whether code that is not seen can assign a variable."""
+    return not variable.const and (variable.escapes or variable.storage in ("global", "static", "cell"))
+
+
+def leaves(block: Block) -> bool:
+    """Whether what follows a block in the source surely does not run after it."""
+    match list(flat(block.statements))[-1:]:
+        case [Jump() | Unsupported(leaves=True)]:
+            return True
+        case [Evaluate(Call(name), _)]:
+            return name in _ENDING
+        case _:
+            return False
+
+
+def flat(statements: tuple[Statement, ...]) -> Iterator[Statement]:
+    """The statements of blocks inside of each other, in order."""
+    for statement in statements:
+        if isinstance(statement, Block):
+            yield from flat(statement.statements)
+        else:
+            yield statement

@@ -1,0 +1,60 @@
+"""How many threads of a multiprocessor can be there at once: what bounds them is what a block takes (NVIDIA,
+CUDA C++ Best Practices Guide, "Occupancy")."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polylsp.model.device_code import Resources
+
+_WARP = 32
+_REGISTERS = 65536
+"""Of a multiprocessor, whichever its architecture."""
+
+_REGISTERS_AT_ONCE = 256
+"""Registers are handed out to warps in pieces of so many, and to so many warps together:"""
+_WARPS_AT_ONCE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Multiprocessor:
+    """Its threads and blocks at most; bytes of shared memory, those of each block that the system keeps, and
+    the pieces in which they are handed out."""
+
+    threads: int
+    blocks: int
+    shared: int
+    kept: int
+    piece: int
+
+
+MULTIPROCESSORS = {
+    75: Multiprocessor(1024, 16, 64 * 1024, 0, 256),
+    80: Multiprocessor(2048, 32, 164 * 1024, 1024, 128),
+    90: Multiprocessor(2048, 32, 228 * 1024, 1024, 128),
+}
+"""By architecture, from the tables of compute capabilities in the CUDA C++ Programming Guide."""
+
+
+def occupancy(taken: Resources, threads: int) -> float:
+    """The part of a multiprocessor's threads that blocks of so many threads can fill."""
+    has = MULTIPROCESSORS[taken.architecture]
+    warps = -(-threads // _WARP)
+    blocks = min(
+        has.blocks,
+        has.threads // (warps * _WARP),
+        _by_registers(taken.registers, warps),
+        has.shared // max(1, _up(taken.shared + has.kept, has.piece)),
+    )
+    return blocks * warps * _WARP / has.threads
+
+
+def _by_registers(registers: int, warps: int) -> int:
+    """How many blocks there are registers for."""
+    of_warp = max(_REGISTERS_AT_ONCE, _up(registers * _WARP, _REGISTERS_AT_ONCE))
+    together = _REGISTERS // of_warp // _WARPS_AT_ONCE * _WARPS_AT_ONCE
+    return together // warps
+
+
+def _up(number: int, piece: int) -> int:
+    return -(-number // piece) * piece

@@ -1,0 +1,77 @@
+"""The process that compiles kernels: `python -m polylsp.server.kernel_compiler`. It is told a text and some
+of its nests on standard input, makes kernels of one after the other as the action would, and says on standard
+output what NVIDIA's compiler makes of them. It runs nothing, and nobody waits for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from dataclasses import dataclass
+
+from polylsp import frames
+from polylsp.mishap import contained
+from polylsp.model.action import Answer, Ask, Edited
+from polylsp.model.device_code import KernelWord
+from polylsp.process import end_with_parent, limit_memory
+from polylsp.runtime.nvrtc import compiler_word, is_installed
+from polylsp.server.stdio import take_standard_output
+from polylsp.settings import Settings
+
+COMMAND: tuple[str, ...] = (sys.executable, "-m", "polylsp.server.kernel_compiler")
+
+NOT_INSTALLED = 3
+"""The exit status where there is no compiler."""
+
+
+@dataclass(frozen=True, slots=True)
+class Errand:
+    """Nests of a text of which there may be kernels."""
+
+    path: str
+    text: str
+    settings: Settings
+    asks: tuple[Ask, ...]
+
+
+def main() -> None:
+    """Carry out one errand."""
+    end_with_parent()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with contextlib.suppress(OSError, AttributeError):
+        os.nice(10)
+    replies = take_standard_output()
+    errand: Errand | None = frames.read(sys.stdin.buffer.read)
+    if errand is None:
+        return
+    if not is_installed():
+        raise SystemExit(NOT_INSTALLED)
+    for ask in errand.asks:
+        replies.write(frames.frame(_word(errand, ask)))
+        replies.flush()
+
+
+def _word(errand: Errand, ask: Ask) -> KernelWord | None:
+    """What the compiler says of the kernels of a nest; `None` where there are none."""
+    # Loaded here: where there is no compiler, isl is not needed.
+    from polylsp.pipeline import edit
+
+    def made() -> Answer | None:
+        return edit(errand.path, errand.text, errand.settings, ask)
+
+    limit_memory(errand.settings.max_memory_mb)
+    try:
+        found = contained(f"making kernels of `{ask.function}`", made, lambda: None)
+    except MemoryError:
+        return None
+    finally:
+        limit_memory(0)
+    if not isinstance(found, Edited) or not found.device_code:
+        return None
+    return KernelWord(found.device_code[0], compiler_word(found.device_code[0]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,186 @@
+"""Draws arrays that are walked by pointers: `*to++ = *from++`, `p[1]`, rows `double *p = a + i * m`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from .draw_expressions import Array
+from .draw_loops import Loops
+from .fitting import plus
+from .nests import (
+    Assign,
+    Binary,
+    Call,
+    Declare,
+    Evaluate,
+    Expr,
+    For,
+    If,
+    Name,
+    Number,
+    Path,
+    Pointed,
+    Section,
+    Statement,
+    Step,
+    Target,
+    While,
+)
+
+Style = Literal["in place", "after", "before", "still"]
+"""How an iteration moves a pointer: `*p++` where it is used, or by a statement of its own."""
+
+
+class Pointers(Loops):
+    """Loops in which pointers move, between the others."""
+
+    with_pointers: bool = False
+    walking: tuple[str, ...] = ()
+
+    def element(self, subscript: Expr | None = None) -> Target:
+        if self.moving and self.chance(45):
+            return self.pointed(subscript)
+        return super().element(subscript)
+
+    def pointed(self, subscript: Expr | None = None) -> Pointed:
+        """What a pointer in scope leads to, where it stands or near that."""
+        pointer = Name(self.pick(self.moving))
+        if subscript is None and self.chance(75):
+            return Pointed(pointer, self.pick([None, None, None, Number(1), Number(2)]))
+        return Pointed(pointer, self.subscript() if subscript is None else subscript)
+
+    def loop(self) -> list[Statement]:
+        if not self.with_pointers or not self.chance(35 if self.iterators else 75):
+            return super().loop()
+        self.feature("pointers")
+        return self.walk_by_end() if self.chance(25) else self.walk()
+
+    def block(self) -> list[Statement]:
+        names, self.walking = self.walking, ()
+        return self.walked(names) if names else super().block()
+
+    # --- Where pointers start
+
+    def place(self, array: Array, down: bool = False) -> Section:
+        """An address in an array, near its beginning or its end."""
+        rows = (self.subscript(),) if array.rank == 2 else ()
+        row = Name(self.pick(self.iterators)) if self.iterators else None
+        if row is not None and array.rank != 2 and self.chance(60):
+            self.feature("pointer to a row")
+            return Section(array.name, (), Binary("*", row, Name("m")))
+        if down:
+            return Section(array.name, rows, self.pick([Name("n"), plus(Name("n"), -1), Name("m")]))
+        further: list[Expr | None] = [None, None, Number(1), Number(2), Name("n"), row]
+        return Section(array.name, rows, self.pick(further))
+
+    def walkers(self) -> tuple[list[str], list[Statement]]:
+        """One or two pointers for a loop, and what sets them before it."""
+        names: list[str] = []
+        before: list[Statement] = []
+        for _ in range(self.pick([1, 2, 2])):
+            free = [name for name in self.moving if name not in names]
+            if free and self.chance(55):
+                names.append(self.pick(free))
+                if self.chance(20):
+                    before.append(Assign(Name(names[-1]), self.place(self.pick(self.arrays))))
+            else:
+                names.append(self.new("p"))
+                at = self.found() or self.place(self.pick(self.arrays))
+                before.append(Declare(self.type, names[-1], (), at, pointer=True))
+        self.moving += [name for name in names if name not in self.moving]
+        return names, before
+
+    def found(self) -> Path | None:
+        """A pointer that is kept in memory."""
+        return None
+
+    # --- Loops
+
+    def walk(self) -> list[Statement]:
+        """A loop that moves pointers as it goes."""
+        names, before = self.walkers()
+        self.walking = tuple(names)
+        loop = super().loop()
+        self.walking = ()
+        return [*before, *loop]
+
+    def walk_by_end(self) -> list[Statement]:
+        """`for (p = a; p < a + n; p++)`, or the like with `while`."""
+        self.loops += 1
+        self.feature("pointer that counts")
+        name, array = self.new("p"), self.pick(self.arrays)
+        start = self.place(array)
+        end = Section(array.name, start.subscripts, self.pick([Name("n"), Name("m")]))
+        before: list[Statement] = []
+        if self.chance(40):
+            before.append(Declare(self.type, f"e{name}", (), end, pointer=True))
+            end = Section(f"e{name}")
+        first = Declare(self.type, name, (), start, pointer=True)
+        by = self.pick([1, 1, 1, 2])
+        test = Binary("!=" if by == 1 and start.offset is None and self.chance(40) else "<", Name(name), end)
+        step = self.stepped(name, by)
+        saved, inside = list(self.moving), self.in_for
+        self.moving, self.in_for = [*saved, name], self.chance(60)
+        body = [*self.uses({name: "still"}), *([] if self.chance(60) else self.simple())]
+        counted = self.in_for
+        self.moving, self.in_for = saved, inside
+        if counted:
+            return [*before, For(first, test, step, tuple(body))]
+        return [*before, first, While(test, (*body, step), name)]
+
+    def walked(self, names: tuple[str, ...]) -> list[Statement]:
+        """The body of a loop in which these pointers move."""
+        saved = self.scope()
+        options: list[Style] = ["in place", "in place", "after", "after", "after", "before", "still"]
+        styles = {name: self.pick(options) for name in names}
+        body = self.uses(styles)
+        for name in names:
+            step = self.stepped(name, self.pick([1, 1, 1, 1, 2, 3, -1]))
+            if styles[name] == "after":
+                body.append(If(self.affine_condition(), (step,)) if self.chance(4) else step)
+            elif styles[name] == "before":
+                body.insert(0, step)
+        self.leave(saved)
+        return body
+
+    def uses(self, styles: dict[str, Style]) -> list[Statement]:
+        """Statements on what pointers lead to; those that move in place are used once."""
+        around, in_place = list(self.moving), [name for name, s in styles.items() if s == "in place"]
+        names = list(styles)
+        self.moving = [name for name in around if name not in in_place]
+        target: Target = self.reached(names[0], styles) if self.chance(75) else self.element()
+        value: Expr = self.value(self.pick([0, 1]))
+        for name in names[1:] or ([] if isinstance(target, Pointed) else names):
+            read = self.reached(name, styles)
+            value = read if self.chance(60) else Binary(self.pick("+-*"), read, value)
+        body: list[Statement] = [Assign(target, value, self.pick(["", "", "", "+", "*"]))]
+        if self.chance(15):
+            body += self.slide()
+        elif self.chance(30):
+            body += self.inner() if self.loops < 4 and len(self.iterators) < 2 else self.statement()
+        self.moving = around
+        return body
+
+    def slide(self) -> list[Statement]:
+        """A function that moves the pointers that it is given."""
+        self.used.add("slide")
+        sources = [*map(Section, self.moving), *(Section(a.name) for a in self.arrays if a.rank < 2)]
+        if not sources:
+            return []
+        given = tuple(self.pick(sources) for _ in range(2))
+        return [Evaluate(Call("slide", (*given, Number(self.number(1, 2)))))]
+
+    def reached(self, name: str, styles: dict[str, Style]) -> Pointed:
+        if styles[name] == "in place":
+            sign = self.pick(["+", "+", "+", "+", "-"])
+            return Pointed(Step(name, sign, first=self.chance(15)))
+        if styles[name] == "still" and self.iterators and self.chance(60):
+            return Pointed(Name(name), self.subscript())
+        return Pointed(Name(name), self.pick([None, None, None, Number(1), Number(-1), Number(2)]))
+
+    def stepped(self, name: str, by: int) -> Assign:
+        """A statement that moves a pointer."""
+        if by == 1 or (by == -1 and self.chance(50)):
+            return Assign(Name(name), Number(1), "+" if by > 0 else "-", brief=True)
+        by_what: Expr = Name("m") if by == 3 and self.chance(50) else Number(abs(by))
+        return Assign(Name(name), by_what, "+" if by > 0 else "-")

@@ -1,0 +1,44 @@
+// What checks on the page have in common.
+
+import { setTimeout as pause } from 'node:timers/promises';
+
+export const WAIT = { timeout: 60_000 };
+
+export const line = (page, text) => page.locator('.view-line', { hasText: text }).first();
+
+/** The word `for` of a loop with such a header. */
+export const loop = (page, header) => line(page, header).locator('span', { hasText: /^for$/ }).last();
+
+/** The side view; other parts of the editor are pages of this kind too. */
+export const sideView = (page) => page.frameLocator('iframe.webview.ready[src*="extensionId=polylsp"]').frameLocator('#active-frame');
+
+export const tab = (page, name) => page.getByRole('tab', { name });
+
+export const closeTab = (page, name) => tab(page, name).getByRole('button', { name: /Close/ }).click();
+
+/** Run a command by its title. */
+export async function palette(page, title) {
+  await page.keyboard.press('F1');
+  await page.locator('.quick-input-box input').fill(`>${title}`);
+  // Enter takes the focused one, which is another until the list is filtered.
+  await page.locator('.quick-input-list .monaco-list-row.focused', { hasText: title }).waitFor(WAIT);
+  await page.keyboard.press('Enter');
+}
+
+/** Hover until it has what is looked for: where that is late, it comes with the next hover. */
+export async function hoverUntil(page, target, sought) {
+  await until('a hover', async () => {
+    await page.mouse.move(900, 700);
+    await target.hover();
+    return sought.waitFor({ timeout: 3000 }).then(() => true, () => false);
+  });
+}
+
+export async function until(what, holds) {
+  for (const end = Date.now() + WAIT.timeout; Date.now() < end; await pause(100)) {
+    if (await holds()) {
+      return;
+    }
+  }
+  throw new Error(`waited in vain: ${what}`);
+}
