@@ -45,6 +45,8 @@ def _viewed(context: Context, value: ast.expr | None) -> str:
     path = library.numpy_name(context.path(value.func))
     name = path or (value.func.attr if isinstance(value.func, ast.Attribute) else "")
     of = value.args[:1] if path else [value.func]
+    # The array of a list is a new one.
+    of = [one for one in of if not isinstance(one, (ast.List, ast.Tuple, ast.ListComp))]
     found = (n for one in of for n in ast.walk(one) if isinstance(n, ast.Name))
     arrays = (n.id for n in found if isinstance(context.kind(n), Array))
     copies = name in ("array", "astype") and all(each.arg != "copy" for each in value.keywords)
