@@ -5,13 +5,18 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass, replace
 
+import islpy as isl
+
 from polylsp.analysis.delinearise import FLAT, Layout, layout_of
 from polylsp.analysis.dimensions import Needed, best_split, iterator_names, rows_meet
 from polylsp.analysis.paths import path_text
 from polylsp.analysis.raw import RawAccess, RawStatement, Region
+from polylsp.analysis.scope import set_of
 from polylsp.analysis.state import At, Base, Member, Parameters, anything
 from polylsp.analysis.value import (
     ZERO,
+    AllOf,
+    Compare,
     Poly,
     Symbol,
     is_affine,
@@ -95,8 +100,9 @@ def plan_of(
     scoped = region.declared.get(base.name, 0) if not base.fresh else 0
     scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
     path = path_text(base, shape)
+    name = _unique(path, base_name, names)
     memory = Memory(
-        _unique(path, base_name, names),
+        name,
         base.variable,
         path,
         first.type,
@@ -109,8 +115,26 @@ def plan_of(
         base.name == base.variable.name,
         _strides(layouts),
         frozenset.intersection(*(a.path.members for _, a in members)),
+        _whole(name, base, members, layouts, parameters) if base.variable.remade and not scoped else None,
     )
     return Plan(memory, shape, layouts, parts)
+
+
+def _whole(
+    name: str, base: Base, members: Members, layouts: tuple[Layout | None, ...], parameters: Parameters
+) -> isl.Set | None:
+    """All elements of an array, where its lengths are known and each subscript is one of its dimensions."""
+    found = {access.extents for _, access in members if access.path.base == base}
+    extents = next(iter(found)) if len(found) == 1 else ()
+    known = [extent for extent in extents if extent is not None and is_affine(extent, frozenset())]
+    plain = all(layout is not None and len(layout.strides) == 1 for layout in layouts)
+    if not plain or not (len(known) == len(extents) == len(layouts) > 0):
+        return None
+    subscripts = tuple(f"x{k}" for k in range(len(known)))
+    atoms = [Poly.atom(Symbol(one)) for one in subscripts]
+    inside = [Compare(">=", one) for one in atoms]
+    inside += [Compare(">=", extent - one - 1) for one, extent in zip(atoms, known, strict=True)]
+    return set_of(subscripts, AllOf(tuple(inside)), parameters).set_tuple_name(name)
 
 
 def _strides(layouts: tuple[Layout | None, ...]) -> tuple[Polynomial, ...]:

@@ -129,16 +129,26 @@ def _by_outer(conflicts: Conflicts, access: Access, ordinal: int, only: isl.Map 
 
 def _writes_whole_object(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
     """Whether each run of the loop surely writes all of an array: a copy of less would lose the rest."""
-    extents = constant_extents(memory.variable.type)
-    if extents is None or len(extents) != memory.dimensions or memory.scoped:
+    whole = _whole(memory)
+    if whole is None:
         return False
-    names = ", ".join(f"x{k}" for k in range(len(extents)))
-    bounds = " and ".join(f"0 <= x{k} < {n}" for k, n in enumerate(extents))
-    whole = isl.Set(f"{{ {memory.name}[{names}] : {bounds} }}")
     domain = conflicts.scop.loops[ordinal].domain
     runs = domain.project_out(isl.dim_type.set, domain.dim(isl.dim_type.set) - 1, 1)
-    missing = isl.Map.from_domain_and_range(runs, whole)
+    whole = whole.align_params(runs.get_space())
+    missing = isl.Map.from_domain_and_range(runs.align_params(whole.get_space()), whole)
     for access in conflicts.accesses(memory, ordinal):
         if access.kind == "write" and conflicts.certain(access):
             missing = missing.subtract(_by_outer(conflicts, access, ordinal, None))
     return bool(missing.is_empty())
+
+
+def _whole(memory: Memory) -> isl.Set | None:
+    """All elements of an array whose extents are constants, or whose name gets new ones."""
+    extents = constant_extents(memory.variable.type)
+    if extents is None:
+        return memory.whole
+    if len(extents) != memory.dimensions or memory.scoped:
+        return None
+    names = ", ".join(f"x{k}" for k in range(len(extents)))
+    bounds = " and ".join(f"0 <= x{k} < {n}" for k, n in enumerate(extents))
+    return isl.Set(f"{{ {memory.name}[{names}] : {bounds} }}")

@@ -96,7 +96,8 @@ class Variable:
     that lets an unknown pointer reach it. `const`: it is written before the program begins, and
     no correct program writes it again (C11 6.7.3p6). `assumed` says what its type and what is
     known of its elements rest on where the source does not tell it ("`a` holds float64"). A `cell` is seen
-    by other functions too, but by its name alone: no pointer leads to it.
+    by other functions too, but by its name alone: no pointer leads to it. `remade`: an array whose name gets
+    new ones, each of which takes the place of all that the one before held (Python).
     """
 
     name: str
@@ -106,6 +107,7 @@ class Variable:
     escapes: bool = False
     const: bool = False
     assumed: tuple[str, ...] = ()
+    remade: bool = False
 
 
 @dataclass(frozen=True, slots=True)

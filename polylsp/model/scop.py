@@ -62,7 +62,7 @@ class Memory:
     has the value that it had when the function began; `shape`: its subscripts (`[]`) and fields (`.x`)
     as the source has them; `strides`: where one subscript stands for several dimensions, how many
     elements each steps over, largest first; `members`: the structures that it is in, by name,
-    each with the member.
+    each with the member; `whole`: all elements of an array whose name gets new ones.
     """
 
     name: str
@@ -78,6 +78,7 @@ class Memory:
     from_entry: bool = False
     strides: tuple[Polynomial, ...] = ()
     members: frozenset[tuple[str, str]] = frozenset()
+    whole: isl.Set | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

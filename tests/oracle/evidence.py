@@ -35,13 +35,15 @@ class Refutation:
 class Evidence:
     """A program, its text, and its runs in source order (those that the language defines).
     `overlapping` are runs in which two arrays are one: what is said without an assumption about
-    that must be true of them as well."""
+    that must be true of them as well. `made` are the names that get new arrays in each loop: these are the
+    loop's own, where they are used up in the iteration that made them (Python)."""
 
     program: Program
     layout: Layout
     runner: Runner
     runs: list[Machine]
     overlapping: list[Machine] = field(default_factory=list)
+    made: dict[LoopKey, tuple[str, ...]] = field(default_factory=dict)
     _conflicts: dict[int, dict[LoopKey, list[Pair]]] = field(default_factory=dict)
     _flows: dict[int, dict[LoopKey, list[Pair]]] = field(default_factory=dict)
 

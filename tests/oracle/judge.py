@@ -58,14 +58,18 @@ def _parallel(found: Evidence, claim: Claim) -> Iterator[Refutation]:
     ]
     counters = counters_of(found, claim, runs)
     yield from _wrong_steps(runs, claim)
-    listed = {*claim.private, *claim.lastprivate, *(name for name, _ in claim.reductions), *counters}
+    reduced = {name for name, _ in claim.reductions}
+    listed = {*claim.private, *claim.lastprivate, *reduced, *counters}
+    own = tuple(name for name in found.made.get(key, ()) if name not in listed)
+    own = own if any(_unexplained(found, run, key, listed, reduced) for run in runs) else ()
+    listed |= {*own}
     for run in runs:
-        text = _unexplained(found, run, key, listed, {name for name, _ in claim.reductions})
+        text = _unexplained(found, run, key, listed, reduced)
         if text:
             yield _refutation(claim, "unexplained conflict", f"{text}, with {shown(run.inputs)}")
             break
     reductions = tuple((name, operator) for name, operator in claim.reductions)
-    sharing = Sharing(claim.private, claim.lastprivate, reductions, counters)
+    sharing = Sharing((*claim.private, *own), claim.lastprivate, reductions, counters)
     for run in runs:
         text = _reordered(found, run, key, sharing)
         if text:

@@ -26,9 +26,10 @@ INEXACT = (
     frozenset({"exchange"}),
     frozenset({"mask"}),
     frozenset({"object"}),
+    frozenset({"second names"}),
 )
 """What an affine program may hold, or hold together, and still not be decided: a condition on data, arrays
-that change their names or that an object's attributes hold, or
+that change their names, that have two or that an object's attributes hold, or
 a counter that is no linear function of the iterators, because some iterations do not change it or an inner
 loop changes it as often as it runs."""
 

@@ -6,6 +6,7 @@ import ast
 
 from polylsp.codegen.numba.source import Source
 from polylsp.frontends.python.names import Callable, Imported, Value
+from polylsp.model.program import Array, Pointer
 
 _PLAIN = (
     ast.Assign, ast.AugAssign, ast.For, ast.While, ast.If, ast.Return, ast.Pass, ast.Continue, ast.Break,
@@ -24,7 +25,7 @@ _NUMPY = (
     "arange", "float64", "int64", "sum", "prod", "mean",
 )  # fmt: skip
 _NUMBERS = ("pi", "e", "inf", "nan", "float64", "int64")
-_ATTRIBUTES = ("shape", "size", "ndim", "T")
+_ATTRIBUTES = ("shape", "size", "ndim", "T", "copy")
 
 
 def why_not(source: Source, node: ast.AST) -> str:
@@ -59,9 +60,21 @@ def _call(source: Source, node: ast.Call) -> str:
     known = path in _BUILTINS or root == "math" or (root == "numpy" and name in _NUMPY)
     if known and {k.arg for k in node.keywords} <= {"dtype"}:
         return ""
+    if _copies_array(source, node):
+        return ""
     if isinstance(node.func, ast.Name) and isinstance(source.declarations.get(node.func.id), Callable):
         return _callee(source, node, node.func.id)
     return _unknown(source, node)
+
+
+def _copies_array(source: Source, node: ast.Call) -> bool:
+    """`a.copy()`."""
+    arrays = {v.source_name for v in source.subject.variables if isinstance(v.type, (Array, Pointer))}
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="copy"), args=[], keywords=[]):
+            return name in arrays
+        case _:
+            return False
 
 
 def _callee(source: Source, node: ast.Call, name: str) -> str:

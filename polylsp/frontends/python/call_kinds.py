@@ -138,11 +138,9 @@ def _of_list(node: ast.Call, kinds: Kinds) -> Kind | None:
     given = node.args[0]
     if not isinstance(given, (ast.List, ast.Tuple)) or not given.elts:
         found = kinds.of(given)
-        return (
-            replace(found, element=_dtype(node, kinds) or found.element)
-            if isinstance(found, Array)
-            else found
-        )
+        if isinstance(found, Array):
+            return replace(found, element=_dtype(node, kinds) or found.element)
+        return found if found is None or isinstance(found, Number) else UNKNOWN
     result = either([kinds.of(one) for one in given.elts])
     if result is None or not isinstance(result, Number):
         return None if result is None else UNKNOWN

@@ -11,6 +11,7 @@ from polylsp.frontends.python.callables import callable_of
 from polylsp.frontends.python.classes import class_of
 from polylsp.frontends.python.closures import Names, seen_inside
 from polylsp.frontends.python.inference import inferred
+from polylsp.frontends.python.keeping import Kept, keeping_parameters, kept_by, named_in_classes
 from polylsp.frontends.python.kinds import UNKNOWN
 from polylsp.frontends.python.methods import with_methods
 from polylsp.frontends.python.names import ClassOf, Declaration, Imported, Value
@@ -42,11 +43,28 @@ def environment(items: Outline) -> Environment:
         bases = tuple(found for one in each.bases if isinstance(found := names.get(one), ClassOf))
         names[each.name] = class_of(each, imports, bases)
     known = Known.of(names)
-    for item in items.functions:
-        if "." not in item.name:
-            names[item.name] = callable_of(item, known)
+    names |= _called(items, names, known)
     inside = seen_inside(items.functions, known)
     return Environment(names | with_methods(items.classes, names, known), inside)
+
+
+def _called(items: Outline, names: Mapping[str, Declaration], known: Known) -> dict[str, Declaration]:
+    """The functions of the file, and the variables of which these may give the arrays other names."""
+    functions = {item.name: callable_of(item, known) for item in items.functions if "." not in item.name}
+    # Of functions of one name the last one counts, but each of them may be called before the next is there.
+    kept: dict[str, Kept] = {}
+    for item in items.functions:
+        kept[item.name] = kept.get(item.name, Kept()).joined(kept_by(item, known))
+    keeping = keeping_parameters(functions, kept)
+    outer = frozenset(named_in_classes(items.classes)).union(
+        *(keeping[name] & one.outer for name, one in kept.items())
+    )
+    found: dict[str, Declaration] = {}
+    for name, one in functions.items():
+        keeps = tuple(each.name for each in one.parameters if each.name in keeping[name])
+        found[name] = replace(one, keeps=keeps)
+    variables = ((name, names[name]) for name in sorted(outer & names.keys()))
+    return found | {name: replace(one, kept=True) for name, one in variables if isinstance(one, Value)}
 
 
 def _variable(names: Mapping[str, Declaration], items: Outline) -> dict[str, Declaration]:

@@ -24,6 +24,12 @@ _VIEWS = (
     "atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes moveaxis rollaxis diagonal "
     "array astype rot90"
 )
+_OF_TWO = (
+    "power pow float_power atan2 arctan2 hypot copysign fmod nextafter logaddexp heaviside maximum minimum "
+    "fmax fmin mod remainder floor_divide add subtract multiply less less_equal greater greater_equal equal "
+    "not_equal isclose logical_and logical_or logical_xor gcd lcm comb bitwise_and bitwise_or bitwise_xor "
+    "left_shift right_shift dot matmul outer dist"
+)
 _NUMPY = ("numpy.", "jax.numpy.", "cupy.")
 _SCALAR = ("math.", "cmath.", "scipy.special.", "numba.cuda.libdevice.")
 
@@ -35,6 +41,9 @@ TRUTH = frozenset(_TRUTH.split())
 WHOLE = frozenset(_WHOLE.split())
 ROUNDING = frozenset(_ROUNDING.split())
 """In `math` they give whole numbers, in NumPy floating-point ones."""
+
+_TWO_ARRAYS = frozenset(_OF_TWO.split())
+"""Functions that compute something of two numbers for each element."""
 
 CONSTANTS = {
     "pi": 3.141592653589793, "e": 2.718281828459045, "tau": 6.283185307179586, "inf": float("inf"),
@@ -103,6 +112,15 @@ def is_pure(path: str) -> bool:
     """Whether a function is known to compute its result from the numbers that it is given."""
     name = math_name(path)
     return name in REAL or name in SAME or name in TRUTH or name in WHOLE or name in ROUNDING
+
+
+def has_output(name: str, count: int) -> bool:
+    """Whether one of so many arguments of a function of NumPy is the array that it stores its result to."""
+    if name in _TWO_ARRAYS:
+        return count > 2
+    if name in ("where", "clip"):
+        return count > 3
+    return is_pure(f"numpy.{name}") and count > 1
 
 
 def constant(path: str) -> float | None:

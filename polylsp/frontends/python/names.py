@@ -30,7 +30,8 @@ class Parameter:
 class Callable:
     """A function of the file. `result` is what it returns; `problem` says why calls of it are not
     followed, or is empty. `uses` are the attributes of its object that a method names, of which those that
-    hold arrays are parameters of it too, and `binds` those that it binds."""
+    hold arrays are parameters of it too, and `binds` those that it binds. `keeps` are the parameters whose
+    arrays may have another name when it has returned."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -38,14 +39,17 @@ class Callable:
     problem: str = ""
     uses: tuple[str, ...] = ()
     binds: tuple[str, ...] = ()
+    keeps: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A variable of the module. `constant` is its value where it is a number that never changes."""
+    """A variable of the module. `constant` is its value where it is a number that never changes. `kept`: a
+    function of the file may bind it, or give what it holds another name."""
 
     kind: Kind
     constant: int | float | None = None
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True)

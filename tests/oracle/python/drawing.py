@@ -11,8 +11,30 @@ from hypothesis import strategies as st
 from .. import drawing
 from ..draw_expressions import Array
 from ..fitting import plus
-from ..nests import Assign, Binary, Element, Exchange, Expr, If, Name, Number, Program, Slice, Statement, Sum
+from ..nests import (
+    Assign,
+    Binary,
+    Declare,
+    Element,
+    Exchange,
+    Expr,
+    If,
+    Name,
+    Number,
+    Program,
+    Slice,
+    Statement,
+    Sum,
+)
 from .rewriting import pythonic
+
+MADE = 8
+"""The length of the arrays whose names get new ones."""
+
+
+def whole_made(name: str) -> Element:
+    """All of an array that is made."""
+    return Element(name, (Slice(Number(0), Number(MADE)),))
 
 
 def affine_programs() -> st.SearchStrategy[Program]:
@@ -44,14 +66,16 @@ class Programs(drawing.Programs):
     only_arrays = True
     with_whole: bool = False
     with_exchanges: bool = False
+    made: tuple[Array, ...] = ()
 
     def program(self) -> Program:
         self.with_whole = self.chance(50)
         self.with_exchanges = self.chance(20)
-        program = super().program()
+        self.made = (Array("v", 1), Array("z", 1))[: self.pick([0, 0, 0, 1, 2])]
+        program = self.with_made(super().program())
         if self.chance(25):
             program = replace(program, features=program.features | {"object"})
-        plain = program.features.isdisjoint(("array statement", "mask", "object", "exchange"))
+        plain = program.features.isdisjoint(("array statement", "mask", "object", "exchange", "made anew"))
         if plain and self.chance(25):
             return replace(program, features=program.features | {"lists"})
         if self.chance(40) and "exchange" not in self.features:
@@ -60,7 +84,54 @@ class Programs(drawing.Programs):
             return program
         return replace(program, wraps=True, features=program.features | {"negative subscripts"})
 
+    def with_made(self, program: Program) -> Program:
+        """The program with arrays that get new ones as it runs: made at its start."""
+        if not self.made:
+            return program
+        self.feature("made anew")
+        kernel = program.kernel
+        if self.chance(30):
+            self.feature("second names")
+        declared = [Declare(self.type, one.name, (1,)) for one in self.made]
+        first = [Assign(whole_made(one.name), Number(0, self.type)) for one in self.made]
+        kernel = replace(kernel, body=(*declared, *first, *kernel.body))
+        return replace(
+            program, functions=(*program.functions[:-1], kernel), features=frozenset(self.features)
+        )
+
+    def nest_list(self, top: bool = False) -> list[Statement]:
+        body = super().nest_list(top)
+        return [*body, *self.made_use()] if top and self.made and self.chance(50) else body
+
+    def anew(self) -> list[Statement]:
+        """`v = z + 2.0`, where `v` gets a new array, `v[i] = 1.0` or `a[i] = v[i]`."""
+        name = self.pick(self.made).name
+        if self.with_exchanges and len(self.made) > 1 and self.chance(20):
+            self.feature("exchange")
+            return [Exchange("v", "z")]
+        kind = self.pick(["new", "new", "store", "use", "use"])
+        if kind == "use":
+            return self.made_use()
+        if kind == "store":
+            return [Assign(self.made_element(name), self.value(), self.pick(["", "", "+"]))]
+        arrays = [*self.made, *(array for array in self.arrays if array.rank == 1)]
+        window = Window(Number(0), Number(MADE), 1)
+        value = self.value(0) if self.chance(20) else self.parts(arrays, [window])
+        return [Assign(whole_made(name), value)]
+
+    def made_use(self) -> list[Statement]:
+        element = self.made_element(self.pick(self.made).name)
+        return [Assign(self.element(), Binary(self.pick("+-*"), element, self.value(0)))]
+
+    def made_element(self, name: str) -> Element:
+        subscripts: list[Expr] = [Number(self.number(0, MADE - 1))]
+        for iterator in self.iterators:
+            subscripts += [Name(iterator), Name(iterator), plus(Name(iterator), 1)]
+        return Element(name, (self.pick(subscripts),))
+
     def statement(self) -> list[Statement]:
+        if self.made and self.chance(35):
+            return self.anew()
         if self.with_exchanges and self.chance(20):
             return self.exchange()
         kinds: list[Callable[[], list[Statement]]] = [super().statement, self.whole, self.sum, self.masked]

@@ -6,8 +6,9 @@ from dataclasses import replace
 from itertools import combinations
 
 from .. import evidence as of_any
-from ..machine import Machine
-from ..nests import Inputs, Program
+from ..machine import LoopKey, Machine
+from ..nests import Assign, Element, Inputs, Program, loops, walk
+from .making import Made
 from .printing import layout
 from .running import run
 
@@ -15,8 +16,19 @@ from .running import run
 def evidence(program: Program) -> of_any.Evidence:
     """Print a program and run it, also with arrays that overlap: Python forbids that nowhere."""
     found = of_any.evidence(program, layout)
+    found.made = _made(program)
     found.runs = [one for one in found.runs if _runs_through(found, one)]
     found.overlapping = list(of_any.defined_runs(program, found.runner, _overlapping(program)))
+    return found
+
+
+def _made(program: Program) -> dict[LoopKey, tuple[str, ...]]:
+    """The names that get new arrays in each loop."""
+    made, found = Made.of(program.kernel), dict[LoopKey, tuple[str, ...]]()
+    for loop in loops(program.kernel):
+        nodes = [node for node in walk(loop) if isinstance(node, Assign) and made.anew(node)]
+        names = {node.target.array for node in nodes if isinstance(node.target, Element)}
+        found[program.kernel.name, loop.ordinal] = tuple(sorted(names))
     return found
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ..nests import (
     Assign,
@@ -33,6 +33,7 @@ from ..nests import (
     walk,
 )
 from ..printing import Layout
+from .making import Made
 from .rewriting import ranged
 from .views import View, row_views, whole_views
 
@@ -54,6 +55,7 @@ def layout(program: Program) -> Layout:
     """Print a program."""
     printer = _Printer(Layout(), kernel=program.kernel if "views" in program.features else None)
     printer.lists = "lists" in program.features
+    printer.made.has_second = "second names" in program.features
     printer.put(_HEAD)
     for variable in program.globals:
         printer.put(f"\n{variable.name} = {'0.0' if variable.type == 'double' else '0'}\n")
@@ -74,6 +76,7 @@ class _Printer:
     owner: tuple[str, ...] = ()
     methods: frozenset[str] = frozenset()
     lists: bool = False
+    made: Made = field(default_factory=lambda: Made({}))
 
     def put(self, text: str) -> None:
         self.out.text += text
@@ -89,6 +92,7 @@ class _Printer:
 
     def function(self, function: Function, global_names: set[str]) -> None:
         self.function_name = function.name
+        self.made = Made.of(function, self.made.has_second)
         is_last = function.name == "kernel"
         depth = 1 if self.owner else 0
         given = [] if self.owner and is_last else function.parameters
@@ -119,8 +123,13 @@ class _Printer:
         self.views = (*views, *self.views)
 
     def statements(self, body: tuple[Statement, ...], depth: int) -> None:
+        before = self.made.second
         for statement in body:
+            self.made.forget(statement)
             self.statement(statement, depth)
+            second = self.made.named(statement)
+            self.put("    " * depth + f"{second}\n" if second else "")
+        self.made.second = before
         if not body:
             self.put("    " * depth + "pass\n")
 
@@ -200,6 +209,10 @@ class _Printer:
                     self.put(_empty(extents, type))
                 else:
                     self.value(value, type)
+            case Assign(target=Element(array=array) as target, value=value) if self.made.anew(statement):
+                self.spelled(target.uid, array)
+                self.put(" = ")
+                self.new_array(array, value)
             case Assign(target=target, operator=operator, value=value, mask=mask):
                 self.expression(target)
                 if mask is not None:
@@ -208,6 +221,17 @@ class _Printer:
                     self.put("]")
                 self.put(f" {operator}= ")
                 self.value(value, "int")
+
+    def new_array(self, name: str, value: Expr) -> None:
+        """A new array, as long as the one of a name: a copy, a result of arithmetic or one number."""
+        length, type = self.made.arrays[name]
+        if any(isinstance(node, Slice) for node in walk(value)):
+            self.expression(value)
+            self.put(".copy()" if isinstance(value, Element) else "")
+        else:
+            self.put(f"np.full({length}, ")
+            self.expression(value)
+            self.put(f", dtype={_DTYPE[type]})")
 
     def value(self, e: Expr, type: Type) -> None:
         """What is assigned: a number of the variable's type, a condition as 0 or 1."""
@@ -269,6 +293,8 @@ class _Printer:
 
     def element(self, e: Element) -> None:
         """An element or a part, by the array's name or by that of a part of it."""
+        if e.array in self.made.arrays:
+            return self.subscripted(self.made.spelled(e), e.subscripts)
         for view in self.views if e.uid % 3 else ():
             own = view.respelled(e.subscripts) if view.array == e.array else None
             if own is not None:

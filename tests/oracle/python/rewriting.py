@@ -118,11 +118,19 @@ def ranged(loop: For) -> Range | None:
     if not isinstance(first, Declare) or first.value is None or step is None:
         return None
     limit = _limit(first.name, loop.condition, step)
+    if _may_miss_its_end(loop):
+        return None
     if limit is None or _changes(loop.body, first.name):
         return None
     if {n.name for n in walk(limit) if isinstance(n, Name)} & _written(loop.body):
         return None
     return Range(first.name, first.value, limit, step)
+
+
+def _may_miss_its_end(loop: For) -> bool:
+    """Whether a loop until something is equal may begin beyond that, and leave by a `break`."""
+    unequal = any(isinstance(node, Binary) and node.operator == "!=" for node in walk(loop.condition))
+    return unequal and any(isinstance(node, Jump) and node.kind == "break" for node in _own(loop))
 
 
 def _step(step: Assign | None) -> int | None:

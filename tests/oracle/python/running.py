@@ -13,10 +13,12 @@ import numpy as np
 from ..extents import extents
 from ..machine import Key, Machine
 from ..nests import Parameter, Program
+from .making import Made
 from .printing import OWNER
-from .recording import Log, Recorded, recorded
+from .recording import Log, Recorded, plain, recorded
 
 _LOOP, _ENTER, _NEXT, _LEAVE = "oracle_loop", "oracle_enter", "oracle_next", "oracle_leave"
+_MADE = "oracle_made"
 
 
 @dataclass(slots=True)
@@ -33,7 +35,8 @@ def run(program: Program, text: str, start: Machine) -> Run:
     """Run the kernel of a program on the inputs that a machine started from."""
     log = Log()
     names: dict[str, Any] = _tools(log)
-    exec(compile(_instrumented(text), "drawn.py", "exec"), names)
+    made = frozenset(Made.of(program.kernel).arrays)
+    exec(compile(_instrumented(text, made), "drawn.py", "exec"), names)
     names["np"] = _Arrays(log)
     for variable in program.globals:
         names[variable.name] = _slot(start, variable.name).background(())
@@ -100,14 +103,21 @@ def _tools(log: Log) -> dict[str, Any]:
             advance(value)
             yield value
 
-    return {_ENTER: enter, _NEXT: advance, _LEAVE: leave, _LOOP: loop, "math": math}
+    def made(value: Any) -> Recorded:
+        new = recorded("", log, np.array(plain(value)))
+        new.touch(new.places, True)
+        return new
+
+    return {_ENTER: enter, _NEXT: advance, _LEAVE: leave, _LOOP: loop, _MADE: made, "math": math}
 
 
-def _instrumented(text: str) -> ast.Module:
+def _instrumented(text: str, made: frozenset[str]) -> ast.Module:
     tree = ast.parse(text)
     for node in ast.walk(tree):
         if isinstance(node, ast.FunctionDef):
             _Loops(node.name).generic_visit(node)
+        if isinstance(node, ast.Assign) and _makes(node, made):
+            node.value = _call(_MADE, node.value)
     return ast.fix_missing_locations(tree)
 
 
@@ -137,6 +147,13 @@ class _Loops(ast.NodeTransformer):
     def around(self, ordinal: int, loop: ast.For | ast.While) -> list[ast.stmt]:
         enter = _call(_ENTER, ast.Constant(self.function), ast.Constant(ordinal))
         return [ast.Expr(enter), loop, ast.Expr(_call(_LEAVE))]
+
+
+def _makes(node: ast.Assign, made: frozenset[str]) -> bool:
+    """Whether a statement gives one of some names a new array, but for the first one, which is empty."""
+    target = node.targets[0]
+    is_empty = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "np.empty"
+    return isinstance(target, ast.Name) and target.id in made and not is_empty
 
 
 def _call(name: str, *arguments: ast.expr) -> ast.Call:

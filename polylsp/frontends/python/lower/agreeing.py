@@ -7,7 +7,8 @@ import re
 
 from polylsp.frontends.python.kinds import NATURAL, Array
 from polylsp.frontends.python.lower.context import Context, Stored
-from polylsp.frontends.python.lower.linear import terms_of
+from polylsp.frontends.python.lower.linear import same, terms_of
+from polylsp.frontends.python.lower.temporaries import is_kept
 from polylsp.model.program import Cast, Expr, Integer, Invariant, Read
 
 _LENGTH = re.compile(r"(.+)\.shape\[(\d+)\]")
@@ -26,6 +27,26 @@ def agree(context: Context, one: Expr, other: Expr, arrays: frozenset[str]) -> b
         for name in arrays:
             context.agreed.note(name, f"`{first}` equals `{moved}`")
     return True
+
+
+def agree_anew(context: Context, array: Stored, counts: tuple[Expr, ...]) -> bool:
+    """Whether a new array can be assumed to be as long as the one that its name held before: not where it
+    certainly is not."""
+    pairs = list(zip(array.extents, counts, strict=True))
+    if all(same(one, other) and is_kept(context, other) for one, other in pairs):
+        return True
+    if any(_certainly_differ(one, other) for one, other in pairs):
+        return False
+    what = "length" if array.kind.rank == 1 else "shape"
+    context.agreed.note(
+        array.variable.name, f"`{array.variable.source_name}` has the same {what} each time it is made"
+    )
+    return True
+
+
+def _certainly_differ(one: Expr, other: Expr) -> bool:
+    (left, a), (right, b) = terms_of(one), terms_of(other)
+    return a != b and {k: f for k, (_, f) in left.items()} == {k: f for k, (_, f) in right.items()}
 
 
 def measured(context: Context, array: Stored) -> tuple[Expr, ...]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from dataclasses import replace
 
+from polylsp.frontends.python.lower.agreeing import agree_anew
 from polylsp.frontends.python.lower.arithmetic import convert
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.elementwise import Operand, Subscripts, element, operand
@@ -43,7 +44,12 @@ def store_new(context: Context, target: ast.Name, given: ast.expr, node: ast.AST
     if found is None or array is None or fx.rejections:
         return
     if len(found.counts) == len(array.extents):
-        if target.id in context.owned and all(is_kept(context, count) for count in found.counts):
+        if target.id in context.remade:
+            if not agree_anew(context, array, found.counts):
+                text = f"`{target.id}` gets arrays of different lengths"
+                refuse(context, fx, "unknown-shape", node, text, "give each array a name of its own")
+                return
+        elif target.id in context.owned and all(is_kept(context, count) for count in found.counts):
             context.arrays[target.id] = replace(array, extents=found.counts)
         found = replace(found, counts=_target_counts(context, target, fx))
     section = target_of(context, target, fx)

@@ -51,8 +51,10 @@ def _is_array_store(context: Context, targets: list[ast.expr]) -> bool:
 
 
 def _arrays(context: Context, targets: list[ast.expr], given: ast.expr, node: ast.stmt, fx: Effects) -> None:
-    """An assignment of whole arrays, or of parts of them."""
-    for target in targets:
+    """An assignment of whole arrays, or of parts of them. All targets hold the same array."""
+    for number, target in enumerate(targets):
+        if number == 1 and isinstance(targets[0], ast.Name):
+            given = ast.copy_location(ast.Name(targets[0].id, ast.Load()), targets[0])
         if isinstance(target, ast.Name) and target.id in context.viewed:
             name_part(context, target, given, fx)
         elif isinstance(target, ast.Name) and isinstance(context.kind(target), (Array, Items)):

@@ -76,9 +76,11 @@ def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 def _bound(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
     """What a statement itself binds: targets and, where there is one, the value of each."""
     match statement:
-        case ast.Assign(targets=targets, value=value):
-            for target in targets:
-                yield from _pairs(target, value)
+        case ast.Assign(targets=[first, *others], value=value):
+            yield from _pairs(first, value)
+            for target in others:
+                # All targets hold the same.
+                yield from _pairs(target, first if isinstance(first, ast.Name) else value)
         case ast.AnnAssign(target=target, value=value) if value is not None:
             yield target, value
         case ast.For(target=target):

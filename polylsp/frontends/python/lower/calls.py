@@ -56,6 +56,10 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
     if unclear is not None:
         return without_rank(context, unclear, fx)
     name = context.text(node.func)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in ("copy", "astype"):
+        of = context.text(node.func.value)
+        text = f"what `{of}` is cannot be told"
+        return refuse(context, fx, "unsupported-type", node, text, f"annotate `{of}`")
     advice = f"define `{name}` in this file" if isinstance(node.func, ast.Name) else ""
     return refuse(
         context, fx, "unknown-call", node, f"it is not known what `{name}` reads and writes", advice

@@ -58,16 +58,18 @@ class Context(UniqueNames):
     """The state of lowering one function.
 
     `private` are names of loop variables that no code outside of their loops reads; `iterators` are the
-    variables of those of the loops around, and `counted` (unique names) those that never get below zero, with
-    their least values.
-    `owned` are arrays that nothing else leads to, each with the block (its first statement's identity) in
-    which it comes into being; `blocks` what is to be declared there. `unfollowed` are names whose array
-    is not known, and why; `settled` names that are bound once at most; `captured` names that other
-    functions see too; `viewed` are names of parts of arrays, each with that of the array, and `views` the
-    parts that they stand for from their bindings on; `aliased` are names that share arrays with other such
-    names; `agreed` is what is assumed of lengths; `own` is a method's first parameter, its object, and
-    `rebound` are attributes that get another array; `name` the function's; `mask` the condition, in words,
-    under which elements are stored.
+    variables of those of the loops around, and `counted` (unique names) those that never get below zero,
+    with their least values. `owned` are arrays that nothing else leads to, each with the block (its first
+    statement's identity) in which it comes into being; `blocks` what is to be declared there. `remade`
+    are those of them whose names get new arrays, one after the other: in the model these overwrite one
+    another. `released` are names of arrays that other code of the file may give other names; `unfollowed`
+    are names whose array is not known, and why; `settled` names that are bound once at most; `captured`
+    names that other functions see too; `viewed` are names of parts of arrays, each with that of the
+    array, and `views` the parts that they stand for from their bindings on; `aliased` are names that
+    share arrays with other such names; `agreed` is what is assumed of lengths; `is_module`: this is the
+    code outside of functions; `own` is a method's first parameter, its object, and `rebound` are
+    attributes that get another array; `name` the function's; `mask` the condition, in words, under which
+    elements are stored.
     """
 
     parsed: Parsed
@@ -82,6 +84,8 @@ class Context(UniqueNames):
     blocks: dict[int, list[Variable]] = field(default_factory=dict[int, list[Variable]])
     parameters: dict[str, Variable] = field(default_factory=dict[str, Variable])
     owned: dict[str, int] = field(default_factory=dict[str, int])
+    remade: frozenset[str] = frozenset()
+    released: frozenset[str] = frozenset()
     unfollowed: dict[str, str] = field(default_factory=dict[str, str])
     settled: frozenset[str] = frozenset()
     captured: frozenset[str] = frozenset()
@@ -89,6 +93,7 @@ class Context(UniqueNames):
     views: dict[str, Section] = field(default_factory=dict[str, "Section"])
     aliased: set[str] = field(default_factory=set[str])
     agreed: Agreement = field(default_factory=Agreement)
+    is_module: bool = False
     own: str = ""
     rebound: tuple[str, ...] = ()
     mask: str = ""

@@ -219,7 +219,8 @@ def _call(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
         from polylsp.frontends.python.lower.products import reduced
 
         return reduced(context, node, fx)
-    if name and library.is_pure(path) and arguments and not node.keywords:
+    stores = library.has_output(name, len(arguments))
+    if name and library.is_pure(path) and arguments and not node.keywords and not stores:
         return _joined(context, arguments, fx, lambda v: _applied(context, node, name, v))
     text = f"what `{context.text(node.func)}` makes of arrays is not analysed"
     refuse(context, fx, "unknown-call", node, text, "write a loop over its elements")

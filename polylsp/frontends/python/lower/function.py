@@ -17,13 +17,15 @@ from polylsp.frontends.python.lower.outlines import loop_outlines
 from polylsp.frontends.python.lower.owning import find_aliased, find_owned
 from polylsp.frontends.python.lower.pranges import pranges, runs_in_parallel
 from polylsp.frontends.python.lower.racing import racing_statements
+from polylsp.frontends.python.lower.releasing import find_released
+from polylsp.frontends.python.lower.remaking import find_remade
 from polylsp.frontends.python.lower.shapes import shapes
-from polylsp.frontends.python.lower.sharing import captured, shared_names
+from polylsp.frontends.python.lower.sharing import captured, keepers, shared_names
 from polylsp.frontends.python.lower.statements import block, outlive
 from polylsp.frontends.python.lower.storage import parameter
 from polylsp.frontends.python.lower.tuples import name_subscripts
 from polylsp.frontends.python.lower.views import find_views
-from polylsp.frontends.python.names import Declarations
+from polylsp.frontends.python.names import Declarations, Value
 from polylsp.frontends.python.objects import is_attribute, made_first, name_attributes, passed_along, rebound
 from polylsp.frontends.python.parameters import parameter_kinds
 from polylsp.frontends.python.parse import Parsed, parse
@@ -109,16 +111,17 @@ def _given(parsed: Parsed, declarations: Declarations, owner: str) -> dict[str, 
 def _split(parsed: Parsed, declarations: Declarations, given: Mapping[str, Kind]) -> None:
     """Let names that are bound again be names of their own, where they are more than numbers: what Numba
     makes of those in a parallel loop goes by their names. Attributes keep theirs, which others know."""
-    found = definition(parsed)
-    if found is None or runs_in_parallel(found, declarations):
+    found, body = definition(parsed), _body(parsed)
+    if found is not None and runs_in_parallel(found, declarations):
         return
-    kinds = inferred(found.body, given, declarations)
-    bound = Counter(
-        n.id for n in own_nodes(found.body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
-    )
+    kinds = inferred(body, given, declarations)
+    bound = Counter(n.id for n in own_nodes(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     bound.update(bound.keys() & given.keys())
     again = {name for name, count in bound.items() if count > 1 and not is_attribute(name)}
-    split(found.body, given, {name for name in again if not isinstance(kinds.of_name(name), Number)})
+    if found is None:
+        again -= {name for name, one in declarations.items() if isinstance(one, Value) and one.kept}
+        again = {name for name in again if not isinstance(kinds.of_name(name), Instance)}
+    split(body, given, {name for name in again if not isinstance(kinds.of_name(name), Number)})
 
 
 def _lowered(
@@ -134,16 +137,22 @@ def _lowered(
     context.own = next((one for one, kind in given.items() if isinstance(kind, Instance)), "")
     context.rebound = tuple(sorted(rebound(body, given, unbound)))
     context.captured = captured(body) if found is not None else kinds.local
+    context.is_module = found is None
     find_views(context, body)
-    shared = shared_names(body, kinds, context.path, context.viewed, given)
+    kept = keepers(body, kinds, context.path, context.viewed)
+    find_released(context, body, kept)
+    shared = shared_names(body, kinds, kept, given)
     arguments = tuple(
         parameter(context, one, kind, one in shared)
         for one, kind in _now(given, kinds).items()
         if isinstance(kind, Array) or not (is_attribute(one) or one == context.own)
     )
-    context.settled = _settled(body, given, unbound)
+    context.settled = _settled(body, given, unbound) - _replaced(context)
     context.shapes = shapes(context, body, context.parameters.keys() - made_first(body, context.own))
-    find_owned(context, body, shared | context.captured)
+    shared |= context.captured
+    if found is None or not runs_in_parallel(found, declarations):
+        shared -= find_remade(context, body, kept, given)
+    find_owned(context, body, shared)
     find_aliased(context, body)
     lowered = block(context, body)
     told(context)
@@ -158,6 +167,12 @@ def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:
     return {
         name: kind if isinstance(kind, Array) else kinds.own.get(name, kind) for name, kind in given.items()
     }
+
+
+def _replaced(context: Context) -> frozenset[str]:
+    """The names of the module that functions may bind."""
+    values = context.kinds.declarations.items() if context.is_module else ()
+    return frozenset(name for name, one in values if isinstance(one, Value) and one.kept)
 
 
 def _settled(body: Sequence[ast.stmt], given: Mapping[str, Kind], unbound: frozenset[int]) -> frozenset[str]:

@@ -18,11 +18,13 @@ def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
         for name in _array_names(context, target):
             if name in context.viewed:
                 continue
-            if isinstance(target, ast.Name) and value is not None and is_followed(context, value, target):
+            if name in context.remade:
+                context.owned[name] = id(body[0])
+            elif isinstance(target, ast.Name) and value is not None and is_followed(context, value, target):
                 if name not in shared and name not in context.parameters and makes(context, value):
                     _own(context, name, body, binding)
                 elif depth and makes(context, value):
-                    context.unfollowed[name] = "is made anew in each round of a loop"
+                    context.unfollowed.setdefault(name, "is made anew in each round of a loop")
             elif depth or not is_given(context, target, value):
                 context.unfollowed[name] = "is bound to something that is not followed"
             elif other := _also_used(context, body, binding):
@@ -43,6 +45,8 @@ def _viewed(context: Context, value: ast.expr | None) -> str:
     path = library.numpy_name(context.path(value.func))
     name = path or (value.func.attr if isinstance(value.func, ast.Attribute) else "")
     of = value.args[:1] if path else [value.func]
+    # The array of a list is a new one.
+    of = [one for one in of if not isinstance(one, (ast.List, ast.Tuple, ast.ListComp))]
     found = (n for one in of for n in ast.walk(one) if isinstance(n, ast.Name))
     arrays = (n.id for n in found if isinstance(context.kind(n), Array))
     copies = name in ("array", "astype") and all(each.arg != "copy" for each in value.keywords)
@@ -68,7 +72,8 @@ def _own(context: Context, name: str, body: Body, binding: Binding) -> None:
     elif count_of(name, binding.block) == count_of(name, body):
         context.owned[name] = id(binding.block[0])
     else:
-        context.unfollowed[name] = "is made anew in each round of a loop and used outside of it"
+        text = "is made anew in each round of a loop and used outside of it"
+        context.unfollowed.setdefault(name, text)
 
 
 def _array_names(context: Context, target: ast.expr) -> list[str]:

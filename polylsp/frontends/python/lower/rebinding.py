@@ -23,6 +23,8 @@ def makes(context: Context, node: ast.expr) -> bool:
     if not isinstance(node, ast.Call) or any(one.arg in ("out", "copy") for one in node.keywords):
         return False
     name = library.numpy_name(context.path(node.func))
+    if library.has_output(name, len(node.args)):
+        return False
     if name in library.MAKERS:
         return shape_of(node) is not None
     if name in library.LIKE_MAKERS:
@@ -58,12 +60,14 @@ def bind(context: Context, target: ast.Name, given: ast.expr, node: ast.stmt, fx
     if makes(context, given):
         if isinstance(variable.type, Pointer):
             place = Place(variable, (), variable.type, context.site(target))
-            made = Call("malloc", (), False, variable.type, context.site(given))
+            maker = context.text(given) if target.id in context.released else "malloc"
+            made = Call(maker, (), False, variable.type, context.site(given))
             if context.depth:
                 text = f"`{target.id}` is made anew in each round of a loop"
                 refuse(context, fx, "unsupported-statement", node, text, "make it before the loop")
             fx.statements.append(Assign(place, None, made, context.site(node)))
-        if not is_empty(context, given):
+        if not is_empty(context, given) or target.id in context.remade:
+            # What an empty array holds is nothing that the one before it held.
             store_new(context, target, given, node, fx)
         return
     if other is not None and isinstance(variable.type, Pointer) and other.kind.rank == array.kind.rank:

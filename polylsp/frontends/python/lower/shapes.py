@@ -50,6 +50,11 @@ class Shapes:
             return None
         return first
 
+    def origin(self, name: str) -> str:
+        """The name of the one array that all are made like which names of equal lengths ever hold."""
+        root = self.root(name)
+        return root if len(self.sources.get(root, [])) == 1 else name
+
     def exchanged(self, name: str) -> tuple[str, ...]:
         """The arrays that the function is given of which a name holds one or another; none if it ever holds
         one that is made."""

@@ -19,20 +19,54 @@ _PathOf = Callable[[ast.expr], str]
 
 
 def shared_names(
-    body: Sequence[ast.stmt], kinds: Kinds, path: _PathOf, viewed: Mapping[str, str], given: Collection[str]
+    body: Sequence[ast.stmt], kinds: Kinds, kept: Collection[str], given: Collection[str]
 ) -> frozenset[str]:
-    """The names of arrays that are bound more than once (parameters, `given`, have been bound), or whose
-    array, or a part of it, gets another name or is given to code that may keep it. Those `viewed` stand for a
-    part of another name's array."""
+    """The names of arrays that are bound more than once (parameters, `given`, have been bound), and those
+    `kept` by something else."""
     stores = times_bound(body, in_place(body, kinds))
-    found = {name for name, count in stores.items() if count > 1}
-    found |= stores.keys() & given
-    for node, parents in _names(body, ()):
-        if isinstance(kinds.of_name(node.id), Array) and _escapes(node, parents, kinds, path, viewed):
-            found.add(node.id)
+    return frozenset(kept) | {name for name, count in stores.items() if count > 1 or name in given}
+
+
+def keepers(
+    body: Sequence[ast.stmt], kinds: Kinds, path: _PathOf, viewed: Mapping[str, str]
+) -> dict[str, ast.AST]:
+    """The names of arrays that, or parts of which, get another name or are given to code that may keep them,
+    each with what does that. Those `viewed` stand for a part of another name's array."""
+    found = dict(_chained(body, kinds))
+    for name, keeper in keeping(body, kinds, path, viewed):
+        found.setdefault(name, keeper)
     for _ in viewed:
-        found |= {root for name, root in viewed.items() if name in found}
-    return frozenset(found)
+        for name, root in viewed.items():
+            if name in found:
+                found.setdefault(root, found[name])
+    return found
+
+
+def keeping(
+    body: Sequence[ast.stmt],
+    kinds: Kinds,
+    path: _PathOf,
+    viewed: Mapping[str, str],
+    every: bool = False,
+    outlives: bool = False,
+) -> Iterator[tuple[str, ast.AST]]:
+    """All that may keep the arrays of names, or of `every` name, whatever it is known to hold. `outlives`:
+    what is returned is kept."""
+    for node, parents in _names(body, ()):
+        if every or isinstance(kinds.of_name(node.id), Array):
+            keeper = _keeper(node, parents, kinds, path, viewed, outlives)
+            if keeper is not None:
+                yield node.id, keeper
+
+
+def _chained(body: Sequence[ast.stmt], kinds: Kinds) -> Iterator[tuple[str, ast.AST]]:
+    """The names that one statement gives to one array: `a = b = np.zeros(n)`."""
+    for node in (node for one in body for node in ast.walk(one)):
+        if isinstance(node, ast.Assign) and len(node.targets) > 1:
+            names = [one for one in node.targets if not isinstance(one, ast.Subscript)]
+            for one in names if len(names) > 1 else ():
+                if isinstance(one, ast.Name) and isinstance(kinds.of_name(one.id), Array):
+                    yield one.id, node
 
 
 def captured(body: Sequence[ast.AST]) -> frozenset[str]:
@@ -52,40 +86,57 @@ def _names(
         yield from _names(list(ast.iter_child_nodes(node)), (*parents, node))
 
 
-def _escapes(
-    node: ast.expr, parents: tuple[ast.AST, ...], kinds: Kinds, path: _PathOf, viewed: Mapping[str, str]
-) -> bool:
-    """Whether the array that an expression gives, or a view of it, may be kept by what is around it."""
-    if any(isinstance(one, (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)) for one in parents):
-        return True
+def _keeper(
+    node: ast.expr,
+    parents: tuple[ast.AST, ...],
+    kinds: Kinds,
+    path: _PathOf,
+    viewed: Mapping[str, str],
+    outlives: bool,
+) -> ast.AST | None:
+    """What may keep the array that an expression gives, or a view of it, of what is around it."""
+    scopes = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
+    if inner := [one for one in parents if isinstance(one, scopes)]:
+        return inner[0]
     for parent in reversed(parents):
         match parent:
             case ast.Subscript(value=value) if value is node:
                 if isinstance(kinds.of(parent), Number):
-                    return False
+                    return None
             case ast.Attribute(value=value, attr=name) if value is node:
                 if name in _HARMLESS:
-                    return False
+                    return None
                 if name in _FRESH or name in library.REDUCTIONS or name == "dot":
-                    return False
-            case ast.Call(func=function) if function is not node:
-                return not _takes(function, kinds, path)
+                    return None
+            case ast.Call() if parent.func is not node:
+                return None if _takes(parent, node, kinds, path) else parent
             case ast.keyword():
                 pass
             case ast.Assign(targets=targets):
-                return not all(isinstance(one, ast.Subscript) or _is_viewed(one, viewed) for one in targets)
+                copied = (_is_copied(one, kinds) or _is_viewed(one, viewed) for one in targets)
+                return None if all(copied) else parent
             case ast.For(target=target):
-                return not _is_viewed(target, viewed) and not _is_number(node, kinds)
+                return None if _is_viewed(target, viewed) or _is_number(node, kinds) else parent
             case ast.Tuple() | ast.List() | ast.IfExp() | ast.BoolOp() | ast.Starred():
                 pass
             case ast.NamedExpr() | ast.AnnAssign() | ast.Call() | ast.Yield() | ast.withitem():
-                return True
+                return parent
+            case ast.Return() if outlives:
+                return parent
             case _:
                 # Arithmetic makes a new array; what is returned outlives the function, not its loops.
-                return False
+                return None
         assert isinstance(parent, (ast.expr, ast.keyword))
         node = parent  # type: ignore[assignment]
-    return False
+    return None
+
+
+def _is_copied(target: ast.expr, kinds: Kinds) -> bool:
+    """Whether elements are copied into a target: into a part of an array, but not of a list."""
+    if not isinstance(target, ast.Subscript):
+        return False
+    of = kinds.of(target.value)
+    return isinstance(of, Array) and not of.lists
 
 
 def _is_viewed(target: ast.expr, viewed: Mapping[str, str]) -> bool:
@@ -98,15 +149,28 @@ def _is_number(iterable: ast.expr, kinds: Kinds) -> bool:
     return isinstance(kind, Array) and kind.rank == 1
 
 
-def _takes(function: ast.expr, kinds: Kinds, path: _PathOf) -> bool:
-    """Whether a function only looks at the arrays that it is given while it runs."""
+def _takes(call: ast.Call, given: ast.AST, kinds: Kinds, path: _PathOf) -> bool:
+    """Whether a function only looks at the array that it is given while it runs."""
+    function = call.func
     name = path(function)
     if name in ("len", "abs", "min", "max", "sum", "float", "int", "print", "range", "zip", "enumerate"):
         return True
     if library.is_pure(name) or library.numpy_name(name) in _NUMPY:
-        return True
+        # The array that a result is stored to is what the function gives.
+        named = any(one.arg == "out" for one in call.keywords)
+        return not named and not library.has_output(library.numpy_name(name), len(call.args))
     found = kinds.declarations.get(function.id) if isinstance(function, ast.Name) else None
-    return isinstance(found, FunctionOf)
+    return isinstance(found, FunctionOf) and not _keeps(found, call, given)
+
+
+def _keeps(function: FunctionOf, call: ast.Call, given: ast.AST) -> bool:
+    """Whether a function of the file keeps an argument."""
+    if isinstance(given, ast.keyword):
+        return given.arg is None or given.arg in function.keeps
+    position = next((k for k, one in enumerate(call.args) if one is given), len(call.args))
+    starred = any(isinstance(one, ast.Starred) for one in call.args)
+    known = position < len(function.parameters) and not starred
+    return function.parameters[position].name in function.keeps if known else bool(function.keeps)
 
 
 _NUMPY = (

@@ -106,11 +106,13 @@ def _stored(context: Context, name: str) -> Stored | None:
     owned = name in context.owned
     whole = array_type(kind, extents)
     of_type = whole if owned else Pointer(whole.element)
-    storage = "local" if local else "global"
+    # No other name leads to an array that the module owns.
+    storage = "local" if local else ("cell" if owned and context.is_module else "global")
     unique = context.unique(name)
     told = assumption(context, unique, name, kind)
-    variable = Variable(unique, spelled(name), of_type, storage, assumed=told)
-    if owned:
+    remade = name in context.remade
+    variable = Variable(unique, spelled(name), of_type, storage, assumed=told, remade=remade)
+    if owned and local:
         context.blocks.setdefault(context.owned[name], []).append(variable)
     elif local:
         context.declared.append(variable)
@@ -130,7 +132,8 @@ def extent(context: Context, name: str, dimension: int) -> Expr:
         found = value(context, source[dimension], Effects())
         return found if isinstance(found.type, Integer) else length(name, dimension)
     if name in context.owned or name in context.settled:
-        return length(name, dimension)
+        origin = context.shapes.origin(name)
+        return length(origin if origin in context.settled else name, dimension)
     arrays = context.shapes.exchanged(name)
     if arrays:
         return length(arrays[0], dimension)

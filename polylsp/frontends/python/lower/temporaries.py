@@ -36,9 +36,10 @@ def kept(context: Context, expression: Expr, node: ast.AST, statements: list[Sta
 
 def is_kept(context: Context, expression: Expr) -> bool:
     """Whether a value is the same wherever what it belongs to is used."""
+    storages = ("parameter", "local", "cell") if context.is_module else ("parameter", "local")
     return all(
         not place.steps
-        and place.variable.storage in ("parameter", "local")
+        and place.variable.storage in storages
         and (place.variable.name in context.settled or place.variable in context.iterators.values())
         for place in places_in(expression)
     )

@@ -1,0 +1,147 @@
+"""What functions of a file do with arrays that others hold too: those that they are given, and those of the
+module. One that such a function returns, or stores where it is found later on, has another name then."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from polylsp.frontends.python.bodies import Known, body_of
+from polylsp.frontends.python.inference import Kinds, inferred
+from polylsp.frontends.python.lower.sharing import keeping
+from polylsp.frontends.python.names import Callable, Declaration, path_of
+from polylsp.frontends.python.outline import Class, Item
+from polylsp.frontends.python.parameters import Definition, parameter_kinds
+from polylsp.frontends.python.usage import own_nodes
+from polylsp.mishap import contained
+from polylsp.query import query
+
+Passed = tuple[str, str, int]
+"""A name, the function of the file that is given what it holds, and for which of its parameters (-1: one that
+is named)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Names whose arrays a function keeps, or binds where others see it; and those that it passes on.
+    `outer` are the names among them that are not the function's own."""
+
+    names: frozenset[str] = frozenset()
+    passed: tuple[Passed, ...] = ()
+    outer: frozenset[str] = frozenset()
+
+    def joined(self, other: Kept) -> Kept:
+        """What either of two keeps."""
+        return Kept(self.names | other.names, (*self.passed, *other.passed), self.outer | other.outer)
+
+
+@query(size=1024)
+def kept_by(item: Item, known: Known) -> Kept:
+    """What a function keeps of the arrays that it names."""
+    every = Kept(item.words, (), item.words)
+    return contained(f"reading what `{item.name}` keeps", lambda: _kept(item, known), lambda: every)
+
+
+def _kept(item: Item, known: Known) -> Kept:
+    node = next((one for one in body_of(item) if isinstance(one, Definition)), None)
+    if node is None:
+        return Kept(item.words, (), item.words)
+    declarations = dict(known.names)
+    kinds = inferred(node.body, parameter_kinds(node, declarations, item.owner), declarations)
+    names = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
+    found, passed = _uses(node, kinds, declarations)
+    found |= {one for one in _declared_outside(node) if one in _bound(node)}
+    return Kept(found, passed, names - kinds.local)
+
+
+def _uses(
+    node: Definition, kinds: Kinds, declarations: Mapping[str, Declaration]
+) -> tuple[frozenset[str], tuple[Passed, ...]]:
+    outside = _declared_outside(node)
+    found: set[str] = set()
+    passed: set[Passed] = set()
+    aliases: set[tuple[str, str]] = set()
+    header = [*node.decorator_list, *node.args.defaults, *filter(None, node.args.kw_defaults)]
+    found.update(n.id for one in header for n in ast.walk(one) if isinstance(n, ast.Name))
+    for name, keeper in keeping(node.body, kinds, lambda one: path_of(one, declarations), {}, True, True):
+        if isinstance(keeper, ast.Call) and isinstance(keeper.func, ast.Name):
+            passed.add((name, keeper.func.id, _position(keeper, name)))
+        elif isinstance(keeper, ast.Assign) and all(_is_own(one, outside) for one in keeper.targets):
+            aliases.update((name, one) for target in keeper.targets for one in _names(target))
+        else:
+            found.add(name)
+    return _through(aliases, found, passed)
+
+
+def _through(
+    aliases: set[tuple[str, str]], found: set[str], passed: set[Passed]
+) -> tuple[frozenset[str], tuple[Passed, ...]]:
+    """What is done to an array by another name of the function's own is done to it."""
+    before = -1
+    while before < len(found) + len(passed):
+        before = len(found) + len(passed)
+        found |= {name for name, other in aliases if other in found}
+        passed |= {(name, to, at) for name, other in aliases for one, to, at in tuple(passed) if one == other}
+    return frozenset(found), tuple(sorted(passed))
+
+
+def _position(call: ast.Call, name: str) -> int:
+    """The number of the argument in which a name stands."""
+    for number, argument in enumerate(call.args):
+        if isinstance(argument, ast.Starred):
+            return -1
+        if name in _names(argument):
+            return number
+    return -1
+
+
+def _names(node: ast.AST) -> list[str]:
+    return [one.id for one in ast.walk(node) if isinstance(one, ast.Name)]
+
+
+def _is_own(target: ast.expr, outside: frozenset[str]) -> bool:
+    """Whether a target is a name of the function's own, or more of them."""
+    parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+    return all(isinstance(one, ast.Name) and one.id not in outside for one in parts)
+
+
+def _declared_outside(node: Definition) -> frozenset[str]:
+    found = (one for one in ast.walk(node) if isinstance(one, (ast.Global, ast.Nonlocal)))
+    return frozenset(name for one in found for name in one.names)
+
+
+def _bound(node: Definition) -> frozenset[str]:
+    names = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+    return frozenset(one.id for one in names if not isinstance(one.ctx, ast.Load))
+
+
+# --- All functions of a file -------------------------------------------------------------
+
+
+def keeping_parameters(
+    functions: Mapping[str, Callable], kept: Mapping[str, Kept]
+) -> dict[str, frozenset[str]]:
+    """The parameters of functions whose arrays these, or what they call, keep."""
+    found = {name: set(one.names) for name, one in kept.items()}
+    before = -1
+    while before < (count := sum(map(len, found.values()))):
+        before = count
+        for name, one in kept.items():
+            found[name].update(n for n, to, at in one.passed if _keeps(functions, found, to, at))
+    return {name: frozenset(names) for name, names in found.items()}
+
+
+def _keeps(functions: Mapping[str, Callable], found: Mapping[str, set[str]], to: str, at: int) -> bool:
+    called = functions.get(to)
+    if called is None or to not in found:
+        return True
+    if 0 <= at < len(called.parameters):
+        return called.parameters[at].name in found[to]
+    return any(one.name in found[to] for one in called.parameters)
+
+
+def named_in_classes(classes: Sequence[Class]) -> Iterator[str]:
+    """The names that the bodies of classes use: what they hold may be kept by the class."""
+    for each in classes:
+        yield from (n.id for n in own_nodes(body_of(each.body)) if isinstance(n, ast.Name))
