@@ -14,9 +14,9 @@ from polylsp.analysis.value import (
     Compare,
     NotAffineError,
     Poly,
-    Symbol,
     is_affine,
 )
+from polylsp.analysis.wording import pretty
 from polylsp.model.verdict import Assumption
 
 Needed = tuple[int, Assumption]
@@ -114,16 +114,3 @@ def _bounds(part: Poly, extent: Poly, parameters: Parameters) -> list[tuple[Comp
 def iterator_names(statement: RawStatement) -> tuple[str, ...]:
     """The isl names of the iterators around a statement, outermost first."""
     return tuple(f.dimension for f in statement.frames)
-
-
-def pretty(value: Poly, parameters: Parameters) -> str:
-    """A polynomial as a person would write it."""
-    parts: list[str] = []
-    for monomial, coefficient in sorted(value.terms, key=lambda t: (not t[0], len(t[0]))):
-        factors = [parameters.texts.get(a.name, a.name) if isinstance(a, Symbol) else "…" for a in monomial]
-        size = abs(coefficient)
-        body = " * ".join(([str(size)] if size != 1 or not factors else []) + factors)
-        sign = "-" if coefficient < 0 else "+"
-        parts.append(f"{sign} {body}")
-    text = " ".join(parts).removeprefix("+ ")
-    return text.replace("- ", "-", 1) if text.startswith("- ") else text or "0"

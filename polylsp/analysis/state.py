@@ -69,7 +69,8 @@ Environment = dict[str, Value]
 
 @dataclass
 class Parameters:
-    """The parameters of a function's nests: their isl names, spelling and types; `wrapping`:
+    """The parameters of a function's nests: their isl names, spelling and types; `dimensions` are the isl
+    names of iterators, `iterators` how each is spelled; `wrapping`:
     some unsigned value may wrap around, so that their limits matter; `ties` are the
     values of which some parameters are conversions, to how many bits, and whether signed; `derived` are
     parameters for values that were computed, `products` those for products of others; `epoch` counts the
@@ -78,6 +79,7 @@ class Parameters:
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, Type] = field(default_factory=dict)
     dimensions: set[str] = field(default_factory=set)
+    iterators: dict[str, str] = field(default_factory=dict)
     wrapping: bool = False
     derived: set[str] = field(default_factory=set)
     products: dict[str, tuple[str, ...]] = field(default_factory=dict)
@@ -117,6 +119,7 @@ class Parameters:
         """A name for an iterator inside those `around`; loops side by side may share it."""
         name = _first_free(text, lambda n: n in self.texts or n in around)
         self.dimensions.add(name)
+        self.iterators[name] = text
         return name
 
 
