@@ -8,6 +8,7 @@ import islpy as isl
 
 from polylsp.analysis.calls import with_calls
 from polylsp.analysis.effects import effects
+from polylsp.analysis.merging import may_lead_anywhere
 from polylsp.analysis.raw import LoopEntry
 from polylsp.analysis.regions import Nest, nest_of
 from polylsp.analysis.scope import Scope
@@ -22,11 +23,13 @@ def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozense
     names = {f.dimension for f in entry.frames}
     own = with_calls(effects(entry.loop), calls)
     variables = {v.name: v for v in own.variables}
+    settled = _settled if entry.trusted else _forgotten
     environment = {
-        n: _settled(n, v, variables.get(n), entry.loop, parameters) for n, v in entry.environment.items()
+        n: settled(n, v, variables.get(n), entry.loop, parameters) for n, v in entry.environment.items()
     }
-    space = entry.active.move_dims(
-        isl.dim_type.param, entry.active.dim(isl.dim_type.param), isl.dim_type.set, 0, len(entry.frames)
+    active = entry.active if entry.trusted else isl.Set.universe(entry.active.get_space())
+    space = active.move_dims(
+        isl.dim_type.param, active.dim(isl.dim_type.param), isl.dim_type.set, 0, len(entry.frames)
     )
     for number, frame in enumerate(entry.frames):
         at = space.dim(isl.dim_type.param) - len(names) + number
@@ -45,9 +48,7 @@ def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, par
     if isinstance(value, Opaque) and value.depth == ANYWHERE:
         return value
     if isinstance(value, Opaque) and variable is not None:
-        if isinstance(variable.type, Integer):
-            return parameters.computed(key, variable.source_name, variable.type, f"{variable.source_name}0")
-        return PointerValue(Base(f"{name}:{loop.ordinal}", variable), (At(Poly(())),))
+        return _unknown(name, value, variable, loop, parameters)
     if isinstance(value, PointerValue):
         source = value.base.variable.source_name
         steps = tuple(
@@ -58,3 +59,24 @@ def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, par
         )
         return replace(value, steps=steps)
     return value
+
+
+def _unknown(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:
+    """What a variable holds of which nothing is known, but that it is fixed while the loop runs."""
+    if variable is None:
+        return value
+    if isinstance(variable.type, Integer):
+        key, stem = ("settled", name, loop.ordinal), f"{variable.source_name}0"
+        return parameters.computed(key, variable.source_name, variable.type, stem)
+    return PointerValue(Base(f"{name}:{loop.ordinal}", variable), (At(Poly(())),))
+
+
+def _forgotten(
+    name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters
+) -> Value:
+    """A value that may be another one by now; a pointer that was set may still lead to where it led."""
+    if variable is None or (isinstance(value, Opaque) and value.depth == ANYWHERE):
+        return value
+    if isinstance(value, PointerValue) and value.base.name != name:
+        return may_lead_anywhere(variable, loop.site)
+    return _unknown(name, value, variable, loop, parameters)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polylsp.analysis.state import ANYWHERE, Environment, Opaque, PointerValue
 from polylsp.analysis.value import Condition, Poly, choice
-from polylsp.model.program import Place, Site
+from polylsp.model.program import Place, Site, Variable
 from polylsp.model.rejection import Rejection
 
 
@@ -12,6 +12,12 @@ def unknown_value(place: Place, depth: int) -> Opaque:
     """A variable whose value is only known when the program runs."""
     text = f"the value of `{place.variable.source_name}` is only known when the program runs"
     return Opaque(depth, Rejection("data-dependent-value", place.site, text))
+
+
+def may_lead_anywhere(variable: Variable, site: Site) -> Opaque:
+    """A pointer that leads to one of several places, which have other names too."""
+    text = f"the value of `{variable.source_name}` depends on which way the program takes"
+    return Opaque(ANYWHERE, Rejection("data-dependent-value", site, text))
 
 
 def merged(

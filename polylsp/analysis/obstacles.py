@@ -8,7 +8,19 @@ from polylsp.analysis.calls import is_known
 from polylsp.analysis.effects import expressions, walk
 from polylsp.analysis.summaries import Calls
 from polylsp.model.expressions import subexpressions
-from polylsp.model.program import Block, Call, Evaluate, Jump, Statement, Unsupported, Variable
+from polylsp.model.program import (
+    AddressOf,
+    Assign,
+    Block,
+    Call,
+    Cast,
+    Evaluate,
+    Jump,
+    Read,
+    Statement,
+    Unsupported,
+    Variable,
+)
 from polylsp.model.rejection import Rejection
 
 # Functions of C's library after which nothing runs.
@@ -40,6 +52,21 @@ def _unknown_call(call: Call, calls: Calls) -> Rejection:
 def is_exposed(variable: Variable) -> bool:
     """Whether code that is not seen can assign a variable."""
     return not variable.const and (variable.escapes or variable.storage in ("global", "static", "cell"))
+
+
+def led_elsewhere(statement: Statement) -> frozenset[str]:
+    """The variables that a statement sets to something that others hold too, or lead to; not those that
+    get what a call gives."""
+    found: set[str] = set()
+    for inner in walk(statement):
+        if isinstance(inner, Assign) and not inner.target.steps:
+            value = inner.value
+            while isinstance(value, Cast):
+                value = value.operand
+            names = any(isinstance(node, (Read, AddressOf)) for node in subexpressions(value))
+            if names and not isinstance(value, Call):
+                found.add(inner.target.variable.name)
+    return frozenset(found)
 
 
 def leaves(block: Block) -> bool:

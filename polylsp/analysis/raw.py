@@ -63,7 +63,8 @@ class RawStatement:
 @dataclass
 class LoopEntry:
     """The state just before a loop, from which it can be walked again alone; `inherited` are assumptions
-    of loops around its nest, `epoch` is the one of its nest's parameters."""
+    of loops around its nest, `epoch` is the one of its nest's parameters; not `trusted`: something in the
+    nest changes variables in ways that the walk does not follow, so that their values may be others."""
 
     loop: Loop
     environment: Environment
@@ -71,6 +72,7 @@ class LoopEntry:
     frames: tuple[Frame, ...]
     epoch: int
     inherited: tuple[Assumption, ...] = ()
+    trusted: bool = True
 
 
 @dataclass

@@ -12,16 +12,18 @@ from polylsp.analysis.calls import with_calls
 from polylsp.analysis.effects import Effects, effects, walk
 from polylsp.analysis.evaluate import entry_value
 from polylsp.analysis.memory import to_scop
-from polylsp.analysis.obstacles import flat, is_exposed, leaves, obstacle
+from polylsp.analysis.merging import may_lead_anywhere
+from polylsp.analysis.obstacles import flat, is_exposed, leaves, led_elsewhere, obstacle
 from polylsp.analysis.raw import LoopEntry
 from polylsp.analysis.scope import Scope
-from polylsp.analysis.state import At, Base, Parameters, PointerValue, Value
+from polylsp.analysis.state import ANYWHERE, At, Base, Opaque, Parameters, PointerValue, Value
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.value import Poly
 from polylsp.analysis.walk import walk_region
 from polylsp.analysis.written import allocation
 from polylsp.model.program import (
     Assign,
+    Block,
     Evaluate,
     Expr,
     Function,
@@ -66,7 +68,8 @@ def cut(function: Function, calls: Calls, live: frozenset[str]) -> Cut:
     parameters = Parameters()
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
     variables = effects(function.body).variables | frozenset(function.parameters)
-    walker = _Cutter(state, calls, [], {}, live, tuple(sorted(variables, key=lambda v: v.name)))
+    ordered = tuple(sorted(variables, key=lambda v: v.name))
+    walker = _Cutter(state, calls, [], {}, live, ordered, led_elsewhere(function.body))
     walker.block(function.body.statements)
     return Cut(tuple(walker.nests), walker.refused)
 
@@ -79,6 +82,7 @@ class _Cutter:
     refused: dict[int, Rejection]
     live: frozenset[str]
     variables: tuple[Variable, ...]
+    led: frozenset[str]
 
     def block(self, statements: tuple[Statement, ...]) -> None:
         """Walk statements that stand in no loop, or only in refused ones."""
@@ -106,9 +110,13 @@ class _Cutter:
         self.state.effects = own
         start_values(self.state, own)
         if any(isinstance(s, Loop) for s in walk(*run)):
-            self.nests += self.modelled(run)
+            found = self.modelled(run)
+            self.nests += found
+            followed = all(entry.trusted for nest in found for entry in nest.entries.values())
         else:
-            walk_region(tuple(run), self.state)
+            followed = not walk_region(tuple(run), self.state).tainted
+        if not followed:
+            self.forget_all(run[-1])
         self.state.parameters.epoch += 1
 
     def modelled(self, run: list[Statement]) -> list[Nest]:
@@ -180,18 +188,37 @@ class _Cutter:
         start_values(self.state, own)
         unsupported = [s for s in walk(statement) if isinstance(s, Unsupported)]
         unknown = any(s.reads is None and not s.leaves for s in unsupported)
+        led = led_elsewhere(statement)
         for variable in self.variables:
-            if unknown or variable.name in own.scalars or is_exposed(variable):
-                self.renew(variable, statement)
+            if variable.name in own.scalars or is_exposed(variable):
+                self.renew(variable, statement, variable.name in led)
         if unknown:
-            self.state.active = isl.Set("{ [] }")
+            self.forget_all(statement)
         self.state.parameters.epoch += 1
 
-    def renew(self, variable: Variable, statement: Statement) -> None:
+    def forget_all(self, statement: Statement) -> None:
+        """After a statement nothing is known."""
+        for variable in self.variables:
+            self.renew(variable, statement, self.leads_away(variable) or variable.name in self.led)
+        self.state.active = isl.Set("{ [] }")
+
+    def leads_away(self, variable: Variable) -> bool:
+        """Whether a pointer may lead to what has another name."""
+        value = self.state.environment.get(variable.name)
+        if isinstance(value, Opaque):
+            return value.depth == ANYWHERE
+        return isinstance(value, PointerValue) and value.base.name != variable.name
+
+    def renew(self, variable: Variable, statement: Statement, led: bool) -> None:
+        """Give a variable a new, unknown value; a pointer that may be `led` to what has other names keeps to
+        none."""
         key = ("renewed", variable.name, id(statement), len(self.state.parameters.texts))
         if isinstance(variable.type, Integer):
             symbol = self.state.parameters.computed(key, variable.source_name, variable.type)
             self.state.environment[variable.name] = symbol
+        elif isinstance(variable.type, Pointer) and led:
+            site = Site(0, 0) if isinstance(statement, Block) else statement.site
+            self.state.environment[variable.name] = may_lead_anywhere(variable, site)
         elif isinstance(variable.type, Pointer):
             base = Base(f"{variable.name}:{len(self.state.parameters.texts)}", variable)
             self.state.parameters.fresh_name(variable.source_name)
@@ -250,4 +277,5 @@ def nest_of(
     scop = to_scop(region, entry.params(), scope.parameters, site, live, inherited)
     for inner in region.entries.values():
         inner.inherited = inherited
+        inner.trusted = not region.tainted
     return Nest(scop, region.entries, scope.effects, scope.parameters)
