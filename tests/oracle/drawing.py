@@ -148,9 +148,8 @@ class Programs(Obstacles):
 
     def placed(self, helper: Function) -> Function:
         """Where a function is defined: in the text, or elsewhere."""
-        if helper.attribute or not self.with_obstacles or (helper.name != "set_off" and self.chance(60)):
-            return helper
-        return replace(helper, attribute="noinline")
+        away = helper.name == "set_off" or (helper.name == "place" and self.chance(40))
+        return replace(helper, attribute="noinline") if self.with_obstacles and away else helper
 
     def choose_kinds(self) -> None:
         """Which kinds of data there are besides plain arrays."""

@@ -12,7 +12,21 @@ from .dependences import belongs, carrier, flows, pairs
 from .extents import evaluated, extents, inside
 from .interpreter import Runner
 from .machine import Event, Key, LoopKey, Machine, TooLong
-from .nests import Element, For, Inputs, Loop, Name, Node, Program, Section, Unary, While, children, walk
+from .nests import (
+    Assign,
+    Element,
+    For,
+    Inputs,
+    Loop,
+    Name,
+    Node,
+    Program,
+    Section,
+    Unary,
+    While,
+    children,
+    walk,
+)
 from .printing import Layout
 from .privatisable import as_number
 from .reading import expression
@@ -125,9 +139,14 @@ def solved(program: Program, spelled: tuple[tuple[str, int], ...]) -> tuple[tupl
 
 
 def _unreachable(program: Program, w: WitnessClaim) -> bool:
-    """Whether the loop is meant as it is entered with values in memory that no input can give."""
+    """Whether the loop is meant as it is entered with values that no input can give: in memory, or in what
+    functions elsewhere set."""
     read = [expression(text, _constant_arrays(program)) for text, _ in w.parameters]
-    return any(isinstance(e, Name) and not e.name.isidentifier() for e in read)
+    elsewhere = [node for f in program.functions if f.attribute for node in walk(f)]
+    given = {
+        node.target.name for node in elsewhere if isinstance(node, Assign) and isinstance(node.target, Name)
+    }
+    return any(isinstance(e, Name) and (e.name in given or not e.name.isidentifier()) for e in read)
 
 
 def _constant_arrays(program: Program) -> list[str]:
@@ -176,6 +195,9 @@ def _refuted(program: Program, out: Layout, run: Machine, key: LoopKey, w: Witne
     first = _events(run, key[0], sources, d.source.write, w.source_iteration)
     second = _events(run, key[0], sinks, d.sink.write, w.sink_iteration)
     # Where data chooses between two accesses to the same element, either of them may be named.
+    if not first and not second:
+        named = {(e.slot, e.key) for e in run.trace if run.slots[e.slot].name == d.source.variable}
+        first = _events_at(run, key[0], named, d.source.write, w.source_iteration)
     if not first:
         first = _events_at(run, key[0], {(b.slot, b.key) for b in second}, d.source.write, w.source_iteration)
     if not second:
