@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
 import islpy as isl
 
 from polylsp.analysis.budget import Exhausted, budgeted
@@ -14,7 +18,9 @@ from polylsp.analysis.timetable import schedule_tree
 from polylsp.analysis.witness import dependence
 from polylsp.model.facts import Band, NestFacts, NestModel, Transform
 from polylsp.model.scop import Scop
-from polylsp.model.verdict import Dependence, Verdict
+from polylsp.model.verdict import Dependence, Unknown, Verdict
+
+T = TypeVar("T")
 
 _MOST_DEPENDENCES = 40
 
@@ -24,17 +30,37 @@ def nest_facts(
 ) -> NestFacts:
     """The facts of a nest; its transform and its text only if `schedules` are wanted."""
     scop = nest.scop
-    found = budgeted(operations, lambda: source_band(conflicts, verdicts))
+    asked = _Asked(operations, any(_gave_up(verdict) for verdict in verdicts.values()))
+    found = asked.of(lambda: source_band(conflicts, verdicts))
     band = Band(tuple(scop.loops)[:1], False, (False,)) if isinstance(found, Exhausted) else found
+    listed = asked.of(lambda: _dependences(conflicts))
+    dependences = () if isinstance(listed, Exhausted) else listed
     transform = model = None
     if schedules:
-        exposed = budgeted(operations, lambda: exposing_transform(conflicts, verdicts))
+        exposed = asked.of(lambda: exposing_transform(conflicts, verdicts))
         transform = Transform("none-found") if isinstance(exposed, Exhausted) else exposed
-        text = budgeted(operations, lambda: model_text(scop))
+        text = asked.of(lambda: model_text(scop))
         model = None if isinstance(text, Exhausted) else text
-    listed = budgeted(operations, lambda: _dependences(conflicts))
-    dependences = () if isinstance(listed, Exhausted) else listed
     return NestFacts(scop.site, tuple(scop.loops), band, transform, model, dependences)
+
+
+@dataclass(slots=True)
+class _Asked:
+    """Questions about a nest. What isl was stopped at may be left in a state that crashes it: from then on
+    (`gave_up`) nothing more is asked."""
+
+    operations: int
+    gave_up: bool
+
+    def of(self, work: Callable[[], T]) -> T | Exhausted:
+        """An answer, or that there is none."""
+        found = Exhausted() if self.gave_up else budgeted(self.operations, work)
+        self.gave_up = isinstance(found, Exhausted)
+        return found
+
+
+def _gave_up(verdict: Verdict) -> bool:
+    return isinstance(verdict, Unknown) and verdict.rejection.code == "budget"
 
 
 def model_text(scop: Scop) -> NestModel:

@@ -12,7 +12,7 @@ from polylsp.analysis.dimensions import Needed, best_split, iterator_names, rows
 from polylsp.analysis.paths import path_text
 from polylsp.analysis.raw import RawAccess, RawStatement, Region
 from polylsp.analysis.scope import set_of
-from polylsp.analysis.state import At, Base, Member, Parameters, anything
+from polylsp.analysis.state import At, Base, Member, Parameters, anything, readable
 from polylsp.analysis.value import (
     ZERO,
     AllOf,
@@ -201,7 +201,7 @@ def _led_by_pointer(base: Base) -> bool:
 
 
 def _unique(path: str, base_name: str, names: dict[str, str]) -> str:
-    stem = "".join(c if c.isalnum() or c == "_" else "_" for c in path)
+    stem = readable("".join(c if (c.isascii() and c.isalnum()) or c == "_" else "_" for c in path))
     name, count = stem, 1
     while name in names and names[name] != f"{base_name} {path}":
         count += 1

@@ -123,10 +123,13 @@ class Parameters:
         return name
 
 
+def readable(name: str) -> str:
+    """A name of letters, digits and underscores as isl accepts it."""
+    return f"v_{name}" if name[:1].isdigit() or name in _RESERVED else name
+
+
 def _first_free(text: str, taken: Callable[[str], bool]) -> str:
-    stem = re.sub(r"\W+", "_", text).strip("_") or "value"
-    if stem[0].isdigit() or stem in _RESERVED:
-        stem = f"v_{stem}"
+    stem = readable(re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "value")
     name, count = stem, 1
     while taken(name):
         count += 1
