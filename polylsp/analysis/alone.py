@@ -8,7 +8,7 @@ import islpy as isl
 
 from polylsp.analysis.calls import with_calls
 from polylsp.analysis.effects import effects
-from polylsp.analysis.merging import may_lead_anywhere
+from polylsp.analysis.merging import leads_away, one_of_several
 from polylsp.analysis.raw import LoopEntry
 from polylsp.analysis.regions import Nest, nest_of
 from polylsp.analysis.scope import Scope
@@ -48,7 +48,7 @@ def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, par
     if isinstance(value, Opaque) and value.depth == ANYWHERE:
         return value
     if isinstance(value, Opaque) and variable is not None:
-        return _unknown(name, value, variable, loop, parameters)
+        return _unknown(name, variable, loop, parameters)
     if isinstance(value, PointerValue):
         source = value.base.variable.source_name
         steps = tuple(
@@ -61,10 +61,8 @@ def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, par
     return value
 
 
-def _unknown(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:
+def _unknown(name: str, variable: Variable, loop: Loop, parameters: Parameters) -> Value:
     """What a variable holds of which nothing is known, but that it is fixed while the loop runs."""
-    if variable is None:
-        return value
     if isinstance(variable.type, Integer):
         key, stem = ("settled", name, loop.ordinal), f"{variable.source_name}0"
         return parameters.computed(key, variable.source_name, variable.type, stem)
@@ -75,8 +73,8 @@ def _forgotten(
     name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters
 ) -> Value:
     """A value that may be another one by now; a pointer that was set may still lead to where it led."""
-    if variable is None or (isinstance(value, Opaque) and value.depth == ANYWHERE):
+    if variable is None:
         return value
-    if isinstance(value, PointerValue) and value.base.name != name:
-        return may_lead_anywhere(variable, loop.site)
-    return _unknown(name, value, variable, loop, parameters)
+    if leads_away(value, name):
+        return value if isinstance(value, Opaque) else one_of_several(variable.source_name, loop.site)
+    return _unknown(name, variable, loop, parameters)

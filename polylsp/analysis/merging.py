@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from polylsp.analysis.state import ANYWHERE, Environment, Opaque, PointerValue
+from polylsp.analysis.state import ANYWHERE, Environment, Opaque, PointerValue, Value
 from polylsp.analysis.value import Condition, Poly, choice
-from polylsp.model.program import Place, Site, Variable
+from polylsp.model.program import Place, Site
 from polylsp.model.rejection import Rejection
 
 
@@ -14,10 +14,17 @@ def unknown_value(place: Place, depth: int) -> Opaque:
     return Opaque(depth, Rejection("data-dependent-value", place.site, text))
 
 
-def may_lead_anywhere(variable: Variable, site: Site) -> Opaque:
-    """A pointer that leads to one of several places, which have other names too."""
-    text = f"the value of `{variable.source_name}` depends on which way the program takes"
-    return Opaque(ANYWHERE, Rejection("data-dependent-value", site, text))
+def one_of_several(name: str, site: Site, depth: int = ANYWHERE) -> Opaque:
+    """What a variable holds that depends on the way: a pointer leads to what has another name too."""
+    text = f"the value of `{name}` depends on which way the program takes"
+    return Opaque(depth, Rejection("data-dependent-value", site, text))
+
+
+def leads_away(value: Value | None, name: str) -> bool:
+    """Whether what a variable of that name holds is a pointer that may lead to what has another name."""
+    if isinstance(value, Opaque):
+        return value.depth == ANYWHERE
+    return isinstance(value, PointerValue) and value.base.name != name
 
 
 def merged(
@@ -37,9 +44,6 @@ def merged(
         elif condition is not None and isinstance(a, Poly) and isinstance(b, Poly):
             result[name] = choice(condition, a, b)
         else:
-            text = f"the value of `{name.split('@')[0]}` depends on which way the program takes"
             pointer = isinstance(a, PointerValue) or isinstance(b, PointerValue)
-            result[name] = Opaque(
-                ANYWHERE if pointer else depth, Rejection("data-dependent-value", site, text)
-            )
+            result[name] = one_of_several(name.split("@")[0], site, ANYWHERE if pointer else depth)
     return result

@@ -12,11 +12,11 @@ from polylsp.analysis.calls import with_calls
 from polylsp.analysis.effects import Effects, effects, walk
 from polylsp.analysis.evaluate import entry_value
 from polylsp.analysis.memory import to_scop
-from polylsp.analysis.merging import may_lead_anywhere
+from polylsp.analysis.merging import leads_away, one_of_several
 from polylsp.analysis.obstacles import flat, is_exposed, leaves, led_elsewhere, obstacle
 from polylsp.analysis.raw import LoopEntry
 from polylsp.analysis.scope import Scope
-from polylsp.analysis.state import ANYWHERE, At, Base, Opaque, Parameters, PointerValue, Value
+from polylsp.analysis.state import At, Base, Parameters, PointerValue, Value
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.value import Poly
 from polylsp.analysis.walk import walk_region
@@ -25,7 +25,6 @@ from polylsp.model.program import (
     Assign,
     Block,
     Evaluate,
-    Expr,
     Function,
     If,
     Integer,
@@ -147,13 +146,12 @@ class _Cutter:
                 self.refused[statement.ordinal] = rejection
                 self.disturb(statement)
                 self.block((statement.prologue, statement.body, statement.step))
-            case If(condition, then, otherwise, _):
-                inside, outside = self.either_way(condition)
+            case If(_, then, otherwise, _):
+                goes_on = self.going_on(statement)
                 for branch in (then, otherwise):
                     self.state.environment, self.state.active = dict(before), active
                     self.block(branch.statements)
-                self.state.environment = before
-                active = outside if leaves(then) else inside if leaves(otherwise) else active
+                self.state.environment, active = before, goes_on
             case Unsupported(own, _, loops):
                 for loop in loops:
                     self.unsupported(loop, own)
@@ -166,13 +164,15 @@ class _Cutter:
         else:
             self.disturb(statement)
 
-    def either_way(self, condition: Expr) -> tuple[isl.Set, isl.Set]:
-        """When a condition perhaps holds here, and when it perhaps does not."""
-        own = with_calls(effects(Evaluate(condition, condition.site)), self.calls)
+    def going_on(self, statement: If) -> isl.Set:
+        """When what follows the statement is perhaps reached: not after a branch that leaves."""
+        if not (leaves(statement.then) or leaves(statement.otherwise)):
+            return self.state.active
+        own = with_calls(effects(Evaluate(statement.condition, statement.site)), self.calls)
         self.state.effects = own
         start_values(self.state, own)
-        inside, outside, _ = split(condition, self.state)
-        return inside, outside
+        inside, outside, _ = split(statement.condition, self.state)
+        return outside if leaves(statement.then) else inside
 
     def unsupported(self, loop: Loop, rejection: Rejection) -> None:
         self.disturb(loop)
@@ -199,15 +199,10 @@ class _Cutter:
     def forget_all(self, statement: Statement) -> None:
         """After a statement nothing is known."""
         for variable in self.variables:
-            self.renew(variable, statement, self.leads_away(variable) or variable.name in self.led)
+            led = variable.name in self.led
+            led = led or leads_away(self.state.environment.get(variable.name), variable.name)
+            self.renew(variable, statement, led)
         self.state.active = isl.Set("{ [] }")
-
-    def leads_away(self, variable: Variable) -> bool:
-        """Whether a pointer may lead to what has another name."""
-        value = self.state.environment.get(variable.name)
-        if isinstance(value, Opaque):
-            return value.depth == ANYWHERE
-        return isinstance(value, PointerValue) and value.base.name != variable.name
 
     def renew(self, variable: Variable, statement: Statement, led: bool) -> None:
         """Give a variable a new, unknown value; a pointer that may be `led` to what has other names keeps to
@@ -218,7 +213,7 @@ class _Cutter:
             self.state.environment[variable.name] = symbol
         elif isinstance(variable.type, Pointer) and led:
             site = Site(0, 0) if isinstance(statement, Block) else statement.site
-            self.state.environment[variable.name] = may_lead_anywhere(variable, site)
+            self.state.environment[variable.name] = one_of_several(variable.source_name, site)
         elif isinstance(variable.type, Pointer):
             base = Base(f"{variable.name}:{len(self.state.parameters.texts)}", variable)
             self.state.parameters.fresh_name(variable.source_name)

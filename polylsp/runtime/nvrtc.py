@@ -32,7 +32,7 @@ def compiler_word(code: DeviceCode, architectures: tuple[int, ...] = ARCHITECTUR
     """What the compiler says of kernels, for each architecture or the first for which it refuses them."""
     found: list[Resources] = []
     for architecture in architectures:
-        is_compiled, log = _compiled(code.text, architecture)
+        is_compiled, log = compiled(code.text, architecture, "--ptxas-options=-v")
         if not is_compiled:
             return NotCompiled(architecture, _first_error(log))
         found += resources(log, architecture)
@@ -72,15 +72,17 @@ def _first_error(log: str) -> str:
     return next((line for line in lines if "error" in line), lines[0] if lines else "no reason is given")
 
 
-def _compiled(text: str, architecture: int) -> tuple[bool, str]:
-    """Whether a text is compiled to machine code, and the compiler's log."""
+def compiled(text: str, architecture: int, option: str) -> tuple[bool, str]:
+    """Whether a text is compiled to machine code, and the compiler's log; where it says nothing of what it
+    refuses, the status that it gives."""
     nvrtc: Any = import_module("cuda.bindings.nvrtc")
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", 0, None, None)
-    options = [f"--gpu-architecture=sm_{architecture}".encode(), b"--ptxas-options=-v"]
+    options = [f"--gpu-architecture=sm_{architecture}".encode(), option.encode()]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
     log = b" " * size
     nvrtc.nvrtcGetProgramLog(program, log)
     nvrtc.nvrtcDestroyProgram(program)
     is_compiled = status == nvrtc.nvrtcResult.NVRTC_SUCCESS
-    return is_compiled, log.decode(errors="replace").strip("\0 \n") or str(status)
+    said = log.decode(errors="replace").strip("\0 \n")
+    return is_compiled, said if is_compiled else said or str(status)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import pickle
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from polylsp.frames import HEADER, frame
+from polylsp.frames import frame, received
 from polylsp.model.action import Ask
 from polylsp.model.device_code import KernelWord, NotCompiled
 from polylsp.server.kernel_compiler import COMMAND, NOT_INSTALLED, Errand
@@ -107,7 +106,7 @@ class KernelWords:
         it was at and what comes then is not asked for again."""
         for number, name in enumerate(names):
             try:
-                word = await asyncio.wait_for(_reply(replies), _SECONDS)
+                word: KernelWord | None = await asyncio.wait_for(received(replies), _SECONDS)
             except (asyncio.IncompleteReadError, asyncio.TimeoutError, ConnectionError):
                 for each in names[number:]:
                     self._keep(each, None)
@@ -120,8 +119,3 @@ class KernelWords:
         self._known[name] = word
         if len(self._known) > _KEPT:
             del self._known[next(iter(self._known))]
-
-
-async def _reply(replies: asyncio.StreamReader) -> KernelWord | None:
-    (size,) = HEADER.unpack(await replies.readexactly(HEADER.size))
-    return pickle.loads(await replies.readexactly(size))

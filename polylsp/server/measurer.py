@@ -5,10 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import pickle
 from collections.abc import Callable, Sequence
 
-from polylsp.frames import HEADER, frame
+from polylsp.frames import frame, received
 from polylsp.model.measurement import NotMeasured, Outcome, Plan
 from polylsp.runtime.process import Errand, Step, new_folder, remove
 from polylsp.settings import Settings
@@ -43,8 +42,7 @@ async def _outcome(process: asyncio.subprocess.Process, observe: Callable[[Step]
     assert process.stdout is not None
     with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
         while True:
-            (size,) = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
-            message: Step | Outcome = pickle.loads(await process.stdout.readexactly(size))
+            message: Step | Outcome = await received(process.stdout)
             if not isinstance(message, Step):
                 return message
             observe(message)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import pickle
 import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from polylsp.frames import HEADER, frame
+from polylsp.frames import frame, received
 from polylsp.server.messages import Reply, Request
 
 logger = logging.getLogger(__name__)
@@ -93,8 +92,7 @@ class Worker:
         assert process.stdout is not None
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
             while True:
-                (size,) = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
-                reply: Reply = pickle.loads(await process.stdout.readexactly(size))
+                reply: Reply = await received(process.stdout)
                 if not self._closed:
                     self._on_reply(self, reply)
 

@@ -14,6 +14,7 @@ from polylsp.codegen.cuda.file import DEVICE, HOST
 from polylsp.model.action import Ask, Declined, Edited, applied
 from polylsp.model.facts import FunctionFacts
 from polylsp.pipeline import analyse, edit
+from polylsp.runtime.nvrtc import compiled
 from polylsp.settings import Settings
 
 HERE = Path(__file__).parent
@@ -127,25 +128,13 @@ def _run(*command: str) -> None:
 class Device:
     """NVRTC."""
 
-    def __init__(self) -> None:
-        from cuda.bindings import nvrtc
-
-        self.nvrtc = nvrtc
-
     def compiled(self, text: str, architecture: str) -> str:
         """What the compiler says about the kernels of a file, which must be right."""
         return self.compiled_kernels(text.partition(DEVICE)[2].partition(HOST)[0], architecture)
 
     def compiled_kernels(self, kernels: str, architecture: str) -> str:
         """The same of kernels alone."""
-        nvrtc = self.nvrtc
-        _, program = nvrtc.nvrtcCreateProgram(kernels.encode(), b"kernels.cu", 0, None, None)
-        options = [f"--gpu-architecture={architecture}".encode(), b"--warning-as-error=all-warnings"]
-        (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
-        _, size = nvrtc.nvrtcGetProgramLogSize(program)
-        log = b" " * size
-        nvrtc.nvrtcGetProgramLog(program, log)
-        nvrtc.nvrtcDestroyProgram(program)
-        said = log.decode().strip("\0 \n")
-        assert status == nvrtc.nvrtcResult.NVRTC_SUCCESS, f"{said}\n{kernels}"
+        number = int(architecture.removeprefix("sm_"))
+        is_compiled, said = compiled(kernels, number, "--warning-as-error=all-warnings")
+        assert is_compiled, f"{said}\n{kernels}"
         return said
