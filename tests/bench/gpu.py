@@ -32,10 +32,10 @@ from polylsp.codegen.cuda.schedule import of_leaf
 from polylsp.editing import subject_of
 from polylsp.model.device_code import Compiled, Resources
 from polylsp.model.expressions import subexpressions
+from polylsp.model.occupancy import occupancy
 from polylsp.model.program import Binary, Floating, Integer, Site, Statement
 from polylsp.pipeline import analyse
 from polylsp.runtime.nvrtc import compiler_word
-from polylsp.runtime.occupancy import occupancy
 from polylsp.settings import Settings
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"

@@ -69,7 +69,16 @@ PRODUCT = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int l = 
 NESTS = {
     "a product has tiles, and sums of its own": Nest(
         f"{PRODUCT} c[i][j] += a[i][l] * b[l][j];",
-        ("shared_a[64][17]", "shared_b[16][64]", "own_c[4][4]", "if (i0 + 64 <= n && j0 + 64 <= n &&"),
+        (
+            "shared_a[64][17]",
+            "shared_b[16][64]",
+            "own_c[4][4]",
+            "if (i0 + 64 <= n && j0 + 64 <= n &&",
+            "shared_a[e + ty][tx] = a[row * m + column];",
+            "shared_b[e + thread / 64][thread % 64] = b[row * n + column];",
+            "#pragma unroll\n                        for (int l = l0; l < l0 + 16; l++)",
+            "__launch_bounds__(256, 3)",
+        ),
     ),
     "rows of one array at two places are two tiles": Nest(
         f"{PRODUCT} c[i][j] += a[i][l] * a[j][l];", ("shared_a[64][17]", "shared_a2[64][17]")
@@ -77,7 +86,7 @@ NESTS = {
     "neighbours in one array are one tile": Nest(
         "for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++)"
         " c[i][j] = a[i][j] + a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1];",
-        ("shared_a[34][34]", "i - i0 + 2"),
+        ("shared_a[34][34]", "i - i0 + 2", "if (ty < 2) {", "shared_a[thread / 2][32 + thread % 2] ="),
         ("shared_a2",),
     ),
     "a triangle": Nest(

@@ -106,13 +106,18 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     )
     parameters = _parameters(made, words, partial)
     if frame.is_cut:
-        bounds = f"__global__ void __launch_bounds__({prod(frame.blocking.threads)})"
-        head = [bounds, *wrapped(f"{name}(", parameters, ")")]
+        head = [_bounded(frame.blocking), *wrapped(f"{name}(", parameters, ")")]
     else:
         head = wrapped(f"__global__ void {name}(", parameters, ")")
     plain = [_without_conversions(line, made, words) for line in lines]
     text = (f"// {_comment(setting, leaves)}", *head, "{", *_folded(plain), "}")
     return replace(made, lines=text)
+
+
+def _bounded(choice: Blocking) -> str:
+    """The first words of a kernel whose blocks have this many threads, and shall share a multiprocessor."""
+    together = f", {choice.at_once}" if choice.at_once > 1 else ""
+    return f"__global__ void __launch_bounds__({prod(choice.threads)}{together})"
 
 
 def _ints(words: Words) -> set[str]:
