@@ -76,7 +76,7 @@ NESTS = {
             "if (i0 + 64 <= n && j0 + 64 <= n &&",
             "shared_a[e + ty][tx] = a[row * m + column];",
             "shared_b[e + thread / 64][thread % 64] = b[row * n + column];",
-            "#pragma unroll\n                        for (int l = l0; l < l0 + 16; l++)",
+            "#pragma unroll\n                    for (int l = l0; l < l0 + 16; l++)",
             "__launch_bounds__(256, 3)",
         ),
     ),
@@ -153,6 +153,49 @@ NESTS = {
         "for (int i = 0; i < n; i++) for (int l = 0; l < m; l++) for (int j = 0; j < m; j++)"
         " x[i] += a[i][j] * b[l][0];",
         ("j += 32", "for (int l = 0;"),
+    ),
+    "a product that adds up in a number of its own": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { double s = 0;"
+        " for (int l = 0; l < m; l++) s += a[i][l] * b[l][j]; c[i][j] = s * 2; }",
+        ("own_s[4][4] = {};", "shared_b[16][64]", "c[i * n + j] = own_s[p][q] * 2;"),
+        ("device_s",),
+    ),
+    "two sums of each iteration are a warp's": Nest(
+        "double s, t; for (int i = 0; i < n; i++) { s = 0; t = 0; for (int j = 0; j < m; j++)"
+        " { s += a[i][j] * y[j]; t += a[i][j]; } x[i] = s / t; }",
+        ("part_s += __shfl_xor_sync", "part_t += __shfl_xor_sync", "x[i] = own_s / own_t;", "if (tx == 0)"),
+        ("device_s",),
+    ),
+    "a sum that another one adds up is in order": Nest(
+        "for (int i = 0; i < n; i++) { double s = 0, t = 0; for (int j = 0; j < m; j++)"
+        " { s += a[i][j]; t += s * y[j]; } x[i] = t; }",
+        ("own_t += own_s * y[j];",),
+        ("__shfl",),
+    ),
+    "a number that the iterations of a loop share": Nest(
+        "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < m; j++) a[i][j] *= s; }",
+        ("a[i * m + j] *= s;",),
+        ("own_s",),
+    ),
+    "a number that is set in one of two ways": Nest(
+        "double s = 3; for (int i = 0; i < n; i++) { if (y[i] > 1.1) s = y[i]; else s = 2;"
+        " for (int j = 0; j < m; j++) s += a[i][j]; x[i] = s; }",
+        ("own_s = y[i];", "part_s += __shfl_xor_sync"),
+    ),
+    "a number that a part of a loop may set": Nest(
+        "for (int i = 0; i < n; i++) { double s; s = y[i]; for (int j = 0; j < m; j++)"
+        " if (a[i][j] > 1) s = a[i][j]; x[i] = s; }",
+        ("own_s = shared_a[",),
+        ("__shfl",),
+    ),
+    "a whole number of each iteration": Nest(
+        "for (int i = 0; i < n; i++) { int s = 0; for (int j = 0; j < m; j++) s += k[j]; z[i] = s; }",
+        ("s += k[j];",),
+        ("own_s",),
+    ),
+    "a number of each iteration whose last value is needed": Nest(
+        "double s = 0; for (int i = 0; i < n; i++) { s = 0; for (int j = 0; j < m; j++) s += a[i][j];"
+        " x[i] = s; } y[0] = s;",
     ),
     "few terms stay with one thread": Nest(
         "for (int i = 0; i < n; i++) for (int l = 0; l < 9; l++) x[i] += a[i][l];", (), ("__shfl",)

@@ -65,7 +65,7 @@ def added_up(frame: Frame, summed: Sum, total: Total, partial: str) -> list[str]
 def _held(frame: Frame, kept: Sequence[Kept], words: Mapping[str, str]) -> list[Held]:
     names = [each.memory.variable for each in kept]
     return [
-        Held(each, frame.fresh.name(f"own_{v.source_name}"), words[v.name])
+        Held(each, frame.fresh.name(f"own_{v.source_name}"), words[v.name], v.name not in frame.private)
         for each, v in zip(kept, names, strict=True)
     ]
 

@@ -33,7 +33,7 @@ def expanded(region: Region, found: Leaves) -> Leaves | None:
     if not made:
         return None
     shared = tuple(
-        (leaf, _in_each(access, made[access.memory.name]) if access.memory.name in made else access)
+        (leaf, in_each(access, made[access.memory.name]) if access.memory.name in made else access)
         for leaf, access in found.shared
     )
     return replace(found, shared=shared, expanded=tuple(made.values()))
@@ -135,7 +135,7 @@ def _is_alike(own: list[tuple[Leaf, Access]], depth: int) -> bool:
 # --- The accesses ------------------------------------------------------------------------
 
 
-def _in_each(access: Access, one: Expanded) -> Access:
+def in_each(access: Access, one: Expanded) -> Access:
     """An access to the array of its own iteration."""
     relation, memory = access.relation, one.memory
     names = [f"i{k}" for k in range(relation.dim(_IN))]

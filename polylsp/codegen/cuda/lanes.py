@@ -121,13 +121,32 @@ def _updated(
 def _pieces(
     segment: Segment, axis: Axis, held: Sequence[Kept], found: Sequence[Reference]
 ) -> Iterator[Segment]:
-    """The leaves of a segment one by one, if they all are terms of one sum: their order does not matter."""
-    if len(segment.leaves) == 1 or _updated(segment, held, found) is None:
+    """The leaves of a segment one by one, if they all are terms of sums: their order does not matter."""
+    pieces = [_piece(order, axis) for order in maps_of(segment.order)]
+    if len(pieces) == 1 or not _are_sums(pieces, held, found):
         yield segment
-        return
-    for order in maps_of(segment.order):
-        loops = list(_loops(order, axis))
-        yield Segment(order.to_union_map(), loops[0] if loops else None)
+    else:
+        yield from pieces
+
+
+def _piece(order: isl.Map, axis: Axis) -> Segment:
+    loops = list(_loops(order, axis))
+    return Segment(order.to_union_map(), loops[0] if loops else None)
+
+
+def _are_sums(pieces: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]) -> bool:
+    """Whether leaves change nothing but sums, each in one way, and none sees the sum of another."""
+    updates = [update for piece in pieces if (update := _updated(piece, held, found)) is not None]
+    ways = {(one.memory.name, operator) for one, operator, _ in updates}
+    names = {name for name, _ in ways}
+    if len(updates) < len(pieces) or len(ways) > len(names):
+        return False
+    sums = [r for one in held if one.memory.name in names for r in one.references]
+    return all(
+        each in own or each.leaf.name not in piece.leaves
+        for piece, (_, _, own) in zip(pieces, updates, strict=True)
+        for each in sums
+    )
 
 
 def _split(segment: Segment, axis: Axis, held: Sequence[Kept], found: Sequence[Reference]) -> Split | None:

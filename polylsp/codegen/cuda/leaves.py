@@ -52,13 +52,14 @@ class Expanded:
 class Leaves:
     """The leaves of a region in source order. `shared` are the accesses that instances may have in common,
     each with its leaf; `kept` the scalars among these (unique names), of which those that are `opened` have a
-    place on the device alone."""
+    place on the device alone, and those that are `private` none but registers."""
 
     leaves: tuple[Leaf, ...]
     shared: tuple[tuple[Leaf, Access], ...]
     kept: frozenset[str]
     opened: frozenset[str]
     expanded: tuple[Expanded, ...] = ()
+    private: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

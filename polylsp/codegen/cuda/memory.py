@@ -106,8 +106,9 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
             return one
         buffers.append(one)
     ordered = tuple(sorted(buffers, key=lambda each: each.name))
-    every = list({a.memory.name: a.memory for _, a in found.shared}.values())
-    written = {a.memory.name for _, a in found.shared if a.kind == "write"}
+    placed = [a for _, a in found.shared if a.memory.variable.name not in found.private]
+    every = list({a.memory.name: a.memory for a in placed}.values())
+    written = {a.memory.name for a in placed if a.kind == "write"}
     apart = [p for p in combinations(ordered, 2) if (p[0].written or p[1].written) and _may_overlap(*p)]
     told = {frozenset((one.memory.path, other.memory.path)) for one, other in apart}
     rest = overlap_assumptions([m for m in every if m.name in written], every, set())
@@ -134,7 +135,8 @@ def _moved(found: Leaves) -> dict[str, list[Access]]:
     """The accesses to what is moved, by variable: arrays, and scalars that the device sets."""
     result: dict[str, list[Access]] = {}
     for _, access in found.shared:
-        result.setdefault(access.memory.variable.name, []).append(access)
+        if access.memory.variable.name not in found.private:
+            result.setdefault(access.memory.variable.name, []).append(access)
     return {
         name: accesses
         for name, accesses in result.items()
