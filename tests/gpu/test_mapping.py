@@ -174,8 +174,29 @@ NESTS = {
     ),
     "a number that the iterations of a loop share": Nest(
         "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < m; j++) a[i][j] *= s; }",
+        ("s[i] = y[i] * 2;", "a[i * m + j] *= s[i];", "cudaMalloc((void **)&device_s, (size_t)n * sizeof("),
+        ("own_s", "cudaMemcpy(device_s", "staged_s"),
+    ),
+    "a number that the iterations of a short loop share": Nest(
+        "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < 3; j++) a[i][j] *= s; }",
         ("a[i * m + j] *= s;",),
-        ("own_s",),
+        ("device_s",),
+    ),
+    "a sum of each row, by which the row is divided": Nest(
+        "for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < m; j++) s += exp(a[i][j] / 9);"
+        " for (int j = 0; j < m; j++) a[i][j] = exp(a[i][j] / 9) / s; }",
+        ("part_s += __shfl_xor_sync", "/ s[i];"),
+    ),
+    "a sum of terms that share a number": Nest(
+        "for (int i = 0; i < n; i++) { double s = -9; for (int j = 0; j < m; j++)"
+        " s = a[i][j] > s ? a[i][j] : s; double t = 0; for (int j = 0; j < m; j++) t += exp(a[i][j] - s);"
+        " x[i] = t; }",
+        ("part_t += __shfl_xor_sync",),
+    ),
+    "a number of each iteration of two loops, in a triangle": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) { double s = x[i] * y[j];"
+        " for (int l = 0; l < m; l++) b[l][j] += s * a[i][l]; }",
+        ("cudaMalloc((void **)&device_s, (size_t)n * n * sizeof(double))", "s[i * n + j] = x[i] * y[j];"),
     ),
     "a number that is set in one of two ways": Nest(
         "double s = 3; for (int i = 0; i < n; i++) { if (y[i] > 1.1) s = y[i]; else s = 2;"
@@ -256,7 +277,7 @@ NESTS = {
     "sums with a value of each": Nest(
         "for (int i = 1; i < n; i++) { double s = 0; for (int j = 0; j < i; j++) s += c[i][j] * x[j];"
         " x[i] = (y[i] - s) * 0.01; }",
-        ("own_s += c[i * n + j] * x[j];", "device_s"),
+        ("s[i] += c[i * n + j] * x[j];", "device_s"),
     ),
     "sums and more in one loop": Nest(
         "for (int i = 0; i < n; i++) { x[i] *= 3; y[0] += x[i]; }", ("own_y += x[i];", "x[i] *= 3;")

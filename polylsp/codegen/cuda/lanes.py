@@ -10,7 +10,7 @@ from typing import Literal
 import islpy as isl
 
 from polylsp.analysis.effects import expressions, walk
-from polylsp.codegen.cuda.axes import Axis, is_next, values_of
+from polylsp.codegen.cuda.axes import Axis, count, is_next, is_same, values_of
 from polylsp.codegen.cuda.launch import maps_of, onto
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.references import Reference
@@ -81,8 +81,10 @@ def shares_of(
     neighbours = [_weight(each, axes[0].dimension, found) for each in sums]
     if sum(terms) == sum(neighbours) == 0:
         return None
-    lanes, letter, threads = _ROWS if sum(terms) > sum(neighbours) else _COLUMNS
-    if lanes.letter == "y" and _ENOUGH <= _count(axes[0].values) < float("inf"):
+    in_rows = sum(_jumps(each, each.dimension, found) for each in sums)
+    in_columns = sum(_jumps(each, axes[0].dimension, found) for each in sums)
+    lanes, letter, threads = _ROWS if in_rows < in_columns else _COLUMNS
+    if lanes.letter == "y" and _ENOUGH <= count(axes[0].values) < float("inf"):
         return None
     return Shares(replace(axes[0], letter=letter, threads=threads, each=1), lanes, splits, alone)
 
@@ -195,13 +197,12 @@ def _weight(split: Split, dimension: int, found: Sequence[Reference]) -> int:
     return sum(is_next(each.seen, dimension) for each in own)
 
 
+def _jumps(split: Split, dimension: int, found: Sequence[Reference]) -> int:
+    """How many accesses of a sum are far apart where neighbours differ in a dimension."""
+    name = split.references[0].leaf.name
+    own = [each.seen for each in found if each.leaf.name == name and each not in split.references]
+    return sum(not is_next(each, dimension) and not is_same(each, dimension) for each in own)
+
+
 def _terms(segment: Segment, dimension: int) -> float:
-    return _count(values_of(segment.order, dimension))
-
-
-def _count(values: isl.Set) -> float:
-    """How many values there are at most, whatever the sizes."""
-    every = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
-    low, high = every.dim_min_val(0), every.dim_max_val(0)
-    bounded = low.is_int() and high.is_int()
-    return high.to_python() - low.to_python() + 1 if bounded else float("inf")
+    return count(values_of(segment.order, dimension))
