@@ -214,6 +214,17 @@ NESTS = {
         ("s += k[j];",),
         ("own_s",),
     ),
+    "counters that are called alike": Nest(
+        "for (int i = 0; i < n; i++) { int s = 0; for (int j = 0; j < n; j++) s += k[j];"
+        " for (int j = 0; j < m; j++) a[i][j] *= s; }",
+        ("for (int j = 0; j < m; j++)",),
+    ),
+    "a condition on a sum of each iteration": Nest(
+        "for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < m; j++) s += a[i][j];"
+        " if (s > 32) x[i] = 1; for (int j = 0; j < n; j++) if (s > 30 * y[j]) c[i][j] = s; }",
+        (),
+        ("own_s > 30",),
+    ),
     "a number of each iteration whose last value is needed": Nest(
         "double s = 0; for (int i = 0; i < n; i++) { s = 0; for (int j = 0; j < m; j++) s += a[i][j];"
         " x[i] = s; } y[0] = s;",
