@@ -62,8 +62,8 @@ def launched(region: Region, settings: Settings, taken: frozenset[str] = frozens
     expands = region.subject.language != PYTHON.name
     choice = chosen(region, settings, expands)
     made = _launched(region, choice, settings, taken)
-    if isinstance(made, Declined) and isinstance(choice, Choice) and choice.leaves.private:
-        # What cannot be written with elements in registers may be without.
+    if isinstance(made, Declined) and isinstance(choice, Choice) and choice.leaves.has_own_scalars:
+        # What cannot be written with elements of scalars may be without.
         return _launched(region, chosen(region, settings, expands, False), settings, taken)
     return made
 

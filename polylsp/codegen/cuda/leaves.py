@@ -40,7 +40,8 @@ class Leaf:
 @dataclass(frozen=True, eq=False)
 class Expanded:
     """An array of which each iteration of some `loops` (ordinals) has its own, with these loops as further
-    dimensions of its `memory`, as long as `extents` say in C. `originals` are the accesses as they were."""
+    dimensions of its `memory`, as long as `extents` say in C. `originals` are the accesses as they were; a
+    scalar, which no caller sees, has none."""
 
     memory: Memory
     loops: tuple[int, ...]
@@ -60,6 +61,11 @@ class Leaves:
     opened: frozenset[str]
     expanded: tuple[Expanded, ...] = ()
     private: frozenset[str] = frozenset()
+
+    @property
+    def has_own_scalars(self) -> bool:
+        """Whether iterations have elements of their own of what is a scalar in the program."""
+        return bool(self.private) or any(not each.originals for each in self.expanded)
 
 
 @dataclass(frozen=True)
