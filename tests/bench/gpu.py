@@ -3,7 +3,7 @@
 For each kernel of the PolyBench samples what NVIDIA's compiler says (registers, shared memory, spills), and
 how many threads of a multiprocessor that leaves busy; and, counted by isl at one size, the bytes that it
 moves over those that a launch has to move at least, and its operations for each byte that it moves: as if
-nothing stayed in a cache.
+nothing stayed in a cache, in sectors of 32 bytes for each access of a warp.
 """
 
 from __future__ import annotations
@@ -19,16 +19,17 @@ from rich.console import Console
 from rich.table import Table
 
 from polylsp.analysis.effects import expressions, walk
-from polylsp.codegen.cuda.axes import is_next, is_same
 from polylsp.codegen.cuda.device_code import device_code
 from polylsp.codegen.cuda.divergence import side_of
 from polylsp.codegen.cuda.edit import Made, made
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import maps_of, sets_of
+from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.mapping import Kernel
 from polylsp.codegen.cuda.references import Reference
 from polylsp.codegen.cuda.region import Region, regions_of
 from polylsp.codegen.cuda.schedule import of_leaf
+from polylsp.codegen.cuda.sectors import Sides, sectors
 from polylsp.editing import subject_of
 from polylsp.model.device_code import Compiled, Resources
 from polylsp.model.expressions import subexpressions
@@ -58,13 +59,13 @@ class Counted:
 
 @dataclass(frozen=True)
 class _Seen:
-    """An access from the points of all launches, to elements of some bytes; the threads of a warp differ
-    along a `side`."""
+    """An access from the points of all launches, to elements of some bytes; so many threads of a warp differ
+    along each of the `sides`."""
 
     site: Site
     relation: isl.Map
     width: int
-    side: int
+    sides: Sides
 
 
 def counted(one: Made, kernel: Kernel, text: Written, size: int) -> Counted:
@@ -88,7 +89,7 @@ def counted(one: Made, kernel: Kernel, text: Written, size: int) -> Counted:
         elements[key] = elements[key].union(launches) if key in elements else launches
     widths = {a.memory.name: _width(a.memory.element) for _, a in shared}
     least = sum(_count(each.wrap(), size) * widths[name] for (name, _), each in elements.items())
-    sides = {leaf.name: side_of(text, leaf) if text.axes else 0 for leaf, _, _ in seen}
+    sides = {leaf.name: _sides(kernel, text, leaf) for leaf, _, _ in seen}
     located = [_Seen(a.site, r, widths[a.memory.name], sides[leaf.name]) for leaf, a, r in seen]
     moved = _moved(kernel, text, located, size)
     operations = sum(
@@ -108,7 +109,7 @@ def _moved(kernel: Kernel, text: Written, seen: list[_Seen], size: int) -> float
     total = 0.0
     for one in seen:
         if one.site not in hidden:
-            factor = _factor(one, outer) if text.axes else 1.0
+            factor = sectors(one.relation, one.width, one.sides) / one.width if text.axes else 1.0
             total += _count(one.relation.domain(), size) * one.width * factor
     for each in kept:
         points = _points(seen, each.references)
@@ -143,10 +144,17 @@ def _onto(points: isl.Set, keep: list[int], cut: dict[int, int]) -> isl.Map:
     return isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(shown)}] }}")
 
 
-def _factor(one: _Seen, outer: int) -> float:
-    """What a thread's access costs of its own bytes: less where a warp shares them, more where it jumps."""
-    x = outer + one.side
-    return 1 / 32 if is_same(one.relation, x) else 1.0 if is_next(one.relation, x) else 32 / one.width
+def _sides(kernel: Kernel, text: Written, leaf: Leaf) -> Sides:
+    """How the threads of a warp lie where they run a leaf."""
+    lanes = text.frame.blocking.lanes
+    if not text.axes:
+        return ()
+    if lanes is not None and lanes.letter == "y":
+        for part in text.frame.blocking.parts:
+            if part.split is not None and leaf.name in part.segment.leaves:
+                x, y = text.axes[0], part.split.dimension
+                return ((kernel.counters + x.dimension, x.threads), (kernel.counters + y, 32 // x.threads))
+    return ((kernel.counters + side_of(text, leaf), 32),)
 
 
 def _count(values: isl.Set, size: int) -> int:

@@ -116,7 +116,11 @@ NESTS = {
     ),
     "sums that lie side by side have a warp's threads, and several warps": Nest(
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += b[j][i] * y[j];",
-        ("threads(32, 16)", "shared_x[16][32]", "if (i < n && ty == 0)"),
+        ("threads(16, 32)", "shared_x[32][16]", "if (i < n && ty == 0)"),
+    ),
+    "terms that lie side by side here and sums that do there have warps of both": Nest(
+        "for (int i = 0; i < m; i++) for (int l = 0; l < n; l++) z[i] += (float)a[l][i] * c[i][l];",
+        ("threads(8, 64)", "shared_z[64][8]"),
     ),
     "a triangle of terms, and a sum that is used": Nest(
         "for (int i = 0; i < n; i++) { x[i] = 0; for (int j = 0; j < i; j++) x[i] -= c[i][j] * y[j];"

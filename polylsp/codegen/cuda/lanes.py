@@ -15,6 +15,7 @@ from polylsp.codegen.cuda.launch import maps_of, onto
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.references import Reference
 from polylsp.codegen.cuda.registers import Kept
+from polylsp.codegen.cuda.sectors import sectors_of
 from polylsp.codegen.cuda.segments import Segment
 from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Call
@@ -54,10 +55,14 @@ class Shares:
     alone: frozenset[str]
 
 
-_ROWS, _COLUMNS = (Lanes("x", 32), "y", 8), (Lanes("y", 16), "x", 32)
-"""Lanes, and the axis with its threads: a warp for each sum where terms lie side by side in memory;
-otherwise, where neighbouring sums read side by side, as many of these as a warp has threads."""
+_ROWS = (Lanes("x", 32), "y", 8)
+"""Lanes, and the axis with its threads: a warp for each sum where terms lie side by side in memory."""
 
+_THREADS, _COLUMNS = 512, (16, 8, 32)
+"""Threads of a block where neighbouring sums read side by side, and how many of these it may have: 16 numbers
+of 64 bits fill a line of the cache; with fewer, a warp has more terms of each, which may lie side by side."""
+
+_WARP = 32
 _FEWEST, _ENOUGH = 64, 1 << 16
 """Terms of a sum from which on it is worth sharing; sums that are threads enough, where that is known."""
 
@@ -83,10 +88,23 @@ def shares_of(
         return None
     in_rows = sum(_jumps(each, each.dimension, found) for each in sums)
     in_columns = sum(_jumps(each, axes[0].dimension, found) for each in sums)
-    lanes, letter, threads = _ROWS if in_rows < in_columns else _COLUMNS
+    lanes, letter, threads = _ROWS if in_rows < in_columns else _columns(axes[0], sums, found)
     if lanes.letter == "y" and _ENOUGH <= count(axes[0].values) < float("inf"):
         return None
     return Shares(replace(axes[0], letter=letter, threads=threads, each=1), lanes, splits, alone)
+
+
+def _columns(axis: Axis, sums: Sequence[Split], found: Sequence[Reference]) -> tuple[Lanes, str, int]:
+    """Lanes with as many neighbouring sums in a warp as touch least memory."""
+
+    def touched(side: int) -> int:
+        return sum(
+            sectors_of(_terms_of(each, found), [(axis.dimension, side), (each.dimension, _WARP // side)])
+            for each in sums
+        )
+
+    side = min(_COLUMNS, key=touched)
+    return Lanes("y", _THREADS // side), "x", side
 
 
 def _alone(
@@ -192,16 +210,19 @@ def _operator(updates: Sequence[Reference]) -> Operator | None:
 
 def _weight(split: Split, dimension: int, found: Sequence[Reference]) -> int:
     """How many accesses of a sum go to the next element where a dimension grows by one."""
-    name = split.references[0].leaf.name
-    own = [each for each in found if each.leaf.name == name and each not in split.references]
-    return sum(is_next(each.seen, dimension) for each in own)
+    return sum(is_next(each.seen, dimension) for each in _terms_of(split, found))
 
 
 def _jumps(split: Split, dimension: int, found: Sequence[Reference]) -> int:
     """How many accesses of a sum are far apart where neighbours differ in a dimension."""
-    name = split.references[0].leaf.name
-    own = [each.seen for each in found if each.leaf.name == name and each not in split.references]
+    own = [each.seen for each in _terms_of(split, found)]
     return sum(not is_next(each, dimension) and not is_same(each, dimension) for each in own)
+
+
+def _terms_of(split: Split, found: Sequence[Reference]) -> list[Reference]:
+    """The accesses of a sum but for those to the sum itself."""
+    name = split.references[0].leaf.name
+    return [each for each in found if each.leaf.name == name and each not in split.references]
 
 
 def _terms(segment: Segment, dimension: int) -> float:
