@@ -170,6 +170,20 @@ NESTS = {
         ("part_s += __shfl_xor_sync", "part_t += __shfl_xor_sync", "x[i] = own_s / own_t;", "if (tx == 0)"),
         ("device_s",),
     ),
+    "a number that two loops use is one of each": Nest(
+        "double s; for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { s = 0;"
+        " for (int l = 0; l < m; l++) s += a[i][l] * a[j][l]; c[i][j] = s; }"
+        " for (int j = 0; j < m; j++) { s = 1; for (int l = 0; l < m; l++) s += a[i][l] * y[j];"
+        " b[j][i] = s; } }",
+        ("c[i * n + j] = own_s[p][q];", "b[j * n + i] = own_s"),
+        ("device_s", "    double s;"),
+    ),
+    "numbers that are called alike": Nest(
+        "for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { double s = 0;"
+        " for (int l = 0; l < m; l++) s += a[i][l] * b[l][j]; c[i][j] = s; } double s = 0;"
+        " for (int j = 0; j < m; j++) s += a[i][j]; x[i] = s; }",
+        ("own_s[4][4] = {};", "part_s += __shfl_xor_sync"),
+    ),
     "a sum that another one adds up is in order": Nest(
         "for (int i = 0; i < n; i++) { double s = 0, t = 0; for (int j = 0; j < m; j++)"
         " { s += a[i][j]; t += s * y[j]; } x[i] = t; }",

@@ -67,14 +67,23 @@ def chosen(
 
 def _with_scalars(region: Region, found: Leaves, best: Choice, settings: Settings, expands: bool) -> Choice:
     """Kernels that know of each step of their sums, if they take no more steps than the best ones so far."""
-    opened = scalar_expanded(region, found)
-    if opened is None:
-        return best
-    made = budgeted(settings.max_operations, lambda: _best(region, opened, settings))
-    if not isinstance(made, Choice) or made.steps[:2] > best.steps[:2]:
-        return best
-    leaves = placed(region, opened, made.kernels, expands)
-    return Choice(leaves, made.kernels) if leaves is not None else best
+    without = frozenset[str]()
+    for _ in range(_ROUNDS):
+        opened = scalar_expanded(region, found, without)
+        if opened is None:
+            return best
+        made = budgeted(settings.max_operations, lambda o=opened: _best(region, o, settings))
+        if not isinstance(made, Choice) or made.steps[:2] > best.steps[:2]:
+            return best
+        leaves = placed(region, opened, made.kernels, expands)
+        if isinstance(leaves, Leaves):
+            return Choice(leaves, made.kernels)
+        without |= leaves
+    return best
+
+
+_ROUNDS = 2
+"""How often scalars are taken apart: again without those for which there was no place."""
 
 
 def _why_in_order(found: Leaves, line: int) -> str:

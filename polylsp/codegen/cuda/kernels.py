@@ -75,7 +75,8 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     fresh = Fresh({*setting.fresh.used})
     names = dimension_names(setting.region, leaves, _on(kernel.schedule, kernel), words, fresh)
     names = [fresh.name(f"{each}_") if each in counters else each for each in names]
-    launch = launch_of(kernel, setting.region.context, setting.parameters)
+    private = frozenset(setting.private)
+    launch = launch_of(kernel, setting.region.context, setting.parameters, private)
     total = total_of(setting, summed, name.rpartition("_kernel")[0]) if summed is not None else None
     partial = total.scratch if total is not None else ""
     known = {**setting.parameters, **atoms("__h", counters)}
@@ -85,12 +86,12 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     picked = chosen(able, [each.seen for each in found_here])
     axes = with_blocks(sizes, axes_of(launch, picked, names, known))
     alone = _frame(setting, launch, uncut(launch, axes), known, names, fresh)
-    private = [each for each in found_here if each.access.memory.variable.name in setting.private]
-    if summed is not None and total is not None and not private:
+    own = [each for each in found_here if each.access.memory.variable.name in private]
+    if summed is not None and total is not None and not own:
         frame, lines = alone, added_up(alone, summed, total, partial)
     else:
         cut = _frame(setting, launch, blocking(launch, axes, found_here, sizes), known, names, fresh)
-        if not all_kept(private, cut.blocking.kept):
+        if not all_kept(own, cut.blocking.kept):
             raise Unwritable("A number of each iteration has no place on the device.")
         frame, lines = _body(setting, cut, alone)
     ends = [end for axis in frame.axes for end in (axis.first, axis.end)]

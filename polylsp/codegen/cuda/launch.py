@@ -15,10 +15,11 @@ _PARAM, _SET, _OUT = isl.dim_type.param, isl.dim_type.set, isl.dim_type.out
 @dataclass(frozen=True, eq=False)
 class Launch:
     """The `order` in which threads run instances, with the host's counters as parameters (`__h0`, …), and
-    what is known of parameters then."""
+    what is known of parameters then. What is `private` (unique names) has no place in memory."""
 
     order: isl.UnionMap
     context: isl.Set
+    private: frozenset[str] = frozenset()
 
     @property
     def length(self) -> int:
@@ -26,13 +27,15 @@ class Launch:
         return isl.Set.from_union_set(self.order.range()).dim(_SET)
 
 
-def launch_of(kernel: Kernel, context: isl.Set, known: Mapping[str, str]) -> Launch:
+def launch_of(
+    kernel: Kernel, context: isl.Set, known: Mapping[str, str], private: frozenset[str] = frozenset()
+) -> Launch:
     """A launch of a kernel; of the `context` of its region it keeps what is said of `known` parameters."""
     names = [f"__h{k}" for k in range(kernel.counters)]
     at = fixed(names, range(len(names)), len(names))
     own = kernel.outer.intersect_domain(kernel.domain).intersect_range(at.to_union_set()).domain()
     where = spelled(known, own.params().intersect(context.params()))
-    return Launch(kernel.schedule.intersect_domain(own), where)
+    return Launch(kernel.schedule.intersect_domain(own), where, private)
 
 
 def spelled(names: Mapping[str, str], known: isl.Set) -> isl.Set:

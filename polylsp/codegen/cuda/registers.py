@@ -40,7 +40,8 @@ def kept(launch: Launch, threads: Sequence[int], found: Sequence[Reference]) -> 
     return [
         made
         for own in groups
-        if threads and _accumulates(left, own) and is_plain(own[0].access.memory)
+        if threads and own and is_plain(own[0].access.memory)
+        if _accumulates(left, own) or own[0].access.memory.variable.name in launch.private
         for made in _kept(launch, threads, own)
     ]
 

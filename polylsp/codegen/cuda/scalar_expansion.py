@@ -4,7 +4,6 @@ registers; where several kernels use them, they are an array on the device."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
@@ -23,39 +22,41 @@ from polylsp.codegen.cuda.region import Region, declared_in
 from polylsp.codegen.cuda.registers import Kept, kept
 from polylsp.model.action import Declined
 from polylsp.model.program import Floating, Loop
-from polylsp.model.scop import Access
+from polylsp.model.scop import Access, Memory
 
 
-def scalar_expanded(region: Region, found: Leaves) -> Leaves | None:
-    """The leaves with an element for each iteration of the scalars that their loops use, if there are any."""
-    scalars = _scalars(region, found)
-    other = leaves_of(region, frozenset(scalars)) if scalars else None
+def scalar_expanded(region: Region, found: Leaves, without: frozenset[str] = frozenset()) -> Leaves | None:
+    """The leaves with an element for each iteration of the scalars that their loops use, if there are any but
+    those that it shall be `without` (unique names)."""
+    scalars = _scalars(region, found) - without
+    other = leaves_of(region, scalars) if scalars else None
     if other is None or isinstance(other, Declined):
         return None
-    made = {name: _expanded(other, name, loops) for name, loops in scalars.items()}
-    if any(each is None for each in made.values()):
-        return None
-    shared = tuple((leaf, _own(access, made)) for leaf, access in other.shared)
-    return replace(other, shared=shared, opened=found.opened, private=frozenset(scalars))
+    memories: dict[tuple[str, str], Memory] = {}
+    around = {number: leaf for leaf in found.leaves for number in leaf.numbers}
+    shared = tuple(
+        (leaf, _own(access, around[access.statement], memories))
+        if access.memory.variable.name in scalars
+        else (leaf, access)
+        for leaf, access in other.shared
+    )
+    return replace(other, shared=shared, opened=found.opened, private=scalars)
 
 
-def _own(access: Access, made: dict[str, Expanded | None]) -> Access:
-    one = made.get(access.memory.variable.name)
-    return in_each(access, one) if one is not None else access
+def _own(access: Access, whole: Leaf, memories: dict[tuple[str, str], Memory]) -> Access:
+    """An access to a scalar as one to the element of its iteration of the loops around a leaf."""
+    scalar, depth = access.memory, len(whole.loops)
+    fresh = replace(scalar, name=f"{scalar.name}__{whole.name}", dimensions=depth, shape=("[]",) * depth)
+    memory = memories.setdefault((scalar.name, whole.name), fresh)
+    return in_each(access, Expanded(memory, whole.loops, (), ()))
 
 
-def _scalars(region: Region, found: Leaves) -> dict[str, tuple[int, ...]]:
-    """The numbers (unique names) that one leaf sets, and uses in its own loops, with the loops around it."""
+def _scalars(region: Region, found: Leaves) -> frozenset[str]:
+    """The numbers (unique names) that leaves set, and use in loops of their own; each leaf has its own."""
     by_name = {v.name: v for v in region.subject.variables}
-    sources = Counter(v.source_name for v in region.subject.variables)
-    users = Counter(v.name for leaf in found.leaves for v in effects(*leaf.statements).variables)
-    return {
-        name: leaf.loops
-        for leaf in found.leaves
-        for name in sorted(_in_loops(leaf) - found.kept)
-        if leaf.loops and users[name] == 1 and name in by_name
-        if isinstance(by_name[name].type, Floating) and sources[by_name[name].source_name] == 1
-    }
+    outside = {v.name for leaf in found.leaves if not leaf.loops for v in effects(*leaf.statements).variables}
+    used = {name for leaf in found.leaves for name in _in_loops(leaf)} - found.kept - outside
+    return frozenset(n for n in used if n in by_name and isinstance(by_name[n].type, Floating))
 
 
 def _in_loops(leaf: Leaf) -> frozenset[str]:
@@ -68,26 +69,19 @@ def _in_loops(leaf: Leaf) -> frozenset[str]:
     return (effects(*leaf.statements).scalars & inside) - counters
 
 
-def _expanded(found: Leaves, name: str, loops: tuple[int, ...]) -> Expanded | None:
-    """The scalar with the loops as dimensions."""
-    own = tuple(a for _, a in found.shared if a.memory.variable.name == name)
-    if not own or any(a.memory is not own[0].memory for a in own):
-        return None
-    memory = replace(own[0].memory, dimensions=len(loops), shape=("[]",) * len(loops))
-    return Expanded(memory, loops, (), own)
-
-
 # --- Where they are ----------------------------------------------------------------------
 
 
-def placed(region: Region, found: Leaves, kernels: Sequence[Kernel], expands: bool) -> Leaves | None:
+def placed(
+    region: Region, found: Leaves, kernels: Sequence[Kernel], expands: bool
+) -> Leaves | frozenset[str]:
     """The leaves with a place for each private scalar: registers where each thread of the `kernels` has its
-    own, else, if it `expands`, an array on the device; `None` where there is none."""
+    own, else, if it `expands`, an array on the device; or those for which there is no place."""
     elsewhere = found.private - _in_registers(region, found, kernels)
-    arrays = [_array(region, found, name) for name in sorted(elsewhere)]
-    if (elsewhere and not expands) or any(each is None for each in arrays):
-        return None
-    made = tuple(each for each in arrays if each is not None)
+    arrays = {name: _array(region, found, name) if expands else None for name in sorted(elsewhere)}
+    made = tuple(each for each in arrays.values() if each is not None)
+    if len(made) < len(arrays):
+        return frozenset(name for name, each in arrays.items() if each is None)
     return replace(found, private=found.private - elsewhere, expanded=(*found.expanded, *made))
 
 
@@ -95,7 +89,7 @@ def _in_registers(region: Region, found: Leaves, kernels: Sequence[Kernel]) -> f
     """The private scalars of which each thread of some kernels keeps its own."""
     left = set(found.private)
     for kernel in kernels:
-        launch = launch_of(kernel, region.context, {})
+        launch = launch_of(kernel, region.context, {}, found.private)
         seen = references(launch, region.scop, found.shared)
         private = [each for each in seen if each.access.memory.variable.name in left]
         threads = chosen(range(kernel.parallel), [each.seen for each in seen])
@@ -115,8 +109,12 @@ _SHORT = 32
 
 
 def _array(region: Region, found: Leaves, name: str) -> Expanded | None:
-    """An array on the device for a scalar, which has no more dimensions than another array."""
+    """An array on the device for a scalar of one leaf, which has no more dimensions than another array."""
     own = [(leaf, a) for leaf, a in found.shared if a.memory.variable.name == name]
+    source = own[0][1].memory.variable.source_name
+    alike = sum(v.source_name == source for v in region.subject.variables)
+    if alike > 1 or any(a.memory is not own[0][1].memory for _, a in own):
+        return None
     memory, loops = own[0][1].memory, own[0][0].loops[: own[0][1].memory.dimensions]
     largest = max(a.memory.dimensions for _, a in found.shared if a.memory.variable.name not in found.private)
     domains = [leaf.domain.reset_tuple_id() for leaf, _ in own]
