@@ -170,82 +170,21 @@ NESTS = {
         ("part_s += __shfl_xor_sync", "part_t += __shfl_xor_sync", "x[i] = own_s / own_t;", "if (tx == 0)"),
         ("device_s",),
     ),
-    "a number that two loops use is one of each": Nest(
-        "double s; for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { s = 0;"
-        " for (int l = 0; l < m; l++) s += a[i][l] * a[j][l]; c[i][j] = s; }"
-        " for (int j = 0; j < m; j++) { s = 1; for (int l = 0; l < m; l++) s += a[i][l] * y[j];"
-        " b[j][i] = s; } }",
-        ("c[i * n + j] = own_s[p][q];", "b[j * n + i] = own_s"),
-        ("device_s", "    double s;"),
-    ),
     "numbers that are called alike": Nest(
         "for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { double s = 0;"
         " for (int l = 0; l < m; l++) s += a[i][l] * b[l][j]; c[i][j] = s; } double s = 0;"
         " for (int j = 0; j < m; j++) s += a[i][j]; x[i] = s; }",
         ("own_s[4][4] = {};", "part_s += __shfl_xor_sync"),
     ),
-    "a sum that another one adds up is in order": Nest(
-        "for (int i = 0; i < n; i++) { double s = 0, t = 0; for (int j = 0; j < m; j++)"
-        " { s += a[i][j]; t += s * y[j]; } x[i] = t; }",
-        ("own_t += own_s * y[j];",),
-        ("__shfl",),
-    ),
-    "a number that the iterations of a loop share": Nest(
-        "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < m; j++) a[i][j] *= s; }",
-        ("s[i] = y[i] * 2;", "a[i * m + j] *= s[i];", "cudaMalloc((void **)&device_s, (size_t)n * sizeof("),
-        ("own_s", "cudaMemcpy(device_s", "staged_s"),
-    ),
-    "a number that the iterations of a short loop share": Nest(
-        "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < 3; j++) a[i][j] *= s; }",
-        ("a[i * m + j] *= s;",),
-        ("device_s",),
-    ),
     "a sum of each row, by which the row is divided": Nest(
         "for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < m; j++) s += exp(a[i][j] / 9);"
         " for (int j = 0; j < m; j++) a[i][j] = exp(a[i][j] / 9) / s; }",
         ("part_s += __shfl_xor_sync", "/ s[i];"),
     ),
-    "a sum of terms that share a number": Nest(
-        "for (int i = 0; i < n; i++) { double s = -9; for (int j = 0; j < m; j++)"
-        " s = a[i][j] > s ? a[i][j] : s; double t = 0; for (int j = 0; j < m; j++) t += exp(a[i][j] - s);"
-        " x[i] = t; }",
-        ("part_t += __shfl_xor_sync",),
-    ),
     "a number of each iteration of two loops, in a triangle": Nest(
         "for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) { double s = x[i] * y[j];"
         " for (int l = 0; l < m; l++) b[l][j] += s * a[i][l]; }",
         ("cudaMalloc((void **)&device_s, (size_t)n * n * sizeof(double))", "s[i * n + j] = x[i] * y[j];"),
-    ),
-    "a number that is set in one of two ways": Nest(
-        "double s = 3; for (int i = 0; i < n; i++) { if (y[i] > 1.1) s = y[i]; else s = 2;"
-        " for (int j = 0; j < m; j++) s += a[i][j]; x[i] = s; }",
-        ("own_s = y[i];", "part_s += __shfl_xor_sync"),
-    ),
-    "a number that a part of a loop may set": Nest(
-        "for (int i = 0; i < n; i++) { double s; s = y[i]; for (int j = 0; j < m; j++)"
-        " if (a[i][j] > 1) s = a[i][j]; x[i] = s; }",
-        ("own_s = shared_a[",),
-        ("__shfl",),
-    ),
-    "a whole number of each iteration": Nest(
-        "for (int i = 0; i < n; i++) { int s = 0; for (int j = 0; j < m; j++) s += k[j]; z[i] = s; }",
-        ("s += k[j];",),
-        ("own_s",),
-    ),
-    "counters that are called alike": Nest(
-        "for (int i = 0; i < n; i++) { int s = 0; for (int j = 0; j < n; j++) s += k[j];"
-        " for (int j = 0; j < m; j++) a[i][j] *= s; }",
-        ("for (int j = 0; j < m; j++)",),
-    ),
-    "a condition on a sum of each iteration": Nest(
-        "for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < m; j++) s += a[i][j];"
-        " if (s > 32) x[i] = 1; for (int j = 0; j < n; j++) if (s > 30 * y[j]) c[i][j] = s; }",
-        (),
-        ("own_s > 30",),
-    ),
-    "a number of each iteration whose last value is needed": Nest(
-        "double s = 0; for (int i = 0; i < n; i++) { s = 0; for (int j = 0; j < m; j++) s += a[i][j];"
-        " x[i] = s; } y[0] = s;",
     ),
     "few terms stay with one thread": Nest(
         "for (int i = 0; i < n; i++) for (int l = 0; l < 9; l++) x[i] += a[i][l];", (), ("__shfl",)
@@ -384,6 +323,80 @@ def test_runs(nest: Nest, program: Program, device: Device) -> None:
     built = program.build(after, {created.name: created.text}, UNUSED)
     assert program.calls(built) > 0
     assert_same(program.output(program.build(text, {}, UNUSED)), program.output(built))
+
+
+SHOWN = {
+    "a sum that another one adds up is in order": Nest(
+        "for (int i = 0; i < n; i++) { double s = 0, t = 0; for (int j = 0; j < m; j++)"
+        " { s += a[i][j]; t += s * y[j]; } x[i] = t; }",
+        ("own_t += own_s * y[j];",),
+        ("__shfl",),
+    ),
+    "a number that is set in one of two ways": Nest(
+        "double s = 3; for (int i = 0; i < n; i++) { if (y[i] > 1.1) s = y[i]; else s = 2;"
+        " for (int j = 0; j < m; j++) s += a[i][j]; x[i] = s; }",
+        ("own_s = y[i];", "part_s += __shfl_xor_sync"),
+    ),
+    "a number that a part of a loop may set": Nest(
+        "for (int i = 0; i < n; i++) { double s; s = y[i]; for (int j = 0; j < m; j++)"
+        " if (a[i][j] > 1) s = a[i][j]; x[i] = s; }",
+        ("own_s = shared_a[",),
+        ("__shfl",),
+    ),
+    "a whole number of each iteration": Nest(
+        "for (int i = 0; i < n; i++) { int s = 0; for (int j = 0; j < m; j++) s += k[j]; z[i] = s; }",
+        ("s += k[j];",),
+        ("own_s",),
+    ),
+    "a number that the iterations of a short loop share": Nest(
+        "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < 3; j++) a[i][j] *= s; }",
+        ("a[i * m + j] *= s;",),
+        ("device_s",),
+    ),
+    "a number that the iterations of a loop share": Nest(
+        "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < m; j++) a[i][j] *= s; }",
+        ("s[i] = y[i] * 2;", "a[i * m + j] *= s[i];", "cudaMalloc((void **)&device_s, (size_t)n * sizeof("),
+        ("own_s", "cudaMemcpy(device_s", "staged_s"),
+    ),
+    "a sum of terms that share a number": Nest(
+        "for (int i = 0; i < n; i++) { double s = -9; for (int j = 0; j < m; j++)"
+        " s = a[i][j] > s ? a[i][j] : s; double t = 0; for (int j = 0; j < m; j++) t += exp(a[i][j] - s);"
+        " x[i] = t; }",
+        ("part_t += __shfl_xor_sync",),
+    ),
+    "counters that are called alike": Nest(
+        "for (int i = 0; i < n; i++) { int s = 0; for (int j = 0; j < n; j++) s += k[j];"
+        " for (int j = 0; j < m; j++) a[i][j] *= s; }",
+        ("for (int j = 0; j < m; j++)",),
+    ),
+    "a condition on a sum of each iteration": Nest(
+        "for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < m; j++) s += a[i][j];"
+        " if (s > 32) x[i] = 1; for (int j = 0; j < n; j++) if (s > 30 * y[j]) c[i][j] = s; }",
+        (),
+        ("own_s > 30",),
+    ),
+    "a number that two loops use is one of each": Nest(
+        "double s; for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { s = 0;"
+        " for (int l = 0; l < m; l++) s += a[i][l] * a[j][l]; c[i][j] = s; }"
+        " for (int j = 0; j < m; j++) { s = 1; for (int l = 0; l < m; l++) s += a[i][l] * y[j];"
+        " b[j][i] = s; } }",
+        ("c[i * n + j] = own_s[p][q];", "b[j * n + i] = own_s"),
+        ("device_s", "    double s;"),
+    ),
+}
+"""Nests whose kernels are made as those above are, which run."""
+
+
+@pytest.mark.parametrize("nest", SHOWN.values(), ids=SHOWN.keys())
+def test_says(nest: Nest, device: Device) -> None:
+    answer = asked(MAIN.format(function=function(nest.body)), 1)
+    assert isinstance(answer, Edited), answer
+    (created,) = answer.created
+    for wanted in nest.has:
+        assert wanted in created.text, created.text
+    for unwanted in nest.lacks:
+        assert unwanted not in created.text, created.text
+    assert device.compiled(created.text, "sm_80") == ""
 
 
 NO_SUM = {

@@ -56,21 +56,30 @@ int main(void)
     ],
     ids=["32 bits", "whole numbers", "64 bits", "two products"],
 )
-def test_tiles_are_as_large_as_pays(
-    type_: str, term: str, has: tuple[str, ...], program: Program, device: Device
-) -> None:
+def test_tiles_are_as_large_as_pays(type_: str, term: str, has: tuple[str, ...], device: Device) -> None:
+    _, answer = _asked(type_, term)
+    (created,) = answer.created
+    for wanted in has:
+        assert wanted in created.text, created.text
+    assert device.compiled(created.text, "sm_75") == ""
+
+
+def test_large_tiles_compute_the_same(program: Program) -> None:
+    text, answer = _asked("float", "a[i][l] * b[l][j]")
+    (created,) = answer.created
+    built = program.build(applied(text, answer.replacements), {created.name: created.text})
+    assert program.calls(built) > 0
+    assert_same(program.output(program.build(text, {})), program.output(built))
+
+
+def _asked(type_: str, term: str) -> tuple[str, Edited]:
+    """A program with a product, and its kernels."""
     text = PRODUCT.format(type=type_, term=term)
     settings = Settings(offload_threshold=0)
     start = next(p for p in analyse("a.c", text, settings, schedules=False).functions).start
     answer = edit("a.c", text, settings, Ask("cuda", "multiply", start, 1))
     assert isinstance(answer, Edited), answer
-    (created,) = answer.created
-    for wanted in has:
-        assert wanted in created.text, created.text
-    assert device.compiled(created.text, "sm_75") == ""
-    built = program.build(applied(text, answer.replacements), {created.name: created.text})
-    assert program.calls(built) > 0
-    assert_same(program.output(program.build(text, {})), program.output(built))
+    return text, answer
 
 
 # --- Copies ------------------------------------------------------------------------------
