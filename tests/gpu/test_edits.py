@@ -140,6 +140,7 @@ REFUSED = {
     "an index on data": ("for (int i = 0; i < n; i++) x[(int)y[i]] = 1;", "`x`"),
     "long double": ("for (int i = 0; i < n; i++) { long double t = x[i]; x[i] = t * t; }", "type"),
     "sizeof": ("for (int i = 0; i < n; i++) x[i] = y[i] * sizeof(double) * n;", ""),
+    "a pointer as a number": ("for (int i = (long)y; i < n; i++) x[i] = 1;", "How much of `x`"),
     "a directive": ("\n#pragma omp parallel for\nfor (int i = 0; i < n; i++) x[i] = 1;\n", "directive"),
 }
 
