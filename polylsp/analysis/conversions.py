@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polylsp.analysis.scope import Scope
-from polylsp.analysis.spelling import spell_value
+from polylsp.analysis.spelling import spell, spell_value
 from polylsp.analysis.value import (
     AllOf,
     Compare,

@@ -40,8 +40,8 @@ def integer_words(of_type: Integer) -> str | None:
 
 
 def spell_value(expression: Expr) -> str:
-    """As `spell`, with a conversion around all of it, unless any count that is not negative is the same before
-    and after it."""
+    """As `spell`, with a conversion around all of it, unless any count that is not negative is the same
+    before and after it."""
     match expression:
         case Cast(operand, Integer() as to) if not _holds(to, operand.type):
             words, text = integer_words(to), spell_value(operand)
@@ -56,7 +56,7 @@ def spell_value(expression: Expr) -> str:
 
 
 def _holds(to: Integer, of_type: Type) -> bool:
-    """Whether a type has all values of another that are not negative, but for those that need its last bit."""
+    """Whether a type has all values of another that are not negative, but for what its sign takes."""
     return isinstance(of_type, Integer) and of_type.bits <= to.bits
 
 
