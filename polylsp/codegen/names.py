@@ -18,6 +18,7 @@ from polylsp.model.program import (
     Call,
     Constant,
     Expr,
+    Integer,
     Pointer,
     Read,
     Site,
@@ -43,8 +44,9 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
             continue
         named = _NAME.fullmatch(text) or _CONVERTED.fullmatch(text)
         variable = settled.get(named[named.lastindex or 0]) if named is not None else None
+        is_value = variable is not None and (text != variable.source_name or isinstance(variable.type, Integer))
         # An input of the function is what its name says only if nothing is assigned to it.
-        if variable is not None and (name in scop.derived or not subject.assigned(variable)):
+        if variable is not None and is_value and (name in scop.derived or not subject.assigned(variable)):
             found[name] = text
         length = _LENGTH.fullmatch(text) if subject.language == PYTHON.name else None
         if length is not None and length[1] in settled:

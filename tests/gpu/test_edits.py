@@ -46,6 +46,10 @@ class Run:
 
 RUN = {
     "steps": Run("for (int i = n - 1; i >= 0; i -= 3) x[i] += 2 * y[i];"),
+    "code behind it that is not analysed": Run(
+        'for (int i = 0; i < n; i++) x[i] += y[i];\n__asm__ volatile("");',
+        parameters="int n, double *restrict x, double *restrict y",
+    ),
     "a counter that is not int": Run("for (long i = 0; i < n; i++) x[i] += y[i] * i;"),
     "an unsigned size": Run(
         "for (unsigned long i = 1; i < n; i++) x[i] = y[i - 1];",
