@@ -27,7 +27,6 @@ from polylsp.model.program import (
 )
 from polylsp.model.scop import Scop
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
 _CONVERTED = re.compile(r"\([a-z _]+\)([A-Za-z_]\w*)")
 _LENGTH = re.compile(r"([A-Za-z_]\w*)\.shape\[\d+\]")
 
@@ -42,11 +41,9 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
         if text in computed:
             found[name] = computed[text]
             continue
-        named = _NAME.fullmatch(text) or _CONVERTED.fullmatch(text)
-        variable = settled.get(named[named.lastindex or 0]) if named is not None else None
-        is_value = variable is not None and (text != variable.source_name or isinstance(variable.type, Integer))
+        variable = _leaf(settled, text)
         # An input of the function is what its name says only if nothing is assigned to it.
-        if variable is not None and is_value and (name in scop.derived or not subject.assigned(variable)):
+        if variable is not None and (name in scop.derived or not subject.assigned(variable)):
             found[name] = text
         length = _LENGTH.fullmatch(text) if subject.language == PYTHON.name else None
         if length is not None and length[1] in settled:
@@ -57,6 +54,14 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     if subject.language == PYTHON.name:
         return Names(found, choice=PYTHON_CHOICE)
     return Names(found, named_constants(subject), literals(subject))
+
+
+def _leaf(settled: Mapping[str, Variable], text: str) -> Variable | None:
+    """The variable whose value a text is, as it stands or converted."""
+    if converted := _CONVERTED.fullmatch(text):
+        return settled.get(converted[1])
+    variable = settled.get(text)
+    return variable if variable is not None and isinstance(variable.type, Integer) else None
 
 
 def _computed(subject: Subject, settled: Mapping[str, Variable]) -> dict[str, str]:
