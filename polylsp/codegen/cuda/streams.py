@@ -37,7 +37,9 @@ class _Growing:
 
 
 def groups_of(host: Host) -> tuple[Group, ...]:
-    """The groups of a host function's kernels, where there are several."""
+    """The groups of a host function's kernels, where there are several; slabs wait for each other anyway."""
+    if host.slabs is not None:
+        return ()
     growing: list[_Growing] = []
     for kernel, made in host.kernels:
         one = _alone(host, kernel, made)

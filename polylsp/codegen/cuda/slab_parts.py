@@ -1,0 +1,89 @@
+"""What a slab needs of an array, in C: a part that moves along with it, and is nobody else's where the slab
+writes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import islpy as isl
+
+from polylsp.codegen.affine import Names, spelled
+from polylsp.codegen.cuda.memory import Buffer
+from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.slab_boxes import END, FIRST, SIZE, Box, Ends, box_of
+from polylsp.codegen.footprint import Section, section
+from polylsp.model.scop import Access
+
+_PARAM = isl.dim_type.param
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What a slab has of an array (`buffer`), as much as any slab may have (`room`), and what all have
+    together (`whole`)."""
+
+    buffer: Buffer
+    room: Buffer
+    whole: Buffer
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """How slabs of a region are told apart in C: `names` are those of all parameters, of `FIRST`, `END` and
+    `SIZE` too."""
+
+    region: Region
+    ends: Ends
+    names: Names
+
+    def of(self, buffer: Buffer, own: Sequence[Access], every: Sequence[Access]) -> Part | None:
+        """The part of an array that the accesses of one slab need, which are its `own`; `None` where there is
+        none that moves along with the slab. What slabs write has no gap between two, and no element twice."""
+        box = box_of(self.region, own, self.ends.slab)
+        if box is None or not box.moves or buffer.each:
+            return None
+        found, room = self._section(own, self.ends.slab), self._room(own)
+        if found is None or room is None or found.inner != buffer.inner:
+            return None
+        if found.rows is not None and not box.has(found.rows, self.ends.slab):
+            return None
+        whole = self._whole(buffer, box, every) if buffer.written else buffer
+        if whole is None or (buffer.written and "?" in found.first + found.count):
+            return None
+        mine = replace(buffer, first=found.first, count=found.count)
+        return Part(mine, replace(buffer, first="0", count=room), whole)
+
+    def _section(self, accesses: Sequence[Access], where: isl.Set) -> Section | None:
+        region = self.region
+        scop = replace(region.scop, context=region.scop.context.intersect(where))
+        there = [replace(each, relation=each.relation.intersect_params(where)) for each in accesses]
+        return section(region.subject, scop, there, region.place, self.names)
+
+    def _room(self, own: Sequence[Access]) -> str | None:
+        """How many rows, or elements, a slab has, by its size alone."""
+        same_end = isl.Set(f"[{FIRST}, {END}, {SIZE}] -> {{ : {END} = {FIRST} + {SIZE} }}")
+        sized: list[Access] = []
+        for each in own:
+            relation = each.relation.intersect_params(same_end)
+            at = relation.find_dim_by_name(_PARAM, END)
+            sized.append(replace(each, relation=relation.project_out(_PARAM, at, 1)))
+        where = self.ends.slab.intersect(same_end)
+        where = where.project_out(_PARAM, where.find_dim_by_name(_PARAM, END), 1)
+        found = self._section(sized, where)
+        if found is None or "?" in found.count:
+            return None
+        return None if self.names.parameters[FIRST] in re.findall(r"\w+", found.count) else found.count
+
+    def _whole(self, buffer: Buffer, box: Box, every: Sequence[Access]) -> Buffer | None:
+        """What all slabs write together, if each goes on where the one before has ended."""
+        around = box_of(self.region, every, self.region.context)
+        if around is None or not box.meets_the_next or not box.is_part_of(around, self.ends):
+            return None
+        if buffer.memory.strides:
+            return buffer
+        count = around.highs[0].sub(around.lows[0]).add_constant_val(isl.Val(1))
+        texts = [spelled(each, self.names) for each in (around.lows[0], count)]
+        first, rows = texts
+        return None if first is None or rows is None else replace(buffer, first=first, count=rows)
