@@ -115,6 +115,31 @@ def test_arguments_that_kernels_were_not_made_for_are_left_to_the_loops(
     assert len(after.compiled) == 1
 
 
+UNCOUNTED = """import numpy as np
+from numpy.typing import NDArray
+
+
+def halved(n: int, x: NDArray[np.float64], y: NDArray[np.float64]):
+    for i in range(n):
+        while x[i] > 4.0:
+            x[i] = x[i] / 2.0 + y[-2]
+
+
+"""
+
+
+def test_a_subscript_may_count_from_the_end_in_a_loop_that_nothing_counts(
+    played: Played, tmp_path: Path
+) -> None:
+    done = on_gpu("halved.py", UNCOUNTED, SETTINGS, "halved", whole=False)
+    assert "y[y_shape0 - 2]" in done.text, done
+    main = "x = np.arange(30.0)\nhalved(30, x, np.linspace(0, 1, 9))\nprint(x.tolist())\n"
+    before, after = played.run(
+        *written(tmp_path, [("before", UNCOUNTED + main), ("after", done.text + main)])
+    )
+    assert after.compiled and before.printed == after.printed
+
+
 RESIDENT = """
 import pycuda.autoprimaryctx
 import pycuda.driver
@@ -207,6 +232,10 @@ REFUSED = {
     ),
     "an array statement": ("x[:] = y * 2.0\n    for i in range(n): x[i] += y[i]", ""),
     "nothing at once": ("for i in range(1, n): x[i] += x[i - 1]", "can run at once"),
+    "a subscript from the end at times, in a loop that nothing counts": (
+        "for i in range(n):\n        while x[i] > 4: x[i] = x[i] / 2 + y[i - 2]",
+        "Which elements of `y` the loops use",
+    ),
     "two types of whole numbers": ("for i in range(n): c[i] = c[i] + i", "mixes types"),
 }
 

@@ -188,12 +188,16 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     part = section(region.subject, region.scop, accesses, region.place, plain_names(region))
     if part is None:
         return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
-    inner = part.inner
+    inner, count = part.inner, part.count
     if region.subject.language == PYTHON.name:
-        inner = _lengths(memory)
-    return Buffer(
-        variable, memory, words, part.first, part.count, inner, moved.comes_in, moved.goes_out, written
-    )
+        inner, count = _lengths(memory), _in_python(count)
+    return Buffer(variable, memory, words, part.first, count, inner, moved.comes_in, moved.goes_out, written)
+
+
+def _in_python(count: str) -> str:
+    """How many rows there are, unless there are none, as Python says it."""
+    found = re.fullmatch(r"\((.*) \? (.*) : 0\)", count)
+    return f"({found[2]} if {found[1].replace(' && ', ' and ')} else 0)" if found else count
 
 
 def _lengths(memory: Memory) -> tuple[str, ...]:
