@@ -18,7 +18,7 @@ from polylsp.runtime.nvrtc import compiled
 from polylsp.settings import Settings
 
 HERE = Path(__file__).parent
-_LAUNCH = re.compile(r"(\w+)<<<([^>]*?)(?:, 0, (streams\[\d+\]))?>>>\(")
+_LAUNCH = re.compile(r"(\w+)<<<([^>]*?)(?:, 0, (\w+(?:\[\d+\])?))?>>>\(")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
@@ -136,15 +136,37 @@ def test_what_does_not_fit_is_cut(cut: Cut, program: Program, device: Device) ->
         assert program.output(built, memory=memory) == expected, memory
 
 
+LOCKED = {
+    "neighbours that are only read": "streams[turn]",
+    "what all slabs read, and a sum of all": ", staged_x);",
+}
+"""Whether one slab is on its way while another is computed: not if all add to one sum."""
+
+
+@pytest.mark.parametrize(("name", "last"), LOCKED.items(), ids=LOCKED.keys())
+def test_transfers_overlap_where_memory_is_locked(name: str, last: str, program: Program) -> None:
+    text = program_of(CUT[name])
+    done = offloaded("a.c", text, replace(SLABS, cuda_pinned=True), "f", whole=True)
+    (created,) = done.files.values()
+    called = re.search(r" error = run_f_cuda\([^;]*;", created)
+    assert called is not None and last in called[0], created
+    expected = program.output(program.build(text, {}, "-w"))
+    built = program.build(done.text, done.files, "-w")
+    for memory in (0, *CUT[name].memories):
+        assert program.output(built, memory=memory) == expected, memory
+    for failing in range(1, program.calls(built, 6_000) + 1, 7):
+        assert program.output(built, failing, 6_000) == expected, failing
+
+
 WHOLE = {
     "columns": (
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[j][i] += b[j][i];",
-        "each iteration of `i` needs all of them",
+        "each iteration of `i` needs all of `a`",
     ),
     "steps of time": (
         "for (int t = 0; t < n; t++) { for (int i = 1; i < m; i++) x[i] = y[i - 1] + y[i];"
         " for (int i = 1; i < m; i++) y[i] = x[i]; }",
-        "each iteration of `t` needs all of them",
+        "each iteration of `t` needs all of `x`",
     ),
     "what a later slab computes": (
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = b[i][j];\n"

@@ -109,7 +109,8 @@ def _allocated(host: Host) -> Iterator[str]:
         yield from (*staged_lines(host), *pinned_lines(host))
     count = count_of(host)
     if count:
-        yield "/* Kernels that have nothing to do with each other run at once. */"
+        if not host.overlaps:
+            yield "/* Kernels that have nothing to do with each other run at once. */"
         yield f"cudaStream_t {STREAMS}[{count}] = {{}};"
         yield f"for (int s = 0; s < {count} && error == cudaSuccess; s++)"
         yield f"{INDENT}error = cudaStreamCreate(&{STREAMS}[s]);"

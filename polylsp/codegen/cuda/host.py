@@ -37,8 +37,13 @@ class Host:
     def allocated(self) -> list[tuple[str, str, str]]:
         """The memory of the device: its name, the type of its elements, and its size in bytes."""
         parts = self.slabs.parts if self.slabs is not None else {}
+        moving = [part.room for part in parts.values()]
         rooms = [parts[b.variable.name].room if b.variable.name in parts else b for b in self.buffers]
-        found = [(f"device_{b.name}", b.words, f"{b.allocated} * sizeof({b.words})") for b in rooms]
+        turns = f"{self.slabs.called.turns} * " if self.slabs is not None and self.overlaps else ""
+        found = [
+            (f"device_{b.name}", b.words, f"{turns if b in moving else ''}{b.allocated} * sizeof({b.words})")
+            for b in rooms
+        ]
         sums = [(t.scratch, t.words, f"{BLOCKS} * sizeof({t.words})") for t in self.setting.totals]
         return found + sums
 
@@ -61,6 +66,13 @@ class Host:
         """What stays on the device while slabs come and go."""
         parts = self.slabs.parts if self.slabs is not None else {}
         return tuple(b for b in self.buffers if b.variable.name not in parts) if parts else ()
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether one slab is on its way while another is computed: transfers take their time beside kernels
+        where memory is locked, and no slab may change what another one uses."""
+        locked = self.slabs is not None and self.setting.settings.cuda_pinned
+        return locked and not self.setting.totals and not any(each.written for each in self.staying)
 
 
 def header(host: Host) -> list[str]:

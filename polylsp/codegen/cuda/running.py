@@ -40,18 +40,24 @@ def handed_on(host: Host) -> list[tuple[str, str]]:
 
 
 def _of_slab(host: Host, slabs: Slabs, found: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """The same for one slab, which needs not all of it."""
+    """The same for one slab, which needs not all of it, and has its turn in the memory of the device."""
     used = {word for line in _inside(host) for word in re.findall(r"\w+", line)}
-    ends = [(f"int {name}", f"(int){name}") for name in (slabs.first, slabs.end)]
-    return [each for each in (*ends, *found) if re.findall(r"\w+", each[0])[-1] in used]
+    called = slabs.called
+    ends = [(f"int {name}", f"(int){name}") for name in (called.first, called.end)]
+    stream = [(f"cudaStream_t {called.stream}", f"{STREAMS}[{called.turn}]")]
+    own = [each for each in (*ends, *found, *stream) if re.findall(r"\w+", each[0])[-1] in used]
+    if not host.overlaps:
+        return own
+    rooms = {f"device_{each.room.name}": each.room.allocated for each in slabs.parts.values()}
+    return [(d, f"{given} + {called.turn} * {rooms[given]}" if given in rooms else given) for d, given in own]
 
 
 def _comment(host: Host) -> Iterator[str]:
     """What is said of it."""
     slabs = host.slabs
     if slabs is not None:
-        yield f"/* A slab: the iterations of {slabs.words(host.setting)} from `{slabs.first}` on, before"
-        yield f" * `{slabs.end}`."
+        first, end = slabs.called.first, slabs.called.end
+        yield f"/* A slab: the iterations of {slabs.words(host.setting)} from `{first}` to before `{end}`."
         yield " *"
     yield f"{'/*' if slabs is None else ' *'} The kernels with the transfers around them. {_PROMISE[0]}"
     yield f" * {_PROMISE[1]} */"
@@ -71,10 +77,11 @@ def _inside(host: Host) -> Iterator[str]:
 
 
 def _in_order(host: Host) -> Iterator[str]:
-    yield from _copies_in(host.moving)
-    yield from launches(host)
-    yield "TRY(cudaDeviceSynchronize());"
-    yield from _copies_out(host.moving, offsets=host.slabs is not None)
+    stream = host.slabs.called.stream if host.slabs is not None and host.overlaps else ""
+    yield from _copies_in(host.moving, stream)
+    yield from launches(host, stream)
+    yield from () if stream else ["TRY(cudaDeviceSynchronize());"]
+    yield from _copies_out(host.moving, stream, offsets=host.slabs is not None)
 
 
 def _at_once(host: Host, groups: Sequence[Group]) -> Iterator[str]:

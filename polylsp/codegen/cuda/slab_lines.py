@@ -19,7 +19,7 @@ def memory_lines(slabs: Slabs) -> list[str]:
     return [
         "/* The memory that is free on the device, but for a part that is lost between arrays. With",
         " * -DDEVICE_MEMORY=BYTES, nvcc builds a program that makes do with less. */",
-        f"static size_t {slabs.memory}(void)",
+        f"static size_t {slabs.called.memory}(void)",
         "{",
         "#ifdef DEVICE_MEMORY",
         f"{INDENT}return DEVICE_MEMORY;",
@@ -34,19 +34,26 @@ def memory_lines(slabs: Slabs) -> list[str]:
 
 
 def size_lines(host: Host, slabs: Slabs) -> Iterator[str]:
-    """How many iterations a slab has."""
-    size = slabs.size
+    """How many iterations a slab has, and how many slabs are on the device at once."""
+    called, loops = slabs.called, slabs.words(host.setting)
     count = isl.PwAff.from_aff(slabs.ends.behind).sub(isl.PwAff.from_aff(slabs.ends.low))
-    yield f"/* All iterations of {slabs.words(host.setting)} at once, if there is room on the device. */"
-    yield f"long long {size} = {_text(host, count)};"
-    yield f"if ({size} < 1)"
+    if host.overlaps:
+        yield f"/* All iterations of {loops} at once, if there is room on the device; otherwise two"
+        yield " * slabs, of which one is on its way while the other is computed. */"
+        yield f"int {called.turns} = 1;"
+    else:
+        yield f"/* All iterations of {loops} at once, if there is room on the device. */"
+    yield f"long long {called.size} = {_text(host, count)};"
+    yield f"if ({called.size} < 1)"
     yield f"{INDENT}return cudaSuccess;"
-    yield f"const size_t {slabs.room} = {slabs.memory}();"
+    yield f"const size_t {called.room} = {called.memory}();"
     needed = [each for name, _, each in host.allocated if name not in _scalars(host)]
-    lines = [f"{each} +" for each in needed[:-1]] + [f"{needed[-1]} > {slabs.room})"]
-    head = f"while ({size} > 1 && "
+    lines = [f"{each} +" for each in needed[:-1]] + [f"{needed[-1]} > {called.room}) {{"]
+    head = f"while ({called.size} > 1 && "
     yield from (f"{head if number == 0 else ' ' * len(head)}{line}" for number, line in enumerate(lines))
-    yield f"{INDENT}{size} = ({size} + 1) / 2;"
+    yield f"{INDENT}{called.size} = ({called.size} + 1) / 2;"
+    yield from [f"{INDENT}{called.turns} = 2;"] if host.overlaps else []
+    yield "}"
 
 
 def _scalars(host: Host) -> set[str]:
@@ -55,20 +62,34 @@ def _scalars(host: Host) -> set[str]:
 
 def slab_lines(host: Host, slabs: Slabs, call: Sequence[str]) -> Iterator[str]:
     """The loop over slabs, with the transfers of what stays on the device around it."""
-    low, behind = (_text(host, isl.PwAff.from_aff(e)) for e in (slabs.ends.low, slabs.ends.behind))
-    first, after = slabs.first, f"{slabs.first} + {slabs.size}"
     for each in host.staying:
         if each.comes_in:
             yield from _copied(on_device(each), start_of(each), each, "cudaMemcpyHostToDevice")
-    ends = f"long long {first} = {low}; {first} < {behind} && error == cudaSuccess"
-    yield from folded(f"for ({ends}; {first} += {slabs.size}) {{")
-    yield f"{INDENT}const long long {slabs.end} = {after} < {behind} ? {after} : {behind};"
-    yield from (f"{INDENT}{line}" for line in call)
-    yield "}"
+    yield from _waiting() if host.overlaps and host.staying else ()
+    yield from _loop(host, slabs, call)
+    yield from _waiting() if host.overlaps else ()
     for each in host.staying:
         if each.goes_out:
             to = f"staged_{each.name}" if is_staged(each) else start_of(each)
             yield from _copied(to, on_device(each), each, "cudaMemcpyDeviceToHost")
+
+
+def _loop(host: Host, slabs: Slabs, call: Sequence[str]) -> Iterator[str]:
+    low, behind = (_text(host, isl.PwAff.from_aff(e)) for e in (slabs.ends.low, slabs.ends.behind))
+    called = slabs.called
+    first, after = called.first, f"{called.first} + {called.size}"
+    yield from [f"int {called.turn} = 0;"] if host.overlaps else []
+    ends = f"long long {first} = {low}; {first} < {behind} && error == cudaSuccess"
+    yield from folded(f"for ({ends}; {first} += {called.size}) {{")
+    yield f"{INDENT}const long long {called.end} = {after} < {behind} ? {after} : {behind};"
+    yield from (f"{INDENT}{line}" for line in call)
+    yield from [f"{INDENT}{called.turn} = 1 - {called.turn};"] if host.overlaps else []
+    yield "}"
+
+
+def _waiting() -> Iterator[str]:
+    yield "if (error == cudaSuccess)"
+    yield f"{INDENT}error = cudaDeviceSynchronize();"
 
 
 def _copied(to: str, source: str, buffer: Buffer, kind: str) -> Iterator[str]:

@@ -4,7 +4,7 @@ they need, where it has no room for everything (jit4GPU's loop tiling: Garg and 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import islpy as isl
 
@@ -16,7 +16,7 @@ from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.launch import sets_of
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.mapping import Kernel
-from polylsp.codegen.cuda.memory import Memories, plain_names
+from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
 from polylsp.codegen.cuda.naming import fresh_of
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.schedule import of_leaf
@@ -27,17 +27,28 @@ from polylsp.model.action import Declined
 from polylsp.model.program import Block
 
 
-@dataclass(frozen=True, eq=False)
-class Slabs:
-    """C's names for the `first` iteration of a slab, for the `end` behind it, for its `size`, for what tells
-    how much `memory` is free and how much `room` that is; `instances` are those of one slab, and `parts` what
-    it needs of arrays, by the unique names of variables: all others stay. `loops` (ordinals) are cut."""
+@dataclass(frozen=True, slots=True)
+class Called:
+    """C's names for the `first` iteration of a slab, for the `end` behind it, for its `size`; for what tells
+    how much `memory` is free and how much `room` that is; for the `stream` of a slab, its `turn`, and how
+    many `turns` there are."""
 
     first: str
     end: str
     size: str
     memory: str
     room: str
+    stream: str
+    turn: str
+    turns: str
+
+
+@dataclass(frozen=True, eq=False)
+class Slabs:
+    """`instances` are those of one slab, and `parts` what it needs of arrays, by the unique names of their
+    variables: all others stay on the device. `loops` (ordinals) are cut; things are `called` so in C."""
+
+    called: Called
     ends: Ends
     instances: isl.UnionSet
     parts: Mapping[str, Part]
@@ -54,11 +65,11 @@ class Slabs:
 
     def setting(self, whole: Setting) -> Setting:
         """What the kernels of a slab have in common."""
-        names = (self.first, self.end)
-        whole.fresh.used.update((*names, self.size, self.memory, self.room))
+        whole.fresh.used.update(getattr(self.called, each.name) for each in fields(self.called))
         region = replace(whole.region, context=whole.region.context.intersect(self.ends.slab))
-        parameters = {**whole.parameters, FIRST: self.first, END: self.end}
-        return replace(whole, region=region, parameters=parameters, slab=names)
+        parameters = {**whole.parameters, FIRST: self.called.first, END: self.called.end}
+        slab = (self.called.first, self.called.end)
+        return replace(whole, region=region, parameters=parameters, slab=slab)
 
     def words(self, setting: Setting) -> str:
         """The loops that are cut, with their lines."""
@@ -93,21 +104,33 @@ def slabs_of(region: Region, choice: Choice, memories: Memories) -> Slabs | Decl
         return Declined(
             "Arrays that do not fit on the device are not cut: where the loops end is no one sum."
         )
-    fresh = fresh_of(region)
-    first, end, size, *memory = (fresh.name(each) for each in ("first", "end", "slab", "free_memory", "room"))
-    plain = plain_names(region)
-    names = Names({**plain.parameters, FIRST: first, END: end, SIZE: size}, choice=plain.choice)
+    fresh, plain = fresh_of(region), plain_names(region)
+    called = Called(*(fresh.name(each) for each in _WANTED))
+    own = {FIRST: called.first, END: called.end, SIZE: called.size}
+    names = Names({**plain.parameters, **own}, choice=plain.choice)
     parts = _parts(Parts(region, ends, names), choice.leaves, memories)
-    if not parts:
+    largest = max(_dimensions(each) for each in memories.buffers)
+    if not any(_dimensions(b) == largest for b in memories.buffers if b.variable.name in parts):
+        whole = next(b.name for b in memories.buffers if _dimensions(b) == largest)
         return Declined(
             f"Arrays that do not fit on the device are not cut: each iteration of"
-            f" {_words(region, choice.leaves)} needs all of them."
+            f" {_words(region, choice.leaves)} needs all of `{whole}`."
         )
     loops = tuple(dict.fromkeys(leaf.loops[0] for leaf in choice.leaves.leaves))
     instances = isl.UnionSet("{ }")
     for leaf in choice.leaves.leaves:
         instances = instances.union(_of_slab(leaf).to_union_set())
-    return Slabs(first, end, size, memory[0], memory[1], ends, instances, parts, loops)
+    return Slabs(called, ends, instances, parts, loops)
+
+
+_WANTED = ("first", "end", "slab", "free_memory", "room", "stream", "turn", "turns")
+"""What things are called, if nothing else is."""
+
+
+def _dimensions(buffer: Buffer) -> int:
+    """How many dimensions an array has on the device: those with fewer are not what takes its memory."""
+    memory = buffer.memory
+    return len(buffer.each) + (len(memory.strides) or memory.dimensions)
 
 
 def _of_slab(leaf: Leaf) -> isl.Set:

@@ -58,6 +58,8 @@ def groups_of(host: Host) -> tuple[Group, ...]:
 
 def count_of(host: Host) -> int:
     """How many streams a host function has."""
+    if host.overlaps:
+        return 2
     return min(_MOST, len(groups_of(host)))
 
 
