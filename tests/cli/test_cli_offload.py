@@ -152,6 +152,14 @@ def test_a_function_on_a_gpu_is_one_file(polylsp, file: Path) -> None:
     assert made.read_text().count("cudaDeviceSynchronize") == 1
 
 
+def test_a_setting_is_one_edits_own(polylsp, file: Path) -> None:
+    place = ("a.c:3", "--target", "cuda", "--diff")
+    assert "slab" not in polylsp("offload", *place).out
+    ran = polylsp("offload", *place, "--setting", "cuda_slabs=true")
+    assert "+    long long slab = n;\n" in ran.out
+    assert "Where the device has too little memory, it gets `a` slab by slab." in ran.err
+
+
 @pytest.mark.parametrize("how", ["--diff", "--write"])
 def test_kernels_that_somebody_has_edited_are_left_alone(polylsp, file: Path, how: str) -> None:
     assert polylsp("offload", "a.c:3", "--target", "cuda", "--write").status == 0
