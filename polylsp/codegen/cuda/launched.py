@@ -73,8 +73,7 @@ def launched(region: Region, settings: Settings, taken: frozenset[str] = frozens
     memories = memories_of(region, choice.leaves)
     if isinstance(memories, Declined):
         return memories
-    asked = settings.cuda_slabs and region.subject.language != PYTHON.name
-    cut = slabs_of(region, choice, memories) if asked else None
+    cut = slabs_of(region, choice, memories) if settings.cuda_slabs else None
     slabs = cut if isinstance(cut, Slabs) else None
     seen = memories if slabs is None else slabs.of_slab(memories)
     setting = setting_of(region, choice.leaves, seen, settings)

@@ -14,6 +14,7 @@ from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.slab_boxes import END, FIRST, SIZE, Box, Ends, box_of
 from polylsp.codegen.footprint import Section, section
+from polylsp.language import PYTHON
 from polylsp.model.scop import Access
 
 _PARAM = isl.dim_type.param
@@ -45,15 +46,20 @@ class Parts:
         if box is None or not box.moves or buffer.each:
             return None
         found, room = self._section(own, self.ends.slab), self._room(own)
-        if found is None or room is None or found.inner != buffer.inner:
+        if found is None or room is None or (found.inner != buffer.inner and self._is_c):
             return None
         if found.rows is not None and not box.has(found.rows, self.ends.slab):
             return None
         whole = self._whole(buffer, box, every) if buffer.written else buffer
-        if whole is None or (buffer.written and "?" in found.first + found.count):
+        if whole is None or ((buffer.written or not self._is_c) and _has_choice(found.first + found.count)):
             return None
         mine = replace(buffer, first=found.first, count=found.count)
         return Part(mine, replace(buffer, first="0", count=room), whole)
+
+    @property
+    def _is_c(self) -> bool:
+        """Whether rows are as long as a declaration says; arrays of Python know it themselves."""
+        return self.region.subject.language != PYTHON.name
 
     def _section(self, accesses: Sequence[Access], where: isl.Set) -> Section | None:
         region = self.region
@@ -72,7 +78,7 @@ class Parts:
         where = self.ends.slab.intersect(same_end)
         where = where.project_out(_PARAM, where.find_dim_by_name(_PARAM, END), 1)
         found = self._section(sized, where)
-        if found is None or "?" in found.count:
+        if found is None or _has_choice(found.count):
             return None
         return None if self.names.parameters[FIRST] in re.findall(r"\w+", found.count) else found.count
 
@@ -87,3 +93,8 @@ class Parts:
         texts = [spelled(each, self.names) for each in (around.lows[0], count)]
         first, rows = texts
         return None if first is None or rows is None else replace(buffer, first=first, count=rows)
+
+
+def _has_choice(text: str) -> bool:
+    """Whether a value is one of several, in C or in Python."""
+    return "?" in text or " if " in text

@@ -42,6 +42,11 @@ class Called:
     turn: str
     turns: str
 
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(getattr(self, each.name) for each in fields(self))
+
 
 @dataclass(frozen=True, eq=False)
 class Slabs:
@@ -65,7 +70,7 @@ class Slabs:
 
     def setting(self, whole: Setting) -> Setting:
         """What the kernels of a slab have in common."""
-        whole.fresh.used.update(getattr(self.called, each.name) for each in fields(self.called))
+        whole.fresh.used.update(self.called.all)
         region = replace(whole.region, context=whole.region.context.intersect(self.ends.slab))
         parameters = {**whole.parameters, FIRST: self.called.first, END: self.called.end}
         slab = (self.called.first, self.called.end)
