@@ -67,6 +67,7 @@ CUT = {
             "b + (ptrdiff_t)(first - 1) * 23",
             "(size_t)(end - first + 2) * 23",
             "long long slab = n - 2;",
+            "if ((long long)(1 + n - 2) * 23 > INT_MAX)",
             "staged_a - (ptrdiff_t)1 * 23",
         ),
     ),
@@ -92,6 +93,17 @@ CUT = {
         ),
         FLAT,
     ),
+    "parts of rows": Cut(
+        "for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 2; j++)"
+        " a[i * m + j] = b[(i - 1) * m + j] + b[(i + 1) * m + j + 1];",
+        "a b",
+        (
+            "a + (ptrdiff_t)((long long)first * m + 1)",
+            "(size_t)((long long)end * m - (long long)first * m - (end < n - 1 ? 0 : 3))",
+            "(size_t)slab * m * sizeof(double)",
+        ),
+        FLAT,
+    ),
     "an array of which other slabs need elements stays": Cut(
         "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i + 1][j] = b[i][j] * 3;"
         " for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) c[i][j] = a[i][j];",
@@ -100,6 +112,12 @@ CUT = {
     ),
     "two elements in each iteration": Cut(
         "for (int i = 0; i < n; i++) { x[2 * i] += y[i]; x[2 * i + 1] -= y[i]; }", "x y", memories=(800, 300)
+    ),
+    "every other element": Cut(
+        "for (int i = 1; i < n; i++) x[2 * i - 1] += y[i];",
+        "x y",
+        ("(size_t)(2 * end - 2 * first - (end < n ? 0 : 1))",),
+        memories=(800, 300),
     ),
 }
 

@@ -56,11 +56,19 @@ class Box:
         return alike and apart and not inner & {FIRST, END}
 
     @property
-    def meets_the_next(self) -> bool:
-        """Whether it ends just where the next slab's begins."""
-        return _total(self.lows, self.strides) == _total(self.highs, self.strides).substitute(
-            {END: Poly.atom(Symbol(FIRST))}
-        ) + Poly.constant(1)
+    def gap(self) -> int | None:
+        """How many elements lie between it and the next slab's, if that is always the same."""
+        last = _total(self.highs, self.strides).substitute({END: Poly.atom(Symbol(FIRST))})
+        return (_total(self.lows, self.strides) - last - 1).as_constant
+
+    @property
+    def pace(self) -> tuple[int, tuple[str, ...]] | None:
+        """How many elements (or rows) further on it begins where a slab begins one iteration later: a number,
+        and parameters by which that is multiplied."""
+        step = _poly(self.lows[0]).coefficient(FIRST)
+        terms = (self.strides[0] * step).terms
+        names = [atom.name for monomial, _ in terms for atom in monomial if isinstance(atom, Symbol)]
+        return (terms[0][1], tuple(names)) if len(terms) == 1 else None
 
     def is_part_of(self, whole: Box, ends: Ends) -> bool:
         """Whether the first slab begins, and the last one ends, where a box of all does."""

@@ -41,7 +41,7 @@ class Parts:
 
     def of(self, buffer: Buffer, own: Sequence[Access], every: Sequence[Access]) -> Part | None:
         """The part of an array that the accesses of one slab need, which are its `own`; `None` where there is
-        none that moves along with the slab. What slabs write has no gap between two, and no element twice."""
+        none that moves along with the slab. What slabs write together has no gap, and no element twice."""
         box = box_of(self.region, own, self.ends.slab)
         if box is None or not box.moves or buffer.each:
             return None
@@ -54,7 +54,20 @@ class Parts:
         if whole is None or ((buffer.written or not self._is_c) and _has_choice(found.first + found.count)):
             return None
         mine = replace(buffer, first=found.first, count=found.count)
-        return Part(mine, replace(buffer, first="0", count=room), whole)
+        one = Part(mine, replace(buffer, first="0", count=room), whole)
+        return self._up_to_the_next(one, box) if buffer.written and box.gap else one
+
+    def _up_to_the_next(self, part: Part, box: Box) -> Part | None:
+        """A part with the elements between it and the next slab's, which come in and go out as they are."""
+        buffer, behind = part.buffer, spelled(self.ends.behind, self.names)
+        texts, known = self.names.parameters, self._is_c and (buffer.comes_in or not buffer.goes_out)
+        if box.pace is None or behind is None or not known or not texts.keys() >= {*box.pace[1]}:
+            return None
+        number, sizes = box.pace
+        by, factors = [str(number)] if number > 1 else [], [texts[name] for name in sizes]
+        first, end, size = (" * ".join([*by, texts[name], *factors]) for name in (FIRST, END, SIZE))
+        count = f"{end} - {first} - ({texts[END]} < {behind} ? 0 : {box.gap})"
+        return replace(part, buffer=replace(buffer, count=count), room=replace(part.room, count=size))
 
     @property
     def _is_c(self) -> bool:
@@ -83,9 +96,13 @@ class Parts:
         return None if self.names.parameters[FIRST] in re.findall(r"\w+", found.count) else found.count
 
     def _whole(self, buffer: Buffer, box: Box, every: Sequence[Access]) -> Buffer | None:
-        """What all slabs write together, if each goes on where the one before has ended."""
+        """What all slabs write together, if they lie one behind the other."""
         around = box_of(self.region, every, self.region.context)
-        if around is None or not box.meets_the_next or not box.is_part_of(around, self.ends):
+        if (
+            around is None
+            or (-1 if box.gap is None else box.gap) < 0
+            or not box.is_part_of(around, self.ends)
+        ):
             return None
         if buffer.memory.strides:
             return buffer
