@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.codegen.cuda.choice import chosen
+from polylsp.codegen.cuda.cutting import slabs_of
 from polylsp.codegen.cuda.divergence import divergences
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.kernels import Written, written
@@ -14,7 +15,7 @@ from polylsp.codegen.cuda.mapping import Kernel
 from polylsp.codegen.cuda.memory import Memories, memories_of
 from polylsp.codegen.cuda.region import Region, loops_at
 from polylsp.codegen.cuda.setting import Setting, setting_of
-from polylsp.codegen.cuda.slabs import Slabs, slabs_of
+from polylsp.codegen.cuda.slabs import Slabs
 from polylsp.codegen.cuda.sums import sum_of
 from polylsp.language import PYTHON
 from polylsp.model.action import Declined
