@@ -7,6 +7,7 @@
 //   guard before it, and is full of NaN at first, as shared memory is for each block. A kernel that is given a
 //   pointer of the host ends the program.
 // - What is asked of a stream is done once someone waits for it, that of the last stream first.
+// - POLYLSP_CUDA_MEMORY=n gives the device n bytes, of which no piece is lost between arrays.
 // - POLYLSP_CUDA_FAIL=n lets the n-th call that can fail do so, and with n = 0 their number is printed at the end.
 #ifndef POLYLSP_CUDA_ON_THE_HOST
 #define POLYLSP_CUDA_ON_THE_HOST
@@ -91,6 +92,16 @@ inline char *space = nullptr;
 inline size_t taken = 0;
 inline std::map<char *, size_t> allocated;
 
+// How many bytes are left.
+inline size_t available()
+{
+    static const char *wanted = std::getenv("POLYLSP_CUDA_MEMORY");
+    size_t all = wanted != nullptr ? static_cast<size_t>(std::atoll(wanted)) : SPACE, used = 0;
+    for (const auto &each : allocated)
+        used += each.second;
+    return used < all ? all - used : 0;
+}
+
 inline void poison(void *start, size_t bytes)
 {
     std::memset(start, 0xff, bytes);
@@ -106,7 +117,7 @@ inline char *allocate(size_t bytes)
     }
     size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     size_t whole = (bytes + GUARD + page - 1) / page * page;
-    if (bytes > SPACE || taken + whole + page > SPACE)
+    if (bytes > available() || taken + whole + page > SPACE)
         return nullptr;
     char *start = space + taken;
     taken += whole + page;
@@ -337,6 +348,15 @@ inline cudaError_t cudaMalloc(void **result, size_t bytes)
         return cudaErrorMemoryAllocation;
     *result = played::allocate(bytes);
     return *result == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+
+inline cudaError_t cudaMemGetInfo(size_t *available, size_t *total)
+{
+    if (played::failing())
+        return cudaErrorUnknown;
+    *available = played::available();
+    *total = played::SPACE;
+    return cudaSuccess;
 }
 
 inline cudaError_t cudaMallocHost(void **result, size_t bytes)

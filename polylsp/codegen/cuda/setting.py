@@ -32,7 +32,8 @@ _USUAL = Settings()
 class Setting:
     """The words of a region's statements, the accesses that its leaves share, `parameters` as C writes them
     (isl name to text, in signed types), the variables behind these, and its buffers. `totals` are the sums of
-    blocks that its kernels have asked for, `settings` what the user has set."""
+    blocks that its kernels have asked for, `settings` what the user has set; `slab` are C's names for the
+    ends of a slab, where launches are given these."""
 
     region: Region
     leaves: Mapping[str, Leaf]
@@ -44,6 +45,7 @@ class Setting:
     fresh: Fresh
     settings: Settings
     totals: list[Total] = field(default_factory=list[Total])
+    slab: tuple[str, ...] = ()
 
 
 def setting_of(

@@ -11,6 +11,7 @@ import numpy as np
 DEVICE = ctypes.CDLL(os.environ["PLAYED_DEVICE"])
 DEVICE.played_allocate.restype = ctypes.c_void_p
 DEVICE.played_allocate.argtypes = [ctypes.c_size_t]
+DEVICE.played_available.restype = ctypes.c_size_t
 DEVICE.played_release.argtypes = [ctypes.c_void_p]
 DEVICE.played_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
@@ -24,6 +25,10 @@ class Error(Exception):
 
 class LogicError(Error):
     """A call that makes no sense."""
+
+
+class MemoryError(Error):
+    """There is not as much memory."""
 
 
 def may_fail() -> None:
@@ -65,7 +70,15 @@ def mem_alloc(count: int) -> DeviceAllocation:
     may_fail()
     if Context.current is None or count <= 0:
         raise LogicError("cuMemAlloc failed: invalid argument")
-    return DeviceAllocation(DEVICE.played_allocate(int(count)))
+    start = DEVICE.played_allocate(int(count))
+    if start is None:
+        raise MemoryError("cuMemAlloc failed: out of memory")
+    return DeviceAllocation(start)
+
+
+def mem_get_info() -> tuple[int, int]:
+    may_fail()
+    return DEVICE.played_available(), 1 << 36
 
 
 def memcpy_htod(dest: object, src: np.ndarray) -> None:
