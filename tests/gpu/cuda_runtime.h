@@ -38,7 +38,7 @@ struct dim3 {
 
 #define __global__ static
 #define __device__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__ static __attribute__((section("played_shared")))
 #define __syncthreads() played::barrier(__LINE__)
 #define __restrict__ __restrict

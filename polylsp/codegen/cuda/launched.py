@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polylsp.codegen.cuda.choice import chosen
+from polylsp.codegen.cuda.choice import Choice, chosen
 from polylsp.codegen.cuda.cutting import slabs_of
 from polylsp.codegen.cuda.divergence import divergences
 from polylsp.codegen.cuda.expressions import Unwritable
@@ -68,7 +68,18 @@ class Launched:
 
 def launched(region: Region, settings: Settings, taken: frozenset[str] = frozenset()) -> Launched | Declined:
     """The kernels of a region; the function that launches them has none of the names that are `taken`."""
-    choice = chosen(region, settings, expands=region.subject.language != PYTHON.name)
+    expands = region.subject.language != PYTHON.name
+    choice = chosen(region, settings, expands)
+    made = _launched(region, choice, settings, taken)
+    if isinstance(made, Declined) and isinstance(choice, Choice) and choice.leaves.has_own_scalars:
+        # What cannot be written with elements of scalars may be without.
+        return _launched(region, chosen(region, settings, expands, False), settings, taken)
+    return made
+
+
+def _launched(
+    region: Region, choice: Choice | Declined, settings: Settings, taken: frozenset[str]
+) -> Launched | Declined:
     if isinstance(choice, Declined):
         return choice
     memories = memories_of(region, choice.leaves)

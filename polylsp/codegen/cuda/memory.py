@@ -30,7 +30,8 @@ from polylsp.model.verdict import Assumption
 class Buffer:
     """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
     elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
-    device has such an array for `each` iteration of loops that run so often; the last one is the caller's."""
+    device has such an array for `each` iteration of loops that run so often; the last one is the caller's. An
+    array of scalars has no `count` of its own."""
 
     variable: Variable
     memory: Memory
@@ -58,7 +59,8 @@ class Buffer:
     @property
     def extents(self) -> tuple[str, ...]:
         """How many elements its dimensions on the device have, but for the first."""
-        return (*self.each[1:], self.count, *self.inner) if self.each else self.inner
+        own = (self.count, *self.inner) if self.count else self.inner
+        return (*self.each[1:], *own) if self.each else self.inner
 
     @property
     def allocated(self) -> str:
@@ -107,8 +109,9 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
             return one
         buffers.append(one)
     ordered = tuple(sorted(buffers, key=lambda each: each.name))
-    every = list({a.memory.name: a.memory for _, a in found.shared}.values())
-    written = {a.memory.name for _, a in found.shared if a.kind == "write"}
+    placed = [a for _, a in found.shared if a.memory.variable.name not in found.private]
+    every = list({a.memory.name: a.memory for a in placed}.values())
+    written = {a.memory.name for a in placed if a.kind == "write"}
     apart = [p for p in combinations(ordered, 2) if (p[0].written or p[1].written) and _may_overlap(*p)]
     told = {frozenset((one.memory.path, other.memory.path)) for one, other in apart}
     rest = overlap_assumptions([m for m in every if m.name in written], every, set())
@@ -135,7 +138,8 @@ def _moved(found: Leaves) -> dict[str, list[Access]]:
     """The accesses to what is moved, by variable: arrays, and scalars that the device sets."""
     result: dict[str, list[Access]] = {}
     for _, access in found.shared:
-        result.setdefault(access.memory.variable.name, []).append(access)
+        if access.memory.variable.name not in found.private:
+            result.setdefault(access.memory.variable.name, []).append(access)
     return {
         name: accesses
         for name, accesses in result.items()
@@ -154,6 +158,21 @@ def _of_each(
     one = next((each for each in found.expanded if each.memory is accesses[0].memory), None)
     if one is None:
         return _buffer(region, accesses, assumed)
+    if not one.originals:
+        words = _words(region, one.memory) or ""
+        return Buffer(
+            one.memory.variable,
+            one.memory,
+            words,
+            "0",
+            "",
+            (),
+            False,
+            False,
+            True,
+            hosted=False,
+            each=one.extents,
+        )
     made = _buffer(region, list(one.originals), assumed)
     return replace(made, memory=one.memory, each=one.extents) if isinstance(made, Buffer) else made
 
@@ -245,7 +264,7 @@ _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed",
 def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
     """The products that must stay within `int`, in which the device counts elements."""
     for each in buffers:
-        if each.each:
+        if each.each and each.extents:
             yield " * ".join(["(long long)" + _factor(each.each[0]), *map(_factor, each.extents)])
         elif each.inner:
             last = each.count if each.first == "0" else f"({_factor(each.first)} + {each.count})"

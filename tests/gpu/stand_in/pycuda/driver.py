@@ -107,7 +107,7 @@ _TYPES = {
     "unsigned char": np.uint8, "short": np.int16, "unsigned short": np.uint16, "unsigned int": np.uint32,
     "unsigned long long": np.uint64, "bool": np.bool_, "long": np.int64, "unsigned long": np.uint64,
 }  # fmt: skip
-SIGNATURE = re.compile(r"__global__ void (?:__launch_bounds__\(\d+\)\s+)?(\w+)\(([^)]*)\)")
+SIGNATURE = re.compile(r"__global__ void (?:__launch_bounds__\([\d, ]+\)\s+)?(\w+)\(([^)]*)\)")
 
 
 class Function:
