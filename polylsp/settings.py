@@ -91,6 +91,13 @@ class Settings:
             "runs": True,
         },
     )
+    cuda_compiler: str = field(
+        default="",
+        metadata={
+            "doc": "`nvcc` for measurements on a GPU; empty: the one on the `PATH`, or in `/usr/local/cuda`.",
+            "runs": True,
+        },
+    )
     python_interpreter: str = field(
         default="",
         metadata={

@@ -108,7 +108,8 @@ class Rung:
 @dataclass(frozen=True, slots=True)
 class Variant:
     """Another version of the file that does the same. `parameters` are the settings that it was made with,
-    by name, where they are not the user's."""
+    by name, where they are not the user's. `files` are those that an edit makes beside it, by name;
+    `helpers` the functions that run kernels, and give the loops back to the host where that fails."""
 
     target: ActionName
     form: Form
@@ -116,6 +117,8 @@ class Variant:
     assumptions: tuple[Assumption, ...] = ()
     parts: tuple[ActionName, ...] = ()
     parameters: Parameters = ()
+    files: tuple[tuple[str, str], ...] = ()
+    helpers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +197,22 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class OnDevice:
+    """What a version does on a GPU (`device` names it) in a whole call: its kernels, and transfers. `speedup`
+    is that of a call whose data are on the device already: without transfers, and without getting memory
+    there."""
+
+    device: str
+    kernels: Times
+    transfers: Times
+    speedup: float
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A version against the original. `speedup` is the median over pairs of runs, which lies between
-    `least` and `most` with a probability of 90 % or more; `outcome` says what that allows to say."""
+    `least` and `most` with a probability of 90 % or more; `outcome` says what that allows to say. Of
+    kernels, `on_device` tells more."""
 
     target: ActionName
     form: Form
@@ -207,6 +223,7 @@ class Figure:
     outcome: Literal["faster", "slower", "no difference"]
     max_error: float
     parameters: Parameters = ()
+    on_device: Union[OnDevice, None] = None
 
 
 @dataclass(frozen=True, slots=True)

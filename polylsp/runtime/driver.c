@@ -10,11 +10,14 @@
  *                                                 positive-definite or ascending; with a SHAPE (as 3x4)
  *                                                 tables of pointers lead to it, one less than lengths
  *     allocate GUARDED                            make all memories; GUARDED: an access outside is a crash
- *     time                                        call the function: "ran NANOSECONDS"
+ *     time                                        call the function: "ran NANOSECONDS", and if it has
+ *                                                 kernels those in host functions, kernels, and transfers
  *     reference FILE                              write what comes out, and how far rounding moves it
  *     again FILE                                  call it again, and compare bit by bit: "same", or as `check`
  *     check FILE                                  compare: "same ERROR", or "differs MEMORY ELEMENT OURS THEIRS"
+ *     device                                      "is FREE NAME": the GPU, and the bytes that are free there
  *
+ * Where kernels did not run, and the function its own loops, the answer is "left CODE WORDS": an error of CUDA.
  * Standard output of the function goes where its standard error goes. Every name of ours that the function's
  * file could meet begins with polylsp_.
  */
@@ -236,16 +239,85 @@ static void restore(void)
             memcpy(memories[k].base, memories[k].initial, bytes(&memories[k]));
 }
 
+static long long now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return at.tv_sec * 1000000000LL + at.tv_nsec;
+}
+
+/* --- Kernels ------------------------------------------------------------------------------------- */
+
+/* Versions with kernels have these; see `driver.cuh`. */
+extern void polylsp_device_begin(void) __attribute__((weak));
+extern void polylsp_device_end(long long *kernels, long long *transfers) __attribute__((weak));
+extern int polylsp_device_error(const char **words) __attribute__((weak));
+extern int polylsp_device_is(char *name, unsigned long size, unsigned long *available) __attribute__((weak));
+
+static long long entered, inside;
+static int refusals;
+
+/* What calls of host functions are surrounded by: `if (polylsp_entered(), polylsp_left(REFUSED))`. */
+void polylsp_entered(void) { entered = now(); }
+
+int polylsp_left(int is_refused)
+{
+    inside += now() - entered;
+    refusals += is_refused;
+    return is_refused;
+}
+
+/* Says that kernels did not run in the last call, if that is so. */
+static int told_of_refusal(void)
+{
+    const char *words = "the data are not what the kernels were made for";
+    if (refusals == 0)
+        return 0;
+    int code = polylsp_device_error != NULL ? polylsp_device_error(&words) : 0;
+    fprintf(answers, "left %d %s\n", code, words);
+    return 1;
+}
+
+static void tell_device(void)
+{
+    char name[256] = "";
+    unsigned long available = 0;
+    const char *words = "it has no kernels";
+    int code = polylsp_device_is != NULL ? polylsp_device_is(name, sizeof name, &available) : 1;
+    if (code == 0)
+        fprintf(answers, "is %lu %s\n", available, name);
+    else {
+        if (polylsp_device_error != NULL)
+            polylsp_device_error(&words);
+        fprintf(answers, "left %d %s\n", code, words);
+    }
+}
+
 static long long timed(int rounding)
 {
-    struct timespec from, to;
     restore();
+    inside = refusals = 0;
+    if (polylsp_device_begin != NULL)
+        polylsp_device_begin();
     fesetround(rounding);
-    clock_gettime(CLOCK_MONOTONIC, &from);
+    long long from = now();
     polylsp_call();
-    clock_gettime(CLOCK_MONOTONIC, &to);
+    long long to = now();
     fesetround(FE_TONEAREST);
-    return (to.tv_sec - from.tv_sec) * 1000000000LL + (to.tv_nsec - from.tv_nsec);
+    return to - from;
+}
+
+static void tell_time(long long took)
+{
+    long long kernels, transfers;
+    if (told_of_refusal())
+        return;
+    if (polylsp_device_end == NULL) {
+        fprintf(answers, "ran %lld\n", took);
+        return;
+    }
+    polylsp_device_end(&kernels, &transfers);
+    fprintf(answers, "ran %lld %lld %lld %lld\n", took, inside, kernels, transfers);
 }
 
 /* --- What came out ------------------------------------------------------------------------------ */
@@ -422,6 +494,8 @@ static void compare_bits(const char *file)
 static void check(const char *path, void (*compared)(const char *))
 {
     timed(FE_TONEAREST);
+    if (told_of_refusal())
+        return;
     size_t size = reference_size();
     struct stat status;
     int file = open(path, O_RDONLY);
@@ -474,7 +548,9 @@ static void obey(char *line)
         allocate(guarded);
         fprintf(answers, "allocated\n");
     } else if (strncmp(line, "time", 4) == 0)
-        fprintf(answers, "ran %lld\n", timed(FE_TONEAREST));
+        tell_time(timed(FE_TONEAREST));
+    else if (strncmp(line, "device", 6) == 0)
+        tell_device();
     else if (sscanf(line, "reference %8000[^\n]", path) == 1)
         reference(path);
     else if (sscanf(line, "check %8000[^\n]", path) == 1)

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from polylsp.model.measurement import Rung, Variant
 from polylsp.model.verdict import Assumption
-from polylsp.runtime.harness import Differs
-from polylsp.runtime.program import Crashed, Ended, Late, Raised, Unprepared
-from polylsp.runtime.tools import ORIGINAL, NotBuilt
+from polylsp.runtime.harness import Differs, Same, device_footprint
+from polylsp.runtime.program import Crashed, Ended, Late, LeftToHost, Raised, Unprepared
+from polylsp.runtime.tools import MEBIBYTE, ORIGINAL, NotBuilt, Runnable
 from polylsp.runtime.trial import Trial, shown
 
 _SEEN_TO = ("no-overlap", "distinct-rows", "in-bounds", "no-overflow", "no-wrap")
@@ -44,9 +44,12 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
     if isinstance(program, NotBuilt):
         trial.leave_out(name, program.reason)
         return
-    seconds = _seconds(trial, guarded=guarded)
     try:
-        found = trial.started(name, trial.rung, guarded=guarded).check(_file(trial), seconds)
+        found = _checked(trial, name, program, guarded=guarded)
+    except LeftToHost as left:
+        is_ours = left.is_of_kernels and not _rests_on_more(trial, variant)
+        trial.leave_out(name, f"It {left}.", is_error=is_ours)
+        return
     except Ended as ended:
         is_ours = not isinstance(ended, (Late, Unprepared)) and not _rests_on_more(trial, variant)
         is_ours = is_ours and not (isinstance(ended, Raised) and ended.is_of_tools)
@@ -56,6 +59,22 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
         _differs(trial, name, variant, found.sentence)
     else:
         trial.errors[name] = found.error
+
+
+def _checked(trial: Trial, name: str, program: Runnable, *, guarded: bool) -> Same | Differs:
+    """A version held against the original; raises `Ended`."""
+    assert trial.rung is not None
+    harness = trial.started(name, trial.rung, guarded=guarded)
+    if program.on_device:
+        gpu, needed = trial.gpu(name), device_footprint(trial.plan, trial.rung)
+        if needed > gpu.free:
+            there = f"on {gpu.name} {_mebibytes(gpu.free)} MiB are free"
+            raise LeftToHost(0, f"its arrays take {_mebibytes(needed)} MiB, and {there}")
+    return harness.check(_file(trial), _seconds(trial, guarded=guarded))
+
+
+def _mebibytes(size: int) -> int:
+    return -(-size // MEBIBYTE)
 
 
 def _file(trial: Trial) -> str:

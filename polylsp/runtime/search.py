@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from polylsp.model.measurement import Figure, NoPlan, Parameters, Plan, Rung
+from polylsp.runtime.harness import Ran
 from polylsp.runtime.holding import compare, refer
 from polylsp.runtime.timing import figure, figures_of
 from polylsp.runtime.tools import ORIGINAL
@@ -59,11 +60,11 @@ def fastest_of(trial: Trial, rung: Rung) -> tuple[list[float], list[Figure]]:
 def _tried(trial: Trial, name: str) -> Figure:
     """A version that ran a few times in turn with the original."""
     original: list[float] = []
-    seconds: list[float] = []
+    ran: list[Ran] = []
     for _ in range(_FEW_RUNS):
         original.append(trial.harnesses[ORIGINAL].time(trial.seconds_left()))
-        seconds.append(trial.harnesses[name].time(trial.seconds_left()))
-    return figure(trial.variants[name], trial.errors[name], original, seconds)
+        ran.append(trial.harnesses[name].run(trial.seconds_left()))
+    return figure(trial.variants[name], trial.errors[name], original, ran, trial.gpus.get(name))
 
 
 def _ordered(tried: dict[str, Figure]) -> list[str]:

@@ -21,7 +21,7 @@ from typing import Any
 from polylsp.ide.measured import measured_label
 from polylsp.model.measurement import AskToMeasure, Measurement, NoPlan, Outcome, Plan
 from polylsp.pipeline import analyse, measurable
-from polylsp.runtime.c_tools import Version, built
+from polylsp.runtime.building import Version, built
 from polylsp.runtime.compiler import Compiler, compiler_for
 from polylsp.runtime.confine import NOBODY
 from polylsp.runtime.harness import Harness, footprint

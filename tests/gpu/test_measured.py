@@ -1,0 +1,165 @@
+"""Functions measured on a GPU: the compiler and the driver are stand-ins, all else is what a user has."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from polylsp.model.measurement import AskToMeasure, Measurement, NotMeasured, Outcome, Plan
+from polylsp.pipeline import analyse, measurable
+from polylsp.runtime.c_tools import CTools
+from polylsp.runtime.confine import NOBODY
+from polylsp.runtime.cuda_tools import cuda_compiler
+from polylsp.runtime.measure import measured, tools_for
+from polylsp.runtime.process import new_folder, remove
+from polylsp.runtime.tools import NotBuilt, Runnable
+from polylsp.settings import Settings
+
+from .device import HERE
+
+TWO = """
+double smooth(int n, double *restrict a, double *restrict b)
+{
+    double total = 0.0;
+    for (int i = 1; i < n - 1; i++)
+        b[i] = 0.25 * (a[i - 1] + 2.0 * a[i] + a[i + 1]);
+    for (int i = 0; i < n; i++)
+        total += b[i];
+    return total;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def nvcc(compilers: tuple[str, str], headers: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A compiler of that name, for a device that is played on the host."""
+    path = tmp_path_factory.mktemp("cuda") / "nvcc"
+    script = f"{sys.executable} {HERE / 'stand_in' / 'nvcc.py'} {compilers[1]} {headers}"
+    path.write_text(f'#!/bin/sh\nPYTHONPATH={HERE.parents[1]} exec {script} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+def planned(text: str, path: Path, **sizes: int) -> Plan:
+    """A plan to measure the last function of a text with kernels."""
+    path.write_text(text)
+    target = "cuda" if path.suffix == ".c" else "pycuda"
+    last = analyse(str(path), text, Settings(), schedules=False).functions[-1]
+    wanted = AskToMeasure(last.answer.facts.name, last.start, 0, tuple(sizes.items()), (target,))
+    plan = measurable(str(path), text, Settings(), wanted)
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measures with the stand-ins. What was built of a plan is used again, with other words to the device."""
+
+    settings: Settings
+    monkeypatch: pytest.MonkeyPatch
+
+    def outcome(self, plan: Plan) -> Outcome:
+        with folder_for_programs() as folder:
+            return measured(plan, self.settings, folder, lambda *_: None)
+
+    def outcomes(self, plan: Plan, *said: Mapping[str, str]) -> Iterator[Outcome]:
+        """What comes of a plan for each of some environments of the programs with kernels."""
+        with folder_for_programs() as folder:
+            tools = tools_for(plan, self.settings)
+            assert not isinstance(tools, NotBuilt)
+            programs = tools.build(plan, folder, 2, lambda *_: None)
+            for each in said:
+                told = {name: _saying(program, each) for name, program in programs.items()}
+                self.monkeypatch.setattr(CTools, "build", lambda *_, told=told: told)
+                yield measured(plan, self.settings, folder, lambda *_: None)
+            self.monkeypatch.undo()
+
+
+def _saying(program: Runnable | NotBuilt, said: Mapping[str, str]) -> Runnable | NotBuilt:
+    assert isinstance(program, Runnable), program
+    has_kernels = program.on_device
+    return replace(program, environment={**program.environment, **said}) if has_kernels else program
+
+
+@contextmanager
+def folder_for_programs() -> Iterator[str]:
+    folder = new_folder()
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+    yield folder
+    remove(folder)
+
+
+@pytest.fixture
+def bench(nvcc: str, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(Settings(cuda_compiler=nvcc), monkeypatch)
+
+
+NAMED = {"POLYLSP_CUDA_DEVICE": f"NVIDIA H100 80GB HBM3 {2**36}"}
+
+
+def test_kernels_and_transfers_are_told_apart(bench: Bench, tmp_path: Path) -> None:
+    plan = planned(TWO, tmp_path / "two.c", n=20000)
+    (named, absent, full, failing, illegal, late) = bench.outcomes(
+        plan,
+        NAMED,
+        {"POLYLSP_CUDA_ABSENT": "1"},
+        {"POLYLSP_CUDA_DEVICE": f"A small one {2**12}"},
+        {"POLYLSP_CUDA_FAIL": "1"},
+        {"POLYLSP_CUDA_ILLEGAL": "1"},
+        {"POLYLSP_CUDA_FAIL": "40"},
+    )
+    (figure,) = measurement(named).figures
+    there = figure.on_device
+    assert there is not None and there.device == "NVIDIA H100 80GB HBM3"
+    assert there.transfers.median > 0 and 0 < there.kernels.median < figure.times.median
+    assert there.speedup > figure.speedup and figure.max_error < 1e-12
+    assert [each.device for each in measurement(named).estimates] == ["H100"]
+    assert left_out(absent) == ("It did not run on a GPU: no CUDA-capable device is detected.", False)
+    reason, is_error = left_out(full)
+    assert "MiB, and on A small one 1 MiB are free" in reason and not is_error
+    assert left_out(failing) == ("It did not run on a GPU: out of memory.", False)
+    assert left_out(illegal) == ("It did not run on a GPU: an illegal memory access was encountered.", True)
+    # It fails later, between two runs that are timed.
+    assert left_out(late) == ("It did not run on a GPU: unknown error.", False)
+
+
+def measurement(found: Outcome) -> Measurement:
+    assert isinstance(found, Measurement), found
+    return found
+
+
+def left_out(found: Outcome) -> tuple[str, bool]:
+    """Why the one version has no figure, and whether that is our error."""
+    assert measurement(found).figures == ()
+    (missing,) = measurement(found).missing
+    return missing.reason, missing.is_error
+
+
+def test_kernels_that_do_something_else_are_an_error_without_a_figure(bench: Bench, tmp_path: Path) -> None:
+    plan = planned(TWO, tmp_path / "two.c", n=2000)
+    (variant,) = plan.variants
+    wrong = [
+        replace(variant, files=tuple((name, text.replace(*errors)) for name, text in variant.files))
+        for errors in (("0.25 * (", "0.2500001 * ("), ("b[i] = ", "b[i + 100000 * (i == 7)] = "))
+    ]
+    assert variant not in wrong
+    found = measurement(bench.outcome(replace(plan, variants=tuple(wrong))))
+    assert found.figures == () and all(each.is_error for each in found.missing)
+    off, crashed = (each.reason for each in found.missing)
+    assert "where the original makes it" in off and "touched memory that is not its own" in crashed
+
+
+def test_without_a_compiler_of_kernels_nothing_is_measured(tmp_path: Path) -> None:
+    plan = planned(TWO, tmp_path / "two.c", n=2000)
+    bench = Bench(Settings(cuda_compiler="nowhere/nvcc"), pytest.MonkeyPatch())
+    found = bench.outcome(plan)
+    assert isinstance(found, NotMeasured) and "`nowhere/nvcc` of the setting" in found.reason
+    refused = cuda_compiler(Settings(cuda_compiler="/bin/sh"))
+    assert isinstance(refused, NotBuilt) and "no `nvcc` by its name" in refused.reason
