@@ -8,7 +8,7 @@ from polylsp.model.measurement import Rung, Variant
 from polylsp.model.verdict import Assumption
 from polylsp.runtime.harness import Differs, Same, device_footprint
 from polylsp.runtime.program import Crashed, Ended, Late, LeftToHost, Raised, Unprepared
-from polylsp.runtime.tools import MEBIBYTE, ORIGINAL, NotBuilt, Runnable
+from polylsp.runtime.tools import ORIGINAL, NotBuilt, Runnable
 from polylsp.runtime.trial import Trial, shown
 
 _SEEN_TO = ("no-overlap", "distinct-rows", "in-bounds", "no-overflow", "no-wrap")
@@ -68,13 +68,17 @@ def _checked(trial: Trial, name: str, program: Runnable, *, guarded: bool) -> Sa
     if program.on_device:
         gpu, needed = trial.gpu(name), device_footprint(trial.plan, trial.rung)
         if needed > gpu.free:
-            there = f"on {gpu.name} {_mebibytes(gpu.free)} MiB are free"
-            raise LeftToHost(0, f"its arrays take {_mebibytes(needed)} MiB, and {there}")
+            there = f"{_shown(gpu.free)} are free on {gpu.name}"
+            raise LeftToHost(0, f"its arrays take {_shown(needed)}, and {there}")
     return harness.check(_file(trial), _seconds(trial, guarded=guarded))
 
 
-def _mebibytes(size: int) -> int:
-    return -(-size // MEBIBYTE)
+def _shown(size: int) -> str:
+    """A number of bytes with three digits that count."""
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size} bytes"
 
 
 def _file(trial: Trial) -> str:

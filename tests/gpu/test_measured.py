@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,10 +19,11 @@ from polylsp.runtime.confine import NOBODY
 from polylsp.runtime.cuda_tools import cuda_compiler
 from polylsp.runtime.measure import measured, tools_for
 from polylsp.runtime.process import new_folder, remove
-from polylsp.runtime.tools import NotBuilt, Runnable
+from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, Runnable, version_names
 from polylsp.settings import Settings
 
 from .device import HERE
+from .playing import STAND_IN, Played
 
 TWO = """
 double smooth(int n, double *restrict a, double *restrict b)
@@ -67,6 +69,22 @@ class Bench:
     def outcome(self, plan: Plan) -> Outcome:
         with folder_for_programs() as folder:
             return measured(plan, self.settings, folder, lambda *_: None)
+
+    def outcome_of_each(self, plan: Plan, *said: Mapping[str, str]) -> Measurement:
+        """What comes of a plan whose variants are told different things by their environments."""
+        tools = tools_for(plan, self.settings)
+        assert not isinstance(tools, NotBuilt)
+        plain = type(tools).build
+
+        def build(*arguments: Any) -> Built:
+            programs = plain(*arguments)
+            told = {ORIGINAL: {}, **dict(zip(version_names(plan), said, strict=True))}
+            return {name: _saying(program, told[name]) for name, program in programs.items()}
+
+        self.monkeypatch.setattr(type(tools), "build", build)
+        found = measurement(self.outcome(plan))
+        self.monkeypatch.undo()
+        return found
 
     def outcomes(self, plan: Plan, *said: Mapping[str, str]) -> Iterator[Outcome]:
         """What comes of a plan for each of some environments of the programs with kernels."""
@@ -123,7 +141,7 @@ def test_kernels_and_transfers_are_told_apart(bench: Bench, tmp_path: Path) -> N
     assert [each.device for each in measurement(named).estimates] == ["H100"]
     assert left_out(absent) == ("It did not run on a GPU: no CUDA-capable device is detected.", False)
     reason, is_error = left_out(full)
-    assert "MiB, and on A small one 1 MiB are free" in reason and not is_error
+    assert "KiB, and 4 KiB are free on A small one" in reason and not is_error
     assert left_out(failing) == ("It did not run on a GPU: out of memory.", False)
     assert left_out(illegal) == ("It did not run on a GPU: an illegal memory access was encountered.", True)
     # It fails later, between two runs that are timed.
@@ -154,6 +172,54 @@ def test_kernels_that_do_something_else_are_an_error_without_a_figure(bench: Ben
     assert found.figures == () and all(each.is_error for each in found.missing)
     off, crashed = (each.reason for each in found.missing)
     assert "where the original makes it" in off and "touched memory that is not its own" in crashed
+
+
+WAVE = """import numpy as np
+from numpy.typing import NDArray
+
+
+def smooth(n: int, a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    total = 0.5
+    for i in range(1, n - 1):
+        b[i] = 0.25 * (a[i - 1] + 2 * a[i] + a[i + 1])
+    for i in range(n):
+        total += b[i] * i
+    return total
+"""
+
+
+def test_kernels_of_python_are_measured_in_the_interpreter_of_the_user(
+    bench: Bench, played: Played, tmp_path: Path
+) -> None:
+    (tmp_path / "pycuda").symlink_to(STAND_IN / "pycuda")
+    plan = planned(WAVE, tmp_path / "wave.py", n=500)
+    (variant,) = plan.variants
+    assert variant.helpers == ("smooth_cuda",)
+    wrong = replace(variant, text=variant.text.replace("0.25 * (", "0.2500001 * (", 1))
+    told = {k: v for k, v in played.environment.items() if k.startswith("PLAYED_")} | {"PLAYED_FOLDER": "."}
+    found = bench.outcome_of_each(
+        replace(plan, variants=(variant, wrong, variant, variant, variant)),
+        {**told, "PLAYED_NAME": "NVIDIA A100-SXM4-80GB"},
+        told,
+        {**told, "PLAYED_FREE": "10"},
+        {**told, "PLAYED_FAILING": "2"},
+        {**told, "PLAYED_FAILING": "1"},
+    )
+    (figure,) = found.figures
+    there = figure.on_device
+    assert there is not None and there.device == "NVIDIA A100-SXM4-80GB" and "PyCUDA played" in found.compiler
+    assert there.transfers.median > 0 and 0 < there.kernels.median < figure.times.median
+    off, full, failing, absent = found.missing
+    assert "where the original makes it" in off.reason and off.is_error
+    assert "bytes, and 10 bytes are free on the host" in full.reason
+    assert failing.reason == "It did not run on a GPU: call 2 fails."
+    assert absent.reason == "It did not run on a GPU: call 1 fails."
+    assert not any(each.is_error for each in (full, failing, absent))
+
+
+def test_without_pycuda_nothing_passes_for_a_kernel(bench: Bench, tmp_path: Path) -> None:
+    (missing,) = bench.outcome_of_each(planned(WAVE, tmp_path / "wave.py", n=500), {}).missing
+    assert "PyCUDA cannot be imported by this Python" in missing.reason and not missing.is_error
 
 
 def test_without_a_compiler_of_kernels_nothing_is_measured(tmp_path: Path) -> None:
