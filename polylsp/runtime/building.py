@@ -27,13 +27,14 @@ _LINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all", "-lm")
 class Version:
     """A text to be compiled, by a name that a file can have; `flags` beside those of the project. `kernels`
     are files with kernels, by name, which a compiler of their own builds; `before` is what stands before the
-    text."""
+    text. What runs on a device is told of that in its `environment`."""
 
     name: str
     text: str
     flags: tuple[str, ...] = ()
     kernels: tuple[tuple[str, str], ...] = ()
     before: str = ""
+    environment: Mapping[str, str] | None = None
 
 
 _NO_CUDA = NotBuilt("Nothing here builds kernels.")
@@ -108,9 +109,10 @@ def _first_wrong(objects: Mapping[str, str], version: Version) -> str:
 
 def _runnable(version: Version, folder: str, threads: int) -> Runnable:
     command, environment = (str(Path(folder, version.name)),), _threads(threads)
-    if not version.kernels:
+    if version.environment is None:
         return Runnable(command, environment)
-    return Runnable(command, {**environment, **device_environment()}, on_device=True)
+    told = {**environment, **version.environment, **device_environment()}
+    return Runnable(command, told, on_device=True)
 
 
 def _threads(count: int) -> dict[str, str]:

@@ -12,6 +12,7 @@ from polylsp.runtime.compiler import OPTIMISED, Compiler, NoCompiler, compiler_f
 from polylsp.runtime.cuda_tools import CudaCompiler, cuda_compiler
 from polylsp.runtime.device import compiler_name
 from polylsp.runtime.instrumented import DECLARED, telling_calls, telling_kernels
+from polylsp.runtime.offload_tools import MANDATORY, OFFLOADED, offloading_flags, why_no_device
 from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, version_names
 from polylsp.settings import Settings
 
@@ -45,10 +46,11 @@ class CTools:
     def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:
         """The programs of all versions."""
         versions = [Version(ORIGINAL, plan.text + plan.call)]
+        left_out = self._without_device(plan, folder)
         for name, each in zip(version_names(plan), plan.variants, strict=True):
-            versions.append(_version(name, each, plan.call))
+            versions += [self._version(name, each, plan.call)] if name not in left_out else []
         done, steps = itertools.count(1), 1 + sum(2 + len(each.kernels) for each in versions)
-        return built(
+        made = built(
             plan.path,
             versions,
             self.compiler,
@@ -57,6 +59,28 @@ class CTools:
             lambda: step(next(done), steps),
             self.cuda,
         )
+        return {**made, **left_out}
+
+    def _without_device(self, plan: Plan, folder: str) -> dict[str, NotBuilt]:
+        """The versions for devices that there are none of, by name, each with why."""
+        asked = {each.target for each in plan.variants if each.target in OFFLOADED}
+        reasons = {each: why_no_device(self.compiler, each, folder) for each in sorted(asked)}
+        named = zip(version_names(plan), plan.variants, strict=True)
+        found = {name: reasons.get(each.target) for name, each in named}
+        return {name: reason for name, reason in found.items() if reason is not None}
+
+    def _version(self, name: str, variant: Variant, call: str) -> Version:
+        if variant.target in OFFLOADED:
+            flags = offloading_flags(self.compiler, variant.target)
+            return Version(name, variant.text + call, flags, environment=MANDATORY)
+        if not variant.files:
+            return Version(name, variant.text + call, ("-fopenmp",))
+        kernels = tuple(
+            (each, telling_kernels(each, text, is_first=number == 0))
+            for number, (each, text) in enumerate(variant.files)
+        )
+        text = telling_calls(variant.text, variant.helpers)
+        return Version(name, text + call, (), kernels, DECLARED, {})
 
 
 def c_tools(path: str, settings: Settings) -> CTools | NotBuilt:
@@ -65,13 +89,3 @@ def c_tools(path: str, settings: Settings) -> CTools | NotBuilt:
     if isinstance(compiler, NoCompiler):
         return NotBuilt(compiler.reason)
     return CTools(compiler, cuda_compiler(settings))
-
-
-def _version(name: str, variant: Variant, call: str) -> Version:
-    if not variant.files:
-        return Version(name, variant.text + call, ("-fopenmp",))
-    kernels = tuple(
-        (each, telling_kernels(each, text, is_first=number == 0))
-        for number, (each, text) in enumerate(variant.files)
-    )
-    return Version(name, telling_calls(variant.text, variant.helpers) + call, (), kernels, DECLARED)

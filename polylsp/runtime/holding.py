@@ -8,7 +8,7 @@ from polylsp.model.measurement import Rung, Variant
 from polylsp.model.verdict import Assumption
 from polylsp.runtime.harness import Differs, Same, device_footprint
 from polylsp.runtime.program import Crashed, Ended, Late, LeftToHost, Raised, Unprepared
-from polylsp.runtime.tools import ORIGINAL, NotBuilt, Runnable
+from polylsp.runtime.tools import ORIGINAL, NotBuilt
 from polylsp.runtime.trial import Trial, shown
 
 _SEEN_TO = ("no-overlap", "distinct-rows", "in-bounds", "no-overflow", "no-wrap")
@@ -45,7 +45,7 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
         trial.leave_out(name, program.reason)
         return
     try:
-        found = _checked(trial, name, program, guarded=guarded)
+        found = _checked(trial, name, guarded=guarded)
     except LeftToHost as left:
         is_ours = left.is_of_kernels and not _rests_on_more(trial, variant)
         trial.leave_out(name, f"It {left}.", is_error=is_ours)
@@ -61,11 +61,11 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
         trial.errors[name] = found.error
 
 
-def _checked(trial: Trial, name: str, program: Runnable, *, guarded: bool) -> Same | Differs:
+def _checked(trial: Trial, name: str, *, guarded: bool) -> Same | Differs:
     """A version held against the original; raises `Ended`."""
     assert trial.rung is not None
     harness = trial.started(name, trial.rung, guarded=guarded)
-    if program.on_device:
+    if trial.variants[name].helpers:
         gpu, needed = trial.gpu(name), device_footprint(trial.plan, trial.rung)
         if needed > gpu.free:
             there = f"{_shown(gpu.free)} are free on {gpu.name}"
