@@ -63,8 +63,8 @@ class CTools:
 
     def _without_device(self, plan: Plan, folder: str) -> dict[str, NotBuilt]:
         """The versions for devices that there are none of, by name, each with why."""
-        asked = {each.target for each in plan.variants if each.target in OFFLOADED}
-        reasons = {each: why_no_device(self.compiler, each, folder) for each in sorted(asked)}
+        asked = [each for each in OFFLOADED if any(variant.target == each for variant in plan.variants)]
+        reasons = {each: why_no_device(self.compiler, each, folder) for each in asked}
         named = zip(version_names(plan), plan.variants, strict=True)
         found = {name: reasons.get(each.target) for name, each in named}
         return {name: reason for name, reason in found.items() if reason is not None}
