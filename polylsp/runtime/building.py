@@ -120,6 +120,7 @@ def _threads(count: int) -> dict[str, str]:
     return {
         "OMP_NUM_THREADS": str(count),
         "OMP_PROC_BIND": "true",
+        "OMP_PLACES": "cores",
         "OMP_STACKSIZE": f"{_STACK_MEBIBYTES}M",
         "OMP_DYNAMIC": "false",
     }

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from polylsp.model.action import ActionName
 from polylsp.model.measurement import Plan, Variant
 from polylsp.runtime.building import Version, built
 from polylsp.runtime.compiler import OPTIMISED, Compiler, NoCompiler, compiler_for
@@ -63,7 +64,9 @@ class CTools:
 
     def _without_device(self, plan: Plan, folder: str) -> dict[str, NotBuilt]:
         """The versions for devices that there are none of, by name, each with why."""
-        asked = [each for each in OFFLOADED if any(variant.target == each for variant in plan.variants)]
+        asked: list[ActionName] = [
+            each for each in OFFLOADED if any(variant.target == each for variant in plan.variants)
+        ]
         reasons = {each: why_no_device(self.compiler, each, folder) for each in asked}
         named = zip(version_names(plan), plan.variants, strict=True)
         found = {name: reasons.get(each.target) for name, each in named}

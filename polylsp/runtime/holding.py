@@ -12,6 +12,9 @@ from polylsp.runtime.tools import ORIGINAL, NotBuilt
 from polylsp.runtime.trial import Trial, shown
 
 _SEEN_TO = ("no-overlap", "distinct-rows", "in-bounds", "no-overflow", "no-wrap")
+_LEAST_SECONDS, _MOST_TIMES = 5.0, 20
+"""How long a version may take, beside the original: there is to be time left for the others."""
+
 _OUTSIDE = " (if there is no error in it, it uses more of its arrays than could be told)"
 
 
@@ -29,7 +32,7 @@ def refer(trial: Trial, rung: Rung, *, guarded: bool) -> None:
     original, file = trial.started(ORIGINAL, rung, guarded=guarded), _file(trial)
     seconds = _seconds(trial, guarded=guarded)
     try:
-        original.reference(file, seconds)
+        trial.seconds_of_original = original.reference(file, seconds)
     except Crashed as crashed:
         raise Ended(f"{crashed}{_OUTSIDE if guarded else ''}") from crashed
     exact = guarded and trial.tools.is_repeatable and not trial.plan.has_threads
@@ -50,8 +53,11 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
         is_ours = left.is_of_kernels and not _rests_on_more(trial, variant)
         trial.leave_out(name, f"It {left}.", is_error=is_ours)
         return
+    except Late as late:
+        trial.leave_out(name, f"It {late}, which is far more than the original takes.")
+        return
     except Ended as ended:
-        is_ours = not isinstance(ended, (Late, Unprepared)) and not _rests_on_more(trial, variant)
+        is_ours = not isinstance(ended, Unprepared) and not _rests_on_more(trial, variant)
         is_ours = is_ours and not (isinstance(ended, Raised) and ended.is_of_tools)
         trial.leave_out(name, f"It {ended}, which the original does not.", is_error=is_ours)
         return
@@ -70,7 +76,10 @@ def _checked(trial: Trial, name: str, *, guarded: bool) -> Same | Differs:
         if needed > gpu.free:
             there = f"{_shown(gpu.free)} are free on {gpu.name}"
             raise LeftToHost(0, f"its arrays take {_shown(needed)}, and {there}")
-    return harness.check(_file(trial), _seconds(trial, guarded=guarded))
+    most = (
+        trial.tools.seconds_at_first if guarded else _LEAST_SECONDS + _MOST_TIMES * trial.seconds_of_original
+    )
+    return harness.check(_file(trial), trial.seconds_left(most))
 
 
 def _shown(size: int) -> str:

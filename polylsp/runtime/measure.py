@@ -10,7 +10,7 @@ from polylsp.model.measurement import Figure, Measurement, NotMeasured, Outcome,
 from polylsp.runtime import figures
 from polylsp.runtime.c_tools import c_tools
 from polylsp.runtime.confine import isolation
-from polylsp.runtime.device import processor_name
+from polylsp.runtime.device import governor, processor_name
 from polylsp.runtime.estimate import device_named, estimated
 from polylsp.runtime.holding import hold
 from polylsp.runtime.program import Ended
@@ -115,4 +115,6 @@ def _remarks(trial: Trial) -> list[str]:
         found.append("This system does not let the programs be cut off from the network.")
     if not files:
         found.append("This system does not let the programs be kept from writing to other folders.")
+    if (how := governor()) not in ("", "performance"):
+        found.append(f"The processor may run at another speed from one run to the next (governor `{how}`).")
     return found

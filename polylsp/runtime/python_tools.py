@@ -101,5 +101,6 @@ def _environment(folder: str, threads: int) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "NUMBA_CACHE_DIR": folder,
         "OMP_PROC_BIND": "true",
+        "OMP_PLACES": "cores",
         **{f"{name}_NUM_THREADS": str(threads) for name in counted},
     }

@@ -39,6 +39,7 @@ class Trial:
     harnesses: dict[str, Harness] = field(default_factory=dict[str, Harness])
     missing: dict[str, Missing] = field(default_factory=dict[str, Missing])
     errors: dict[str, float] = field(default_factory=dict[str, float])
+    seconds_of_original: float = 0.0
     gpus: dict[str, Gpu] = field(default_factory=dict[str, Gpu])
     _made: dict[str, tuple[Rung, bool]] = field(default_factory=dict[str, "tuple[Rung, bool]"])
 

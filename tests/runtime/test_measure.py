@@ -9,6 +9,7 @@ import pytest
 from runtime_plans import Planning
 
 from polylsp.model.measurement import Measurement, NotMeasured, Plan
+from polylsp.runtime.c_tools import CTools
 from polylsp.runtime.measure import measured
 from polylsp.runtime.sizes import chosen
 from polylsp.settings import Settings
@@ -119,6 +120,19 @@ def test_a_version_that_does_something_else_is_an_error_without_a_figure(
     found = outcome(with_variant(planning(text, n=20000), old, new), folder)
     assert isinstance(found, Measurement) and found.figures == ()
     assert [m.is_error for m in found.missing if words in m.reason] == [True]
+
+
+def test_a_version_that_takes_far_longer_costs_the_others_nothing(
+    planning: Planning, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CTools, "seconds_at_first", 1.0)
+    plan = with_variant(planning(SUM, n=2000), "return s;", "while (n) ; return s;")
+    good = planning(SUM, n=2000)
+    assert isinstance(good, Plan)
+    found = outcome(replace(plan, variants=(*plan.variants, *good.variants)), folder)
+    assert isinstance(found, Measurement) and len(found.figures) == 1
+    (late,) = found.missing[len(plan.missing) :]
+    assert "did not come to its end within 1 s, which is far more" in late.reason and not late.is_error
 
 
 def test_sizes_are_chosen_so_that_the_original_takes_a_while(planning: Planning) -> None:
