@@ -130,7 +130,7 @@ def _aloud(found: Measurement) -> str:
 def _rows(found: Measurement) -> Iterator[tuple[str, ...]]:
     yield "original", *_seconds(found.original), "", ""
     for figure in found.figures:
-        ratio = f"{_ratio(figure.speedup)} ({figure.least:.2f} to {figure.most:.2f})"
+        ratio = f"{_ratio(figure.speedup)} ({_end(figure.least)} to {_end(figure.most)})"
         yield _version(figure), *_seconds(figure.times), ratio, figure.outcome
 
 
@@ -152,7 +152,13 @@ def shown_seconds(seconds: float) -> str:
     return f"{seconds / 1e-9:.0f} ns"
 
 
+def _end(speedup: float) -> str:
+    return f"{speedup:.2f}" if speedup >= 0.005 else "less than 0.01"
+
+
 def _ratio(speedup: float) -> str:
+    if speedup < 0.005:
+        return "less than 0.01×"
     if speedup < 0.1:
         return f"{speedup:.1g}×"
     return f"{speedup:.0f}×" if speedup >= 10 else f"{speedup:.1f}×" if speedup >= 0.95 else f"{speedup:.2f}×"

@@ -60,7 +60,16 @@ class Pointee:
     memory: int
 
 
-Argument = Union[Size, Number, Pointee]
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A parameter that points at a structure: numbers and memories that come after the parameters are its
+    members (`g->n`). `type` is how C spells it."""
+
+    name: str
+    type: str
+
+
+Argument = Union[Size, Number, Pointee, Structure]
 
 
 @dataclass(frozen=True, slots=True)
