@@ -10,7 +10,14 @@ from polylsp.codegen.harness.plan import harness
 from polylsp.codegen.subject import Subject
 from polylsp.language import PYTHON, C
 from polylsp.model.action import ActionName, Answer, Ask, Declined, Edited, applied
-from polylsp.model.measurement import AskToMeasure, Missing, NoPlan, Plan, Variant
+from polylsp.model.measurement import (
+    AskToMeasure,
+    Missing,
+    NoPlan,
+    Plan,
+    Variant,
+    are_of_kernels,
+)
 
 MEASURED: dict[str, tuple[ActionName, ...]] = {
     C.name: ("openmp", "openacc", "openmp-target", "cuda"),
@@ -41,7 +48,7 @@ def planned(
     loops = subject.facts.loops
     if not loops:
         return NoPlan(f"`{wanted.function}` has no loops.")
-    if wanted.parameters and subject.language != C.name:
+    if wanted.parameters and subject.language != C.name and not are_of_kernels(wanted.parameters):
         return NoPlan(f"No setting changes what is made of `{wanted.function}`.")
     made = harness(subject, dict(wanted.sizes), preset)
     if isinstance(made, NoPlan):
@@ -51,7 +58,7 @@ def planned(
     variants = tuple(each for each in versions if isinstance(each, Variant))
     missing = tuple(each for each in versions if isinstance(each, Missing))
     if not variants:
-        return NoPlan(missing[0].reason)
+        return NoPlan(missing[0].reason if missing else f"No setting changes `{wanted.function}`.")
     return Plan(
         path,
         wanted.function,
@@ -98,26 +105,35 @@ def _versions(maker: _Maker, targets: tuple[ActionName, ...]) -> Iterator[Varian
         if target not in MEASURED[maker.subject.language]:
             name = maker.subject.language.capitalize()
             yield Missing(target, "directives", f"There is no `{target}` for functions of {name}.")
-        elif target in _KERNELS:
+        else:
+            yield from _versions_for(maker, target)
+
+
+def _versions_for(maker: _Maker, target: ActionName) -> Iterator[Variant | Missing]:
+    """Those for one target; with settings, only what they make another."""
+    parameters = maker.wanted.parameters
+    if target in _KERNELS:
+        if not parameters or are_of_kernels(parameters):
             yield _with_kernels(maker, target)
-        elif not maker.wanted.parameters:
-            yield _directed(maker, target)
-        if target == "openmp" and maker.subject.language == C.name:
-            yield _restructured(maker, target)
+        return
+    if not parameters:
+        yield _directed(maker, target)
+    if target == "openmp" and maker.subject.language == C.name and not are_of_kernels(parameters):
+        yield _restructured(maker, target)
 
 
 def _with_kernels(maker: _Maker, target: ActionName) -> Variant | Missing:
     """The nest that is asked for on a GPU, or all of them."""
-    text = maker.subject.text
+    text, parameters = maker.subject.text, maker.wanted.parameters
     answer = maker.ask(text, target, maker.wanted.ordinal, _ALWAYS)
     if isinstance(answer, Declined):
-        return Missing(target, "directives", answer.reason)
+        return Missing(target, "directives", answer.reason, parameters=parameters)
     made = applied(text, answer.replacements)
     files = tuple((each.name, each.text) for each in answer.created)
     names = [name.removesuffix(".cu") for name, _ in files] if files else _COMPILED.findall(made)
     known = set(_COMPILED.findall(text))
     helpers = tuple(each for each in names if each not in known)
-    return Variant(target, "directives", made, answer.assumptions, files=files, helpers=helpers)
+    return Variant(target, "directives", made, answer.assumptions, (), parameters, files, helpers)
 
 
 _COMPILED = re.compile(r"^def _compiled_(\w+)\(\):", re.MULTILINE)

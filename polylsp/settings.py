@@ -159,4 +159,4 @@ class Settings:
         return replace(self, **{**numbers, **whole})
 
 
-_SEVERAL = ("tile_sizes",)
+_SEVERAL = ("tile_sizes", "cuda_block_sizes", "cuda_tile_sizes")

@@ -19,6 +19,12 @@ Form = Literal["directives", "restructured"]
 Parameters = tuple[tuple[str, str], ...]
 """Settings, by name, as they would be written."""
 
+
+def are_of_kernels(parameters: Parameters) -> bool:
+    """Whether settings are those of kernels for a GPU, which make nothing else another."""
+    return any(name.startswith("cuda_") for name, _ in parameters)
+
+
 # --- What is asked, and planned --------------------------------------------------------------
 
 

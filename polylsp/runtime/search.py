@@ -8,15 +8,28 @@ from dataclasses import replace
 from polylsp.model.measurement import Figure, NoPlan, Parameters, Plan, Rung
 from polylsp.runtime.harness import Ran
 from polylsp.runtime.holding import compare, refer
+from polylsp.runtime.machine import gpu_here
 from polylsp.runtime.timing import figure, figures_of
 from polylsp.runtime.tools import ORIGINAL
 from polylsp.runtime.trial import Trial
+from polylsp.settings import Settings
 
 CANDIDATES: tuple[Parameters, ...] = (
     *((("tile_sizes", sizes),) for sizes in ("16", "32", "64", "128", "256", "8 64", "16 128", "32 256")),
     *((("cache_kb", size),) for size in ("64", "1024")),
 )
 """Settings with which a function is restructured, beside those of the user."""
+
+_OF_KERNELS: tuple[Parameters, ...] = (
+    *((("cuda_block_sizes", sizes),) for sizes in ("64", "128", "512", "16 16", "32 4", "64 4")),
+    *((("cuda_tile_sizes", sizes),) for sizes in ("16", "32")),
+)
+
+
+def of_kernels(settings: Settings) -> tuple[Parameters, ...]:
+    """Settings with which kernels are made, where there is a device for them."""
+    return _OF_KERNELS if settings.cluster or gpu_here() else ()
+
 
 NOTHING_TO_TUNE = "There is nothing to tune in `{}`: other sizes of tiles make the same of it, or nothing."
 FINALISTS = 3
@@ -26,10 +39,10 @@ _FEW_RUNS = 3
 def searched(own: Plan, others: Iterable[Plan | NoPlan]) -> Plan:
     """A plan to look for the fastest version: those made with the user's own settings, and with others that
     make something else."""
-    variants = {variant.text: variant for variant in own.variants}
+    variants = {(variant.text, variant.files): variant for variant in own.variants}
     for plan in others:
         for variant in plan.variants if isinstance(plan, Plan) else ():
-            variants.setdefault(variant.text, variant)
+            variants.setdefault((variant.text, variant.files), variant)
     return replace(own, variants=tuple(variants.values()), is_search=True)
 
 

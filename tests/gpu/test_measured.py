@@ -12,14 +12,16 @@ from typing import Any
 
 import pytest
 
-from polylsp.model.measurement import AskToMeasure, Measurement, NotMeasured, Outcome, Plan
+from polylsp.model.measurement import AskToMeasure, Measurement, NotMeasured, Outcome, Plan, Tuned
 from polylsp.pipeline import analyse, measurable
 from polylsp.runtime.c_tools import CTools
 from polylsp.runtime.confine import NOBODY
 from polylsp.runtime.cuda_tools import cuda_compiler
 from polylsp.runtime.measure import measured, tools_for
 from polylsp.runtime.process import new_folder, remove
+from polylsp.runtime.search import of_kernels, searched
 from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, Runnable, version_names
+from polylsp.runtime.tuned import parameters_for
 from polylsp.settings import Settings
 
 from .device import HERE
@@ -48,12 +50,12 @@ def nvcc(compilers: tuple[str, str], headers: Path, tmp_path_factory: pytest.Tem
     return str(path)
 
 
-def planned(text: str, path: Path, **sizes: int) -> Plan:
-    """A plan to measure the last function of a text with kernels."""
+def planned(text: str, path: Path, *parameters: tuple[str, str], **sizes: int) -> Plan:
+    """A plan to measure the last function of a text with kernels, which settings may make other ones."""
     path.write_text(text)
     target = "cuda" if path.suffix == ".c" else "pycuda"
     last = analyse(str(path), text, Settings(), schedules=False).functions[-1]
-    wanted = AskToMeasure(last.answer.facts.name, last.start, 0, tuple(sizes.items()), (target,))
+    wanted = AskToMeasure(last.answer.facts.name, last.start, 0, tuple(sizes.items()), (target,), parameters)
     plan = measurable(str(path), text, Settings(), wanted)
     assert isinstance(plan, Plan), plan
     return plan
@@ -215,6 +217,24 @@ def test_kernels_of_python_are_measured_in_the_interpreter_of_the_user(
     assert failing.reason == "It did not run on a GPU: call 2 fails."
     assert absent.reason == "It did not run on a GPU: call 1 fails."
     assert not any(each.is_error for each in (full, failing, absent))
+
+
+@pytest.mark.parametrize(("name", "text"), [("two.c", TWO), ("wave.py", WAVE)])
+def test_other_blocks_are_tried_where_there_is_a_device(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, text: str
+) -> None:
+    own = planned(text, tmp_path / name, n=500)
+    other = planned(text, tmp_path / name, ("cuda_block_sizes", "64"), n=500)
+    plan = searched(own, [other, own])
+    assert [each.parameters for each in plan.variants] == [(), (("cuda_block_sizes", "64"),)]
+    monkeypatch.setattr("polylsp.runtime.search.gpu_here", lambda: "")
+    assert of_kernels(Settings()) == () and of_kernels(Settings(cluster="tcp://there:8786"))
+    monkeypatch.setattr("polylsp.runtime.search.gpu_here", lambda: "NVIDIA H200")
+    assert (("cuda_block_sizes", "64"),) in of_kernels(Settings())
+    kept = {"smooth": Tuned("smooth", "code", (("cuda_block_sizes", "64"),), 2.0, (), 0.0)}
+    assert parameters_for(kept, "cuda", "smooth", "code") == (("cuda_block_sizes", "64"),)
+    assert parameters_for(kept, "restructure", "smooth", "code") == ()
+    assert parameters_for(kept, "cuda", "smooth", "changed") == ()
 
 
 def test_without_pycuda_nothing_passes_for_a_kernel(bench: Bench, tmp_path: Path) -> None:
