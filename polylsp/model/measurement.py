@@ -79,15 +79,27 @@ Argument = Union[Size, Number, Pointee, Structure]
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """Numbers in each of the structures of a memory: so many of a kind, as elements are told, by the spelling
+    of the field (`position.x`)."""
+
+    name: str
+    kind: Literal["f", "i", "u"]
+    size: int
+    length: int = 1
+
+
+@dataclass(frozen=True, slots=True)
 class MemoryPlan:
     """A memory that the function uses: what a parameter points at, or (`is_global`) a variable of the
     file. An element is a real (`f`), a signed (`i`) or an unsigned (`u`) whole number, a truth value (`b`) or
     a complex number (`c`) of `size` bytes; whole numbers are drawn from `low` to `high`, or go from one
     to the other (`ascending`). `written`: the function may change it. With more `levels` than one, tables
-    of pointers lead to it."""
+    of pointers lead to it. An element may be a structure (`s`), of the type `structure` as C spells it, with
+    `members`; `size` is what these take."""
 
     name: str
-    kind: Literal["f", "i", "u", "b", "c"]
+    kind: Literal["f", "i", "u", "b", "c", "s"]
     size: int
     is_global: bool
     written: bool
@@ -95,6 +107,8 @@ class MemoryPlan:
     low: int = 1
     high: int = 100
     levels: int = 1
+    structure: str = ""
+    members: tuple[Member, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,9 +98,7 @@ class Harness:
         if word == "same":
             return Same(float(rest))
         number, element, ours, theirs = rest.split() if word == "differs" else _unexpected(answer)
-        place = (
-            "The value that it returns" if number == "-1" else f"Element {element} of `{self._name(number)}`"
-        )
+        place = self._place(number, element)
         return Differs(f"{place} is {ours} where the original makes it {theirs}.")
 
     def close(self) -> None:
@@ -113,6 +111,15 @@ class Harness:
         if word != expected:
             _unexpected(answer)
         return rest
+
+    def _place(self, number: str, element: str) -> str:
+        """What differs, in words; of a structure, the element names the field too (`3.position.x`)."""
+        if number == "-1":
+            return "The value that it returns"
+        at, dot, field = element.partition(".")
+        return (
+            f"`{self._name(number)}[{at}].{field}`" if dot else f"Element {element} of `{self._name(number)}`"
+        )
 
     def _name(self, number: str) -> str:
         return self._plan.memories[int(number)].name
@@ -167,4 +174,7 @@ def _lines(plan: Plan, rung: Rung) -> Iterator[str]:
 
 
 def _largest(memory: MemoryPlan) -> int:
+    if memory.members:
+        whole = [each for each in memory.members if each.kind != "f"]
+        return min((2 ** (8 * each.size - (each.kind == "i")) - 1 for each in whole), default=memory.high)
     return 2 ** (8 * memory.size - (memory.kind == "i")) - 1

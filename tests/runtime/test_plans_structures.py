@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from runtime_plans import Planning
 
-from polylsp.model.measurement import Extent, Measurement, NoPlan, Number, Plan, Pointee, Size, Structure
+from polylsp.model.measurement import (
+    Extent,
+    Measurement,
+    Member,
+    NoPlan,
+    Number,
+    Plan,
+    Pointee,
+    Size,
+    Structure,
+)
 from polylsp.runtime.measure import measured
 from polylsp.settings import Settings
 
@@ -85,6 +97,40 @@ def test_sizes_are_those_for_which_arrays_of_fixed_length_have_room(
     assert isinstance(refused, NoPlan) and "has fewer elements than `f` needs" in refused.reason
 
 
+BODIES = """
+struct at { double x, y; };
+typedef struct { char tag; struct at place; short turns[3]; float mass; } Body;
+void f(int n, Body *restrict b, const Body c[restrict])
+{
+    for (int i = 0; i < n; i++) {
+        b[i].place.y = b[i].place.x + c[2 * i].mass;
+        b[i].turns[1] = b[i].turns[2] + 1;
+    }
+}
+"""
+
+
+def test_arrays_of_structures_are_compared_field_by_field(planning: Planning, folder: str) -> None:
+    plan = planned(planning(BODIES, n=500))
+    b, c = plan.memories
+    assert b.members == (
+        Member("place.x", "f", 8),
+        Member("place.y", "f", 8),
+        Member("turns", "i", 2, 3),
+    )
+    assert (b.structure, b.written, c.members, c.written) == ("Body", True, (Member("mass", "f", 4),), False)
+    assert plan.rungs[0].extents == (Extent(0, 500), Extent(0, 999))
+    (good,) = plan.variants
+    off = [
+        replace(good, text=good.text.replace(*error))
+        for error in (("c[2 * i].mass", "c[2 * i].mass + (i == 7)"), ("+ 1;", "+ 1 + (i == 9);"))
+    ]
+    found = measured(replace(plan, variants=(good, *off)), Settings(), folder, lambda *_: None)
+    assert isinstance(found, Measurement) and len(found.figures) == 1
+    place, turns = [each.reason for each in found.missing if each.is_error]
+    assert place.startswith("`b[7].place.y` is ") and turns.startswith("`b[9].turns[1]` is ")
+
+
 LOOP = "for (int i = 0; i < n; i++)"
 
 
@@ -92,7 +138,8 @@ LOOP = "for (int i = 0; i < n; i++)"
     ("text", "words"),
     [
         (
-            f"struct p {{ double x; }}; void f(int n, struct p *a) {{ {LOOP} a[i].x = 0; }}",
+            f"struct p {{ double x; }}; void g(struct p *a) {{ a->x = 1; }}"
+            f" void f(int n, struct p *a) {{ {LOOP} g(&a[i]); }}",
             "`a` holds structures",
         ),
         (

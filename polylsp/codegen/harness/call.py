@@ -15,6 +15,8 @@ extern long long polylsp_integer(int);
 extern double polylsp_real(int);
 extern void *polylsp_memory(int);
 extern void polylsp_object(int, void *, unsigned long);
+extern void polylsp_structure(int, unsigned long);
+extern void polylsp_field(int, const char *, unsigned long, unsigned long, unsigned long, char);
 extern void polylsp_result(const void *, unsigned long, char);
 """
 
@@ -32,6 +34,7 @@ def call(subject: Subject, data: Storage) -> str:
         "void polylsp_register(void)",
         "{",
         *_objects(data),
+        *_fields(data),
         "}",
         "void polylsp_call(void)",
         "{",
@@ -60,6 +63,18 @@ def _objects(data: Storage) -> Iterator[str]:
         if memory.is_global:
             place = _place(memory.name)
             yield f"    polylsp_object({number}, (void *)&{place}, sizeof {place});"
+
+
+def _fields(data: Storage) -> Iterator[str]:
+    """What is in the structures of memories."""
+    for number, memory in enumerate(data.memories):
+        if memory.members:
+            yield f"    polylsp_structure({number}, sizeof({memory.structure}));"
+        for each in memory.members:
+            offset = f"__builtin_offsetof({memory.structure}, {each.name})"
+            whole = f"sizeof((({memory.structure} *)0)->{each.name})"
+            told = f"\"{each.name}\", {offset}, {whole}, {each.size}, '{each.kind}'"
+            yield f"    polylsp_field({number}, {told});"
 
 
 def _structures(given: Iterable[Argument]) -> Iterator[str]:

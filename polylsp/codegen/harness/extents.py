@@ -150,7 +150,10 @@ def _ends_of_member(
 def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[int, int] | None:
     """The first and the last element, as one subscript; `None` where that cannot be told."""
     memory = touched.memory
-    if memory.scoped or any(step != "[]" for step in memory.shape):
+    fields = [number for number, step in enumerate(memory.shape) if step != "[]"]
+    # Of structures, the subscripts before their fields say which one it is.
+    dimensions = min([memory.dimensions, *fields])
+    if memory.scoped or (fields and (memory.strides or not dimensions)):
         return None
     if memory.strides:
         spelled = touched.scop.parameters
@@ -160,10 +163,11 @@ def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[in
         ]
     else:
         found = row(of_type, sizes)
-        if found is None or len(found) < memory.dimensions:
+        if found is None or len(found) < dimensions:
             return None
-        steps = list(found[: memory.dimensions])
-    ends = box(touched.elements, touched.scop, sizes)
+        steps = list(found[:dimensions])
+    whole = box(touched.elements, touched.scop, sizes)
+    ends = whole[:dimensions] if whole is not None else None
     if ends is None or len(ends) != len(steps):
         return None
     pairs = list(zip(ends, steps, strict=True))

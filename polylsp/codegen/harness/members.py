@@ -91,10 +91,9 @@ def spelling(place: Place) -> str | None:
 def type_name(subject: Subject, parameter: Variable) -> str | None:
     """The structure that a parameter points at, as its declaration spells it."""
     header = subject.text[subject.start : subject.start + subject.ends[-1]].partition("{")[0]
-    spelled = (
-        rf"[(,]\s*(?:{_QUALIFIER})*((?:struct\s+)?\w+)(?:\s+const)?\s*\*[\s\w]*\b{parameter.source_name}\b"
-    )
-    found = re.search(spelled, header)
+    before_name = r"(?:\s*\*[\s\w]*|\s+)"
+    named = rf"{before_name}\b{parameter.source_name}\b"
+    found = re.search(rf"[(,]\s*(?:{_QUALIFIER})*((?:struct\s+)?\w+)(?:\s+const)?{named}", header)
     return found[1] if found is not None else None
 
 

@@ -15,6 +15,7 @@ from polylsp.codegen.harness.members import (
     spelling,
     type_name,
 )
+from polylsp.codegen.harness.structures import element_type, fields, is_of_structures, size_of
 from polylsp.codegen.names import declared_sizes
 from polylsp.codegen.subject import Subject
 from polylsp.model.extents import constant_extents
@@ -173,6 +174,8 @@ def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> M
         is_global or len(levels) > _MOST_LEVELS or _changes_pointers(subject, variable, len(levels))
     ):
         return NoPlan(f"`{name}` holds pointers that may change: data for that cannot be made up. {_ADVICE}")
+    if is_of_structures(variable.type) and (made := _of_structures(subject, variable)) is not None:
+        return made
     if not isinstance(element, (Integer, Floating)):
         return NoPlan(f"`{name}` {_reason(element)}: data for that cannot be made up. {_ADVICE}")
     if is_global and isinstance(variable.type, Array) and constant_extents(variable.type) is None:
@@ -194,6 +197,24 @@ def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> M
         is_global or is_written(subject, variable),
         fill,
         levels=len(levels),
+    )
+
+
+def _of_structures(subject: Subject, variable: Variable) -> MemoryPlan | None:
+    """An array of structures, if all that the function uses of these are numbers."""
+    found, name = fields(subject, variable), element_type(subject, variable)
+    is_global = variable.storage == "global"
+    if not found or name is None:
+        return None
+    return MemoryPlan(
+        variable.source_name,
+        "s",
+        size_of(found),
+        is_global,
+        is_global or is_written(subject, variable),
+        "kept" if is_global and any(each.kind != "f" for each in found) else "random",
+        structure=name,
+        members=found,
     )
 
 
