@@ -141,6 +141,7 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     """How to measure a function, with the versions of it that actions make, or why that cannot be done."""
     # Loaded when somebody asks: most who analyse a file do not measure it.
     from polylsp.planning import planned
+    from polylsp.runtime.machine import gpu_here
 
     if cells_of(text):
         return NoPlan("Functions of notebooks are not measured: put this one into a file of its own.")
@@ -148,7 +149,14 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     if subject is None:
         return NoPlan(f"There is no function `{wanted.function}` here any more.")
     preset = dict(settings.measured_sizes())
-    return planned(subject, path, wanted, preset, lambda made, ask: edit(path, made, settings, ask))
+    return planned(
+        subject,
+        path,
+        wanted,
+        preset,
+        lambda made, ask: edit(path, made, settings, ask),
+        has_gpu=bool(settings.cluster or gpu_here()),
+    )
 
 
 def _unless_there(path: str, found: Answer) -> Answer:

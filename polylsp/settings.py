@@ -98,6 +98,13 @@ class Settings:
             "runs": True,
         },
     )
+    cuda_compiler: str = field(
+        default="",
+        metadata={
+            "doc": "`nvcc` for measurements on a GPU; empty: the one on the `PATH`, or in `/usr/local/cuda`.",
+            "runs": True,
+        },
+    )
     python_interpreter: str = field(
         default="",
         metadata={
@@ -159,4 +166,4 @@ class Settings:
         return replace(self, **{**numbers, **whole})
 
 
-_SEVERAL = ("tile_sizes",)
+_SEVERAL = ("tile_sizes", "cuda_block_sizes", "cuda_tile_sizes")

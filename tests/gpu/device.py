@@ -17,8 +17,9 @@ from polylsp.pipeline import analyse, edit
 from polylsp.runtime.nvrtc import compiled
 from polylsp.settings import Settings
 
+from .translating import CXX, WARNINGS, played
+
 HERE = Path(__file__).parent
-_LAUNCH = re.compile(r"(\w+)<<<([^>]*?)(?:, 0, (\w+(?:\[\d+\])?))?>>>\(")
 
 
 @dataclass(frozen=True)
@@ -58,18 +59,6 @@ def offloaded(
 
 def _outermost(facts: FunctionFacts) -> list[int]:
     return [loop.ordinal for loop in facts.loops if loop.depth == 1]
-
-
-def played(text: str) -> str:
-    """The text of a `.cu` file with launches that a C++ compiler knows."""
-    barriers = "true" if "__syncthreads" in text or "__shfl" in text else "false"
-    return _LAUNCH.sub(
-        lambda found: f"played::launch({found[3] or 'nullptr'}, {barriers}, {found[1]}, {found[2]}, ", text
-    )
-
-
-WARNINGS = ("-Wall", "-Wextra", "-Werror")
-CXX = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
 
 
 def header_folder(gxx: str, folder: Path, *flags: str) -> Path:

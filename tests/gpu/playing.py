@@ -15,7 +15,8 @@ from polylsp.model.facts import FunctionFacts
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 
-from .device import CXX, header_folder
+from .device import header_folder
+from .translating import CXX
 
 STAND_IN = Path(__file__).parent / "stand_in"
 _RUN = """

@@ -31,11 +31,6 @@ SAMPLES = {
 """Those that between them have all that a kernel of Python can have; `python_samples.py` runs all thirty."""
 
 
-@pytest.fixture(scope="session")
-def played(compilers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Played:
-    return Played(compilers[1], tmp_path_factory.mktemp("played"), "-w")
-
-
 @pytest.mark.timeout(300)
 def test_samples_print_the_same(played: Played, device: Device, tmp_path: Path) -> None:
     files = [FOLDER / f"{name}.py" for name in SAMPLES]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import time
 
 import numpy as np
 
@@ -15,7 +16,7 @@ DEVICE.played_available.restype = ctypes.c_size_t
 DEVICE.played_release.argtypes = [ctypes.c_void_p]
 DEVICE.played_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
-calls, failing = 0, 0
+calls, failing = 0, int(os.environ.get("PLAYED_FAILING", 0))
 """How many calls there were that can fail, and which of them does (from 1 on)."""
 
 
@@ -51,6 +52,33 @@ class Context:
     @staticmethod
     def synchronize() -> None:
         may_fail()
+
+    @staticmethod
+    def get_device() -> Context:
+        assert Context.current is not None
+        return Context.current
+
+    def name(self) -> str:
+        return os.environ.get("PLAYED_NAME", "the host")
+
+
+class Event:
+    """A time of the host."""
+
+    def record(self) -> None:
+        self.at = time.perf_counter()
+
+    def time_since(self, other: Event) -> float:
+        return 1e3 * (self.at - other.at)
+
+
+def mem_get_info() -> tuple[int, int]:
+    free = int(os.environ.get("PLAYED_FREE", 2**36))
+    return free, free
+
+
+class MemoryError(Error):
+    """There is no memory left on the device."""
 
 
 class DeviceAllocation:
