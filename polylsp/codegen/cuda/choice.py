@@ -75,7 +75,7 @@ def _with_scalars(region: Region, found: Leaves, best: Choice, settings: Setting
     if not isinstance(made, Choice) or made.steps[:2] > best.steps[:2]:
         return best
     leaves = placed(region, opened, made.kernels, expands)
-    return Choice(leaves, made.kernels) if leaves is not None else best
+    return Choice(leaves, made.kernels, made.pairs) if leaves is not None else best
 
 
 def _why_in_order(found: Leaves, line: int) -> str:

@@ -29,7 +29,7 @@ class LogicError(Error):
 
 
 class MemoryError(Error):
-    """There is not as much memory."""
+    """There is no memory left on the device."""
 
 
 def may_fail() -> None:
@@ -70,15 +70,6 @@ class Event:
 
     def time_since(self, other: Event) -> float:
         return 1e3 * (self.at - other.at)
-
-
-def mem_get_info() -> tuple[int, int]:
-    free = int(os.environ.get("PLAYED_FREE", 2**36))
-    return free, free
-
-
-class MemoryError(Error):
-    """There is no memory left on the device."""
 
 
 class DeviceAllocation:
