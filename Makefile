@@ -93,7 +93,7 @@ test-gpu: setup  ## the kernels of the samples on a real GPU, also under compute
 bench-speed: setup  ## what the edits are worth, against other compilers and OpenBLAS
 	$(BIN)/python -m tests.bench.speed
 
-bench-measure: setup  ## how long measuring takes, and what the harness adds
+bench-measure: setup  ## how long measuring takes, what the harness adds, and where there is a GPU how far estimates are off
 	$(BIN)/python -m tests.bench.measure
 
 soak: setup  ## N random loop nests against the oracle, and M random messages to the server: make soak N=20000

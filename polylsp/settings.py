@@ -78,6 +78,13 @@ class Settings:
             " lock itself takes about as long as one of them."
         },
     )
+    cuda_slabs: bool = field(
+        default=False,
+        metadata={
+            "doc": "Let a GPU that has no room for the arrays of a nest take the iterations of its outermost"
+            " loop in slabs, each with the parts of the arrays that it needs."
+        },
+    )
     sizes: tuple[str, ...] = field(
         default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
     )
@@ -88,6 +95,13 @@ class Settings:
         default="",
         metadata={
             "doc": "Compiler for measurements; empty: that of compile_commands.json, or the system's.",
+            "runs": True,
+        },
+    )
+    cuda_compiler: str = field(
+        default="",
+        metadata={
+            "doc": "`nvcc` for measurements on a GPU; empty: the one on the `PATH`, or in `/usr/local/cuda`.",
             "runs": True,
         },
     )
@@ -152,4 +166,4 @@ class Settings:
         return replace(self, **{**numbers, **whole})
 
 
-_SEVERAL = ("tile_sizes",)
+_SEVERAL = ("tile_sizes", "cuda_block_sizes", "cuda_tile_sizes")

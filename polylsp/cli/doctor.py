@@ -107,6 +107,7 @@ def _compilers() -> Iterator[Finding]:
         where = shutil.which(name)
         yield _found(name, f"{release.strip()} ({where})" if shown is not None else None, "optional", advice)
     yield _nvrtc()
+    yield _pycuda()
 
 
 def _nvrtc() -> Finding:
@@ -115,6 +116,14 @@ def _nvrtc() -> Finding:
     except PackageNotFoundError:
         install = f"run `{sys.executable} -m pip install {' '.join(_NVRTC)}`"
         return Finding("NVRTC", "optional", f"compiles kernels on save, without a GPU: {install}")
+
+
+def _pycuda() -> Finding:
+    try:
+        return Finding("PyCUDA", "ok", version("pycuda"))
+    except PackageNotFoundError:
+        install = f"run `{sys.executable} -m pip install pycuda`, which needs nvcc"
+        return Finding("PyCUDA", "optional", f"runs kernels from Python: {install}")
 
 
 def _gpus() -> Iterator[Finding]:

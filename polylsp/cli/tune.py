@@ -16,7 +16,7 @@ from polylsp.ide.terminal import part_lines
 from polylsp.model.measurement import Figure, Measurement, NoPlan, NotMeasured, Plan, Tuned
 from polylsp.runtime import tuned
 from polylsp.runtime.process import Step, carried_out
-from polylsp.runtime.search import CANDIDATES, NOTHING_TO_TUNE, best_of, searched
+from polylsp.runtime.search import CANDIDATES, NOTHING_TO_TUNE, best_of, of_kernels, searched
 
 
 def run(options: argparse.Namespace) -> int:
@@ -46,7 +46,8 @@ def run(options: argparse.Namespace) -> int:
 def _versions(path: str, line: int, options: argparse.Namespace) -> tuple[Version, list[Version]]:
     """How the function is measured with the user's settings, and with others."""
     found: list[Version] = []
-    for each in versions(path, read(path).text, line - 1, options, ((), *CANDIDATES)):
+    tried = ((), *CANDIDATES, *of_kernels(settings_of(options)))
+    for each in versions(path, read(path).text, line - 1, options, tried):
         show(Step(len(found), f"making version {len(found) + 1}"))
         found.append(each)
     return found[0], found[1:]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from polylsp.ide import wording
 from polylsp.ide.chart import Bar, chart
 from polylsp.ide.hover import Bullets, Image, Part, Table
-from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, Times
+from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, OnDevice, Times
+from polylsp.runtime.estimate import device_named
 
 _NAMES = {
     "openmp": "OpenMP",
@@ -27,7 +28,8 @@ def measured_label(found: Measurement) -> str:
     if not words:
         words = ["measured: results differ" if any(m.is_error for m in found.missing) else "not measured"]
     # Editors cut long hints: what was measured, and at which sizes, comes first.
-    estimated = [_estimated_label(each) for each in found.estimates if each.most > 1]
+    unseen = [each for each in found.estimates if _seen(each, found.figures) is None]
+    estimated = [_estimated_label(each) for each in unseen if each.most > 1]
     return " · ".join([*words, *filter(None, [_sizes(found)]), *estimated])
 
 
@@ -46,8 +48,9 @@ def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part
         )
     if found.figures:
         yield _agreement(found)
+    yield from (_on_device(each, each.on_device) for each in found.figures if each.on_device is not None)
     for each in found.estimates:
-        yield _estimated(each)
+        yield _estimated(each, found.figures)
     others = [m for m in found.missing if not m.is_error]
     if others:
         yield Bullets("Not measured", tuple(f"{_version(m)}: {m.reason}" for m in others))
@@ -101,6 +104,9 @@ def _best(found: Measurement) -> list[Figure]:
 
 def _short(figure: Figure) -> str:
     name = _NAMES.get(figure.target, figure.target)
+    if figure.on_device is not None:
+        alone, whole = _ratio(figure.on_device.speedup), _ratio(figure.speedup)
+        return f"{name} {alone} ({whole} with transfers)"
     if figure.outcome == "no difference":
         return f"{name}: no difference"
     return f"{name} {_ratio(figure.speedup)}"
@@ -124,7 +130,7 @@ def _aloud(found: Measurement) -> str:
 def _rows(found: Measurement) -> Iterator[tuple[str, ...]]:
     yield "original", *_seconds(found.original), "", ""
     for figure in found.figures:
-        ratio = f"{_ratio(figure.speedup)} ({figure.least:.2f} to {figure.most:.2f})"
+        ratio = f"{_ratio(figure.speedup)} ({_end(figure.least)} to {_end(figure.most)})"
         yield _version(figure), *_seconds(figure.times), ratio, figure.outcome
 
 
@@ -146,7 +152,13 @@ def shown_seconds(seconds: float) -> str:
     return f"{seconds / 1e-9:.0f} ns"
 
 
+def _end(speedup: float) -> str:
+    return f"{speedup:.2f}" if speedup >= 0.005 else "less than 0.01"
+
+
 def _ratio(speedup: float) -> str:
+    if speedup < 0.005:
+        return "less than 0.01×"
     if speedup < 0.1:
         return f"{speedup:.1g}×"
     return f"{speedup:.0f}×" if speedup >= 10 else f"{speedup:.1f}×" if speedup >= 0.95 else f"{speedup:.2f}×"
@@ -162,13 +174,36 @@ def _estimated_label(each: Estimate) -> str:
     return f"{each.device} {_range(each.least, each.most)} estimated"
 
 
-def _estimated(each: Estimate) -> str:
-    if each.most <= 1:
+def _on_device(figure: Figure, there: OnDevice) -> str:
+    """What kernels do, as against the whole call, which the table has."""
+    kernels, moved = shown_seconds(there.kernels.median), shown_seconds(there.transfers.median)
+    spread = f"{shown_seconds(there.kernels.low)} to {shown_seconds(there.kernels.high)}"
+    alone, whole = _ratio(there.speedup), _ratio(figure.speedup)
+    return (
+        f"{_version(figure)} on {there.device}: kernels {kernels} (middle half {spread}), transfers {moved}; "
+        f"{alone} if the data were there already, {whole} with transfers."
+    )
+
+
+def _estimated(each: Estimate, figures: Sequence[Figure]) -> str:
+    seen = _seen(each, figures)
+    if seen is None and each.most <= 1:
         return f"Estimated to be slower on {each.device} with the loops in this order, not measured here."
     alone, moved = _range(each.least, each.most), _range(each.least_moved, each.most_moved)
+    how = "from counts of operations and bytes, and the data sheet"
+    if seen is None or seen.on_device is None:
+        return f"Estimated {alone} on {each.device}, {moved} with transfers, not measured here: {how}."
+    measured = f"{_ratio(seen.on_device.speedup)}, {_ratio(seen.speedup)} with transfers"
     return (
-        f"Estimated {alone} on {each.device}, {moved} with transfers, not measured here: from counts of "
-        "operations and bytes, and the data sheet."
+        f"Measured {measured}, where {alone} on {each.device}, {moved} with transfers, are estimated: {how}."
+    )
+
+
+def _seen(each: Estimate, figures: Sequence[Figure]) -> Figure | None:
+    """What was measured on the device that an estimate is for."""
+    return next(
+        (f for f in figures if f.on_device is not None and device_named(f.on_device.device) == each.device),
+        None,
     )
 
 

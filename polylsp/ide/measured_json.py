@@ -45,13 +45,17 @@ def _estimate(each: Estimate) -> dict[str, Any]:
 
 
 def _figure(figure: Figure) -> dict[str, Any]:
+    there = figure.on_device
     return {
         "target": figure.target,
         "form": figure.form,
         "parameters": dict(figure.parameters),
         **_times(figure.times),
-        "transfer_seconds": None,
+        "transfer_seconds": there.transfers.median if there is not None else None,
+        "kernel_seconds": there.kernels.median if there is not None else None,
         "speedup": figure.speedup,
+        "speedup_without_transfers": there.speedup if there is not None else None,
+        "device": there.device if there is not None else None,
         "speedup_interval": [figure.least, figure.most],
         "outcome": figure.outcome,
         "matches": True,
@@ -69,7 +73,10 @@ def _missing(missing: Missing) -> dict[str, Any]:
         "spread": None,
         "runs": 0,
         "transfer_seconds": None,
+        "kernel_seconds": None,
         "speedup": None,
+        "speedup_without_transfers": None,
+        "device": None,
         "speedup_interval": None,
         "outcome": None,
         "matches": False if missing.is_error else None,

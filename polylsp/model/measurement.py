@@ -19,6 +19,12 @@ Form = Literal["directives", "restructured"]
 Parameters = tuple[tuple[str, str], ...]
 """Settings, by name, as they would be written."""
 
+
+def are_of_kernels(parameters: Parameters) -> bool:
+    """Whether settings are those of kernels for a GPU, which make nothing else another."""
+    return any(name.startswith("cuda_") for name, _ in parameters)
+
+
 # --- What is asked, and planned --------------------------------------------------------------
 
 
@@ -60,7 +66,27 @@ class Pointee:
     memory: int
 
 
-Argument = Union[Size, Number, Pointee]
+@dataclass(frozen=True, slots=True)
+class Structure:
+    """A parameter that points at a structure: numbers and memories that come after the parameters are its
+    members (`g->n`). `type` is how C spells it."""
+
+    name: str
+    type: str
+
+
+Argument = Union[Size, Number, Pointee, Structure]
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """Numbers in each of the structures of a memory: so many of a kind, as elements are told, by the spelling
+    of the field (`position.x`)."""
+
+    name: str
+    kind: Literal["f", "i", "u"]
+    size: int
+    length: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +95,11 @@ class MemoryPlan:
     file. An element is a real (`f`), a signed (`i`) or an unsigned (`u`) whole number, a truth value (`b`) or
     a complex number (`c`) of `size` bytes; whole numbers are drawn from `low` to `high`, or go from one
     to the other (`ascending`). `written`: the function may change it. With more `levels` than one, tables
-    of pointers lead to it."""
+    of pointers lead to it. An element may be a structure (`s`), of the type `structure` as C spells it, with
+    `members`; `size` is what these take."""
 
     name: str
-    kind: Literal["f", "i", "u", "b", "c"]
+    kind: Literal["f", "i", "u", "b", "c", "s"]
     size: int
     is_global: bool
     written: bool
@@ -80,6 +107,8 @@ class MemoryPlan:
     low: int = 1
     high: int = 100
     levels: int = 1
+    structure: str = ""
+    members: tuple[Member, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +137,8 @@ class Rung:
 @dataclass(frozen=True, slots=True)
 class Variant:
     """Another version of the file that does the same. `parameters` are the settings that it was made with,
-    by name, where they are not the user's."""
+    by name, where they are not the user's. `files` are those that an edit makes beside it, by name;
+    `helpers` the functions that run kernels, and give the loops back to the host where that fails."""
 
     target: ActionName
     form: Form
@@ -116,6 +146,8 @@ class Variant:
     assumptions: tuple[Assumption, ...] = ()
     parts: tuple[ActionName, ...] = ()
     parameters: Parameters = ()
+    files: tuple[tuple[str, str], ...] = ()
+    helpers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +226,22 @@ class Times:
 
 
 @dataclass(frozen=True, slots=True)
+class OnDevice:
+    """What a version does on a GPU (`device` names it) in a whole call: its kernels, and transfers. `speedup`
+    is that of a call whose data are on the device already: without transfers, and without getting memory
+    there."""
+
+    device: str
+    kernels: Times
+    transfers: Times
+    speedup: float
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A version against the original. `speedup` is the median over pairs of runs, which lies between
-    `least` and `most` with a probability of 90 % or more; `outcome` says what that allows to say."""
+    `least` and `most` with a probability of 90 % or more; `outcome` says what that allows to say. Of
+    kernels, `on_device` tells more."""
 
     target: ActionName
     form: Form
@@ -207,6 +252,7 @@ class Figure:
     outcome: Literal["faster", "slower", "no difference"]
     max_error: float
     parameters: Parameters = ()
+    on_device: Union[OnDevice, None] = None
 
 
 @dataclass(frozen=True, slots=True)

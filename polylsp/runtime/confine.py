@@ -24,7 +24,8 @@ NOBODY = 65534
 class Limits:
     """What a process may use: seconds of CPU over all its threads, bytes of address space, bytes of one
     file, processes and threads. `trusted`: it is a compiler, and stays who we are. `reads`: folders that it
-    has to be able to read."""
+    has to be able to read. `on_device`: it uses a GPU, for which CUDA takes any amount of addresses: then
+    `memory` is what it may write to."""
 
     cpu_seconds: int
     memory: int
@@ -32,6 +33,7 @@ class Limits:
     processes: int
     trusted: bool = False
     reads: tuple[str, ...] = ()
+    on_device: bool = False
 
 
 def confining(limits: Limits, folder: str) -> Callable[[], None]:
@@ -45,7 +47,7 @@ def confining(limits: Limits, folder: str) -> Callable[[], None]:
             _leave_a_keeper(is_alone=False)
         user = _user(limits, folder)
         _limit(limits, user, is_separate=is_separate)
-        kernel.write_only_beneath(folder)
+        kernel.write_only_beneath(folder, _devices() if limits.on_device else ())
         _become(user)
         kernel.end_with_parent()
 
@@ -73,17 +75,22 @@ def _limit(limits: Limits, user: int, *, is_separate: bool) -> None:
     processes = limits.processes if is_separate else limits.processes + _running(user)
     wanted = (
         (resource.RLIMIT_CPU, limits.cpu_seconds),
-        (resource.RLIMIT_AS, limits.memory),
+        (resource.RLIMIT_DATA if limits.on_device else resource.RLIMIT_AS, limits.memory),
         (resource.RLIMIT_FSIZE, limits.file_size),
         (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_NPROC, processes),
-        (resource.RLIMIT_NOFILE, 64),
+        (resource.RLIMIT_NOFILE, 1024 if limits.on_device else 64),
     )
     for kind, value in wanted:
         hard = resource.getrlimit(kind)[1]
         most = value if hard == resource.RLIM_INFINITY else min(value, hard)
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, most))
+
+
+def _devices() -> tuple[str, ...]:
+    """What NVIDIA's driver is spoken to through."""
+    return tuple(map(str, Path("/dev").glob("nvidia*")))
 
 
 def _user(limits: Limits, folder: str) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 from polylsp.runtime.compiler import Compiler
 
 _SECONDS = 20
+_PROCESSORS = Path("/sys/devices/system/cpu")
 
 
 def compiler_name(compiler: Compiler) -> str:
@@ -33,6 +34,13 @@ def processors() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def governor(processors: Path = _PROCESSORS) -> str:
+    """What decides how fast the processor runs, as far as the system tells it: `performance` leaves it as
+    fast as it can be."""
+    found = {each.read_text().strip() for each in processors.glob("cpu[0-9]*/cpufreq/scaling_governor")}
+    return ", ".join(sorted(found))
 
 
 def processor_name() -> str:

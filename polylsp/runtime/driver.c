@@ -6,15 +6,18 @@
  *     real K VALUE
  *     memory K KIND SIZE FIRST COUNT WRITTEN FILL LOW HIGH [SHAPE]
  *                                                 elements FIRST .. FIRST + COUNT - 1 of the K-th memory; KIND
- *                                                 is f, i or u, FILL random, kept,
+ *                                                 is f, i or u, or s of structures, FILL random, kept,
  *                                                 positive-definite or ascending; with a SHAPE (as 3x4)
  *                                                 tables of pointers lead to it, one less than lengths
  *     allocate GUARDED                            make all memories; GUARDED: an access outside is a crash
- *     time                                        call the function: "ran NANOSECONDS"
+ *     time                                        call the function: "ran NANOSECONDS", and if it has
+ *                                                 kernels those in host functions, kernels, and transfers
  *     reference FILE                              write what comes out, and how far rounding moves it
  *     again FILE                                  call it again, and compare bit by bit: "same", or as `check`
  *     check FILE                                  compare: "same ERROR", or "differs MEMORY ELEMENT OURS THEIRS"
+ *     device                                      "is FREE NAME": the GPU, and the bytes that are free there
  *
+ * Where kernels did not run, and the function its own loops, the answer is "left CODE WORDS": an error of CUDA.
  * Standard output of the function goes where its standard error goes. Every name of ours that the function's
  * file could meet begins with polylsp_.
  */
@@ -35,7 +38,7 @@
 extern void polylsp_register(void);
 extern void polylsp_call(void);
 
-enum { MOST = 128, RESULT = MOST - 1, LINE = 8192, LEVELS = 4 };
+enum { MOST = 128, RESULT = MOST - 1, LINE = 8192, LEVELS = 4, FIELDS = 32, NAME = 64 };
 
 struct memory {
     char kind;
@@ -52,7 +55,23 @@ struct memory {
     size_t mapped;
 };
 
+/* A field of the structures in a memory; `each`: so many numbers, if it is an array. */
+struct field {
+    char name[NAME];
+    char kind;
+    int size;
+    long long each;
+    unsigned long offset;
+};
+
+struct structure {
+    unsigned long size;
+    int count;
+    struct field fields[FIELDS];
+};
+
 static struct memory memories[MOST];
+static struct structure structures[MOST];
 static struct memory tables[MOST][LEVELS];
 static long long integers[MOST];
 static double reals[MOST];
@@ -83,6 +102,21 @@ void polylsp_object(int k, void *address, unsigned long size)
     memories[k].mapped = size;
 }
 
+void polylsp_structure(int k, unsigned long size) { structures[k].size = size; }
+
+void polylsp_field(int k, const char *name, unsigned long offset, unsigned long whole, unsigned long size, char kind)
+{
+    struct structure *s = &structures[k];
+    if (s->count == FIELDS)
+        return;
+    struct field *f = &s->fields[s->count++];
+    snprintf(f->name, sizeof f->name, "%s", name);
+    f->kind = kind;
+    f->size = (int)size;
+    f->each = (long long)(whole / size);
+    f->offset = offset;
+}
+
 void polylsp_result(const void *value, unsigned long size, char kind)
 {
     struct memory *m = &memories[RESULT];
@@ -105,25 +139,53 @@ static double uniform(int k, uint64_t i)
     return (double)(mixed(mixed((uint64_t)k + 1) ^ i) >> 11) * 0x1p-53;
 }
 
-static void set_real(struct memory *m, long long i, double value)
+/* The elements of a memory that are numbers, all of one kind: its own, or those of one field of the structures
+ * that it holds. */
+struct view {
+    const struct memory *m;
+    char kind;
+    int size;
+    long long count, each; /* each structure has so many */
+    unsigned long offset;
+    const char *name;
+};
+
+static int view_count(int k) { return structures[k].count > 0 ? structures[k].count : 1; }
+
+static struct view view_of(int k, int number)
 {
-    char *at = m->base + i * m->size;
-    if (m->size == (int)sizeof(float))
-        *(float *)at = (float)value;
-    else if (m->size == (int)sizeof(double))
-        *(double *)at = value;
-    else
-        *(long double *)at = value;
+    const struct memory *m = &memories[k];
+    const struct field *f = &structures[k].fields[number];
+    if (structures[k].count == 0)
+        return (struct view){m, m->kind, m->size, m->count, 1, 0, ""};
+    return (struct view){m, f->kind, f->size, m->count * f->each, f->each, f->offset, f->name};
 }
 
-static void set_integer(struct memory *m, long long i, long long value)
+static char *at(const struct view *v, const char *data, long long i)
 {
-    char *at = m->base + i * m->size;
-    switch (m->size) {
-    case 1: *(int8_t *)at = (int8_t)value; break;
-    case 2: *(int16_t *)at = (int16_t)value; break;
-    case 4: *(int32_t *)at = (int32_t)value; break;
-    default: *(int64_t *)at = value; break;
+    long long whole = v->each == 1 ? i : i / v->each;
+    return (char *)data + whole * v->m->size + (long long)v->offset + (i - whole * v->each) * v->size;
+}
+
+static void set_real(const struct view *v, long long i, double value)
+{
+    char *place = at(v, v->m->base, i);
+    if (v->size == (int)sizeof(float))
+        *(float *)place = (float)value;
+    else if (v->size == (int)sizeof(double))
+        *(double *)place = value;
+    else
+        *(long double *)place = value;
+}
+
+static void set_integer(const struct view *v, long long i, long long value)
+{
+    char *place = at(v, v->m->base, i);
+    switch (v->size) {
+    case 1: *(int8_t *)place = (int8_t)value; break;
+    case 2: *(int16_t *)place = (int16_t)value; break;
+    case 4: *(int32_t *)place = (int32_t)value; break;
+    default: *(int64_t *)place = value; break;
     }
 }
 
@@ -137,22 +199,31 @@ static double positive_definite(int k, long long i, long long side)
     return 0.5 + uniform(k, (uint64_t)(low * side + high));
 }
 
-static void fill(int k)
+static void fill_view(int k, const struct view *v)
 {
-    struct memory *m = &memories[k];
+    const struct memory *m = v->m;
     long long side = (long long)(sqrt((double)m->count) + 0.5);
     uint64_t range = (uint64_t)(m->high - m->low) + 1;
-    if (strcmp(m->fill, "kept") == 0)
-        return;
-    for (long long i = 0; i < m->count; i++) {
-        if (strcmp(m->fill, "ascending") == 0)
-            set_integer(m, i, m->low + (long long)((double)(m->high - m->low) * (double)i / (double)(m->count > 1 ? m->count - 1 : 1)));
-        else if (m->kind != 'f')
-            set_integer(m, i, m->low + (long long)(mixed(mixed((uint64_t)k + 1) ^ (uint64_t)i) % range));
-        else if (strcmp(m->fill, "positive-definite") == 0)
-            set_real(m, i, positive_definite(k, i, side));
+    for (long long i = 0; i < v->count; i++) {
+        uint64_t own = (uint64_t)i ^ (uint64_t)v->offset << 40;
+        if (v->kind == 'f' && strcmp(m->fill, "positive-definite") == 0)
+            set_real(v, i, positive_definite(k, i, side));
+        else if (v->kind == 'f')
+            set_real(v, i, 0.5 + uniform(k, own));
+        else if (strcmp(m->fill, "ascending") == 0)
+            set_integer(v, i, m->low + (long long)((double)(m->high - m->low) * (double)i / (double)(v->count > 1 ? v->count - 1 : 1)));
         else
-            set_real(m, i, 0.5 + uniform(k, (uint64_t)i));
+            set_integer(v, i, m->low + (long long)(mixed(mixed((uint64_t)k + 1) ^ own) % range));
+    }
+}
+
+static void fill(int k)
+{
+    if (strcmp(memories[k].fill, "kept") == 0)
+        return;
+    for (int number = 0; number < view_count(k); number++) {
+        struct view v = view_of(k, number);
+        fill_view(k, &v);
     }
 }
 
@@ -236,52 +307,129 @@ static void restore(void)
             memcpy(memories[k].base, memories[k].initial, bytes(&memories[k]));
 }
 
+static long long now(void)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    return at.tv_sec * 1000000000LL + at.tv_nsec;
+}
+
+/* --- Kernels ------------------------------------------------------------------------------------- */
+
+/* Versions with kernels have these; see `driver.cuh`. */
+extern void polylsp_device_begin(void) __attribute__((weak));
+extern void polylsp_device_end(long long *kernels, long long *transfers) __attribute__((weak));
+extern int polylsp_device_error(const char **words) __attribute__((weak));
+extern int polylsp_device_is(char *name, unsigned long size, unsigned long *available) __attribute__((weak));
+
+static long long entered, inside;
+static int refusals;
+
+/* What calls of host functions are surrounded by: `if (polylsp_entered(), polylsp_left(REFUSED))`. */
+void polylsp_entered(void) { entered = now(); }
+
+int polylsp_left(int is_refused)
+{
+    inside += now() - entered;
+    refusals += is_refused;
+    return is_refused;
+}
+
+/* Says that kernels did not run in the last call, if that is so. */
+static int told_of_refusal(void)
+{
+    const char *words = "the data are not what the kernels were made for";
+    if (refusals == 0)
+        return 0;
+    int code = polylsp_device_error != NULL ? polylsp_device_error(&words) : 0;
+    fprintf(answers, "left %d %s\n", code, words);
+    return 1;
+}
+
+static void tell_device(void)
+{
+    char name[256] = "";
+    unsigned long available = 0;
+    const char *words = "it has no kernels";
+    int code = polylsp_device_is != NULL ? polylsp_device_is(name, sizeof name, &available) : 1;
+    if (code == 0)
+        fprintf(answers, "is %lu %s\n", available, name);
+    else {
+        if (polylsp_device_error != NULL)
+            polylsp_device_error(&words);
+        fprintf(answers, "left %d %s\n", code, words);
+    }
+}
+
 static long long timed(int rounding)
 {
-    struct timespec from, to;
     restore();
+    inside = refusals = 0;
+    if (polylsp_device_begin != NULL)
+        polylsp_device_begin();
     fesetround(rounding);
-    clock_gettime(CLOCK_MONOTONIC, &from);
+    long long from = now();
     polylsp_call();
-    clock_gettime(CLOCK_MONOTONIC, &to);
+    long long to = now();
     fesetround(FE_TONEAREST);
-    return (to.tv_sec - from.tv_sec) * 1000000000LL + (to.tv_nsec - from.tv_nsec);
+    return to - from;
+}
+
+static void tell_time(long long took)
+{
+    long long kernels, transfers;
+    if (told_of_refusal())
+        return;
+    if (polylsp_device_end == NULL) {
+        fprintf(answers, "ran %lld\n", took);
+        return;
+    }
+    polylsp_device_end(&kernels, &transfers);
+    fprintf(answers, "ran %lld %lld %lld %lld\n", took, inside, kernels, transfers);
 }
 
 /* --- What came out ------------------------------------------------------------------------------ */
 
 static int is_output(const struct memory *m) { return m->count > 0 && m->written; }
 
-static long double real_at(const struct memory *m, const char *data, long long i)
+static long double real_at(const struct view *v, const char *data, long long i)
 {
-    const char *at = data + i * m->size;
-    if (m->size == (int)sizeof(float))
-        return *(const float *)at;
-    if (m->size == (int)sizeof(double))
-        return *(const double *)at;
-    return *(const long double *)at;
+    const char *place = at(v, data, i);
+    if (v->size == (int)sizeof(float))
+        return *(const float *)place;
+    if (v->size == (int)sizeof(double))
+        return *(const double *)place;
+    return *(const long double *)place;
 }
 
 static size_t aligned(size_t size) { return (size + 63) / 64 * 64; }
 
 /* A reference file has, for each output, its bytes, and of real numbers how far each moves when every
  * operation rounds up, or down: as much as another order of the same operations may move it. */
+static size_t bounds(const struct view *v)
+{
+    return v->kind == 'f' ? aligned((size_t)v->count * sizeof(double)) : 0;
+}
+
 static size_t reference_size(void)
 {
     size_t size = 0;
-    for (int k = 0; k < MOST; k++)
-        if (is_output(&memories[k])) {
-            size += aligned(bytes(&memories[k]));
-            if (memories[k].kind == 'f')
-                size += aligned((size_t)memories[k].count * sizeof(double));
+    for (int k = 0; k < MOST; k++) {
+        if (!is_output(&memories[k]))
+            continue;
+        size += aligned(bytes(&memories[k]));
+        for (int number = 0; number < view_count(k); number++) {
+            struct view v = view_of(k, number);
+            size += bounds(&v);
         }
+    }
     return size;
 }
 
-static void widen(struct memory *m, const char *theirs, double *bound)
+static void widen(const struct view *v, const char *theirs, double *bound)
 {
-    for (long long i = 0; i < m->count; i++) {
-        double moved = (double)fabsl(real_at(m, m->base, i) - real_at(m, theirs, i));
+    for (long long i = 0; i < v->count; i++) {
+        double moved = (double)fabsl(real_at(v, v->m->base, i) - real_at(v, theirs, i));
         /* Whatever is no number in one direction alone says nothing of how far it moved. */
         bound[i] = moved > bound[i] ? moved : bound[i];
     }
@@ -296,9 +444,13 @@ static void each_output(char *file, int is_first)
         if (is_first)
             memcpy(file, m->base, bytes(m));
         char *bound = file + aligned(bytes(m));
-        if (m->kind == 'f' && !is_first)
-            widen(m, file, (double *)bound);
-        file = bound + (m->kind == 'f' ? aligned((size_t)m->count * sizeof(double)) : 0);
+        for (int number = 0; number < view_count(k); number++) {
+            struct view v = view_of(k, number);
+            if (v.kind == 'f' && !is_first)
+                widen(&v, file, (double *)bound);
+            bound += bounds(&v);
+        }
+        file = bound;
     }
 }
 
@@ -323,9 +475,9 @@ static void reference(const char *path)
     fprintf(answers, "ran %lld\n", took);
 }
 
-static long double epsilon(const struct memory *m)
+static long double epsilon(const struct view *v)
 {
-    return m->size == (int)sizeof(float) ? FLT_EPSILON : m->size == (int)sizeof(double) ? DBL_EPSILON : LDBL_EPSILON;
+    return v->size == (int)sizeof(float) ? FLT_EPSILON : v->size == (int)sizeof(double) ? DBL_EPSILON : LDBL_EPSILON;
 }
 
 static double mean(const double *bound, long long count)
@@ -337,14 +489,14 @@ static double mean(const double *bound, long long count)
 }
 
 /* Compares real numbers; gives the first element that differs, or -1. */
-static long long compare_reals(const struct memory *m, const char *theirs, const double *bound, double *error)
+static long long compare_reals(const struct view *v, const char *theirs, const double *bound, double *error)
 {
-    long double least = mean(bound, m->count);
-    for (long long i = 0; i < m->count; i++) {
-        long double a = real_at(m, m->base, i), b = real_at(m, theirs, i);
+    long double least = mean(bound, v->count);
+    for (long long i = 0; i < v->count; i++) {
+        long double a = real_at(v, v->m->base, i), b = real_at(v, theirs, i);
         if (a == b || (isnan(a) && isnan(b)))
             continue;
-        long double apart = fabsl(a - b), allowed = 16 * (bound[i] + epsilon(m) * fabsl(b)) + least;
+        long double apart = fabsl(a - b), allowed = 16 * (bound[i] + epsilon(v) * fabsl(b)) + least;
         if (!(apart <= allowed))
             return i;
         long double relative = b == 0 ? apart : apart / fabsl(b);
@@ -354,38 +506,43 @@ static long long compare_reals(const struct memory *m, const char *theirs, const
     return -1;
 }
 
-static long long compare_integers(const struct memory *m, const char *theirs)
+/* The same of bits. Between the fields of structures there may be any. */
+static long long compare_integers(const struct view *v, const char *theirs)
 {
-    if (memcmp(m->base, theirs, bytes(m)) == 0)
+    if (memcmp(v->m->base, theirs, bytes(v->m)) == 0)
         return -1;
-    long long i = 0;
-    while (memcmp(m->base + i * m->size, theirs + i * m->size, (size_t)m->size) == 0)
-        i++;
-    return i;
+    for (long long i = 0; i < v->count; i++)
+        if (memcmp(at(v, v->m->base, i), at(v, theirs, i), (size_t)v->size) != 0)
+            return i;
+    return -1;
 }
 
-static long long integer_at(const struct memory *m, const char *data, long long i)
+static long long integer_at(const struct view *v, const char *data, long long i)
 {
-    const char *at = data + i * m->size;
-    switch (m->size) {
-    case 1: return m->kind == 'u' ? (long long)*(const uint8_t *)at : *(const int8_t *)at;
-    case 2: return m->kind == 'u' ? (long long)*(const uint16_t *)at : *(const int16_t *)at;
-    case 4: return m->kind == 'u' ? (long long)*(const uint32_t *)at : *(const int32_t *)at;
-    default: return *(const int64_t *)at;
+    const char *place = at(v, data, i);
+    switch (v->size) {
+    case 1: return v->kind == 'u' ? (long long)*(const uint8_t *)place : *(const int8_t *)place;
+    case 2: return v->kind == 'u' ? (long long)*(const uint16_t *)place : *(const int16_t *)place;
+    case 4: return v->kind == 'u' ? (long long)*(const uint32_t *)place : *(const int32_t *)place;
+    default: return *(const int64_t *)place;
     }
 }
 
-static void differs(int k, long long i, const char *theirs)
+static void differs(int k, const struct view *v, long long i, const char *theirs)
 {
-    const struct memory *m = &memories[k];
-    fprintf(answers, "differs %d %lld ", k == RESULT ? -1 : k, m->first + i);
-    if (m->kind == 'f')
-        fprintf(answers, "%.9Lg %.9Lg\n", real_at(m, m->base, i), real_at(m, theirs, i));
+    const char *base = v->m->base;
+    fprintf(answers, "differs %d %lld", k == RESULT ? -1 : k, v->m->first + i / v->each);
+    if (*v->name != '\0')
+        fprintf(answers, ".%s", v->name);
+    if (v->each > 1)
+        fprintf(answers, "[%lld]", i % v->each);
+    if (v->kind == 'f')
+        fprintf(answers, " %.9Lg %.9Lg\n", real_at(v, base, i), real_at(v, theirs, i));
     else
-        fprintf(answers, "%lld %lld\n", integer_at(m, m->base, i), integer_at(m, theirs, i));
+        fprintf(answers, " %lld %lld\n", integer_at(v, base, i), integer_at(v, theirs, i));
 }
 
-static void compare(const char *file)
+static void compare_all(const char *file, int is_exact)
 {
     double error = 0;
     for (int k = 0; k < MOST; k++) {
@@ -393,35 +550,26 @@ static void compare(const char *file)
         if (!is_output(m))
             continue;
         const char *bound = file + aligned(bytes(m));
-        long long at = m->kind == 'f' ? compare_reals(m, file, (const double *)bound, &error) : compare_integers(m, file);
-        if (at >= 0) {
-            differs(k, at, file);
-            return;
+        for (int number = 0; number < view_count(k); number++) {
+            struct view v = view_of(k, number);
+            long long found = v.kind == 'f' && !is_exact ? compare_reals(&v, file, (const double *)bound, &error)
+                                                         : compare_integers(&v, file);
+            if (found >= 0) {
+                differs(k, &v, found, file);
+                return;
+            }
+            bound += bounds(&v);
         }
-        file = bound + (m->kind == 'f' ? aligned((size_t)m->count * sizeof(double)) : 0);
+        file = bound;
     }
     fprintf(answers, "same %.3g\n", error);
 }
 
-static void compare_bits(const char *file)
-{
-    for (int k = 0; k < MOST; k++) {
-        struct memory *m = &memories[k];
-        if (!is_output(m))
-            continue;
-        long long at = compare_integers(m, file);
-        if (at >= 0) {
-            differs(k, at, file);
-            return;
-        }
-        file += aligned(bytes(m)) + (m->kind == 'f' ? aligned((size_t)m->count * sizeof(double)) : 0);
-    }
-    fprintf(answers, "same 0\n");
-}
-
-static void check(const char *path, void (*compared)(const char *))
+static void check(const char *path, int is_exact)
 {
     timed(FE_TONEAREST);
+    if (told_of_refusal())
+        return;
     size_t size = reference_size();
     struct stat status;
     int file = open(path, O_RDONLY);
@@ -430,7 +578,7 @@ static void check(const char *path, void (*compared)(const char *))
     char *data = size ? mmap(NULL, size, PROT_READ, MAP_SHARED, file, 0) : NULL;
     if (data == MAP_FAILED)
         fail("file");
-    compared(data);
+    compare_all(data, is_exact);
     if (size)
         munmap(data, size);
     close(file);
@@ -448,6 +596,8 @@ static void describe(const char *line)
         fail("line");
     for (char *rest = (char *)line + used; (*rest == ' ' || *rest == 'x') && m.levels < LEVELS;)
         m.shape[m.levels++] = strtoll(rest + 1, &rest, 10);
+    if (structures[k].size != 0)
+        m.size = (int)structures[k].size;
     m.object = memories[k].object;
     if (m.object != NULL) {
         m.mapped = memories[k].mapped;
@@ -474,13 +624,15 @@ static void obey(char *line)
         allocate(guarded);
         fprintf(answers, "allocated\n");
     } else if (strncmp(line, "time", 4) == 0)
-        fprintf(answers, "ran %lld\n", timed(FE_TONEAREST));
+        tell_time(timed(FE_TONEAREST));
+    else if (strncmp(line, "device", 6) == 0)
+        tell_device();
     else if (sscanf(line, "reference %8000[^\n]", path) == 1)
         reference(path);
     else if (sscanf(line, "check %8000[^\n]", path) == 1)
-        check(path, compare);
+        check(path, 0);
     else if (sscanf(line, "again %8000[^\n]", path) == 1)
-        check(path, compare_bits);
+        check(path, 1);
     else
         fail("line");
     fflush(answers);

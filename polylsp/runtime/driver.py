@@ -1,10 +1,11 @@
 """What runs one version of a function in Python: it obeys the lines of `driver.c`, and answers them alike.
 
-    driver.py PATH VERSION CALL
+    driver.py PATH VERSION CALL [NAME...]
 
 PATH is the user's file, VERSION holds the text in its place, CALL is the expression that is timed: it names
-the function, `number(K)` and `memory(K)`. This file stands alone: the interpreter that runs it need not have
-polylsp, but NumPy. Beside what `driver.c` answers:
+the function, `number(K)` and `memory(K)`. Each NAME is a function that runs kernels, of which
+`driver_kernels.py` tells. This file stands alone: the interpreter that runs it need not have polylsp, but
+NumPy. Beside what `driver.c` answers:
 
     raised WORDS        the function raised an exception
     refused WORDS       it cannot be run: its file raises an exception, or a compiler that it is handed to
@@ -108,8 +109,9 @@ def _positive_definite(number: int, shape: tuple[int, ...]) -> np.ndarray[Any, A
 class Version:
     """The user's file with another text in its place, and the call that is timed."""
 
-    def __init__(self, path: str, text: str, call: str) -> None:
-        self._path, self._text, self._call = path, text, call
+    def __init__(self, path: str, text: str, call: str, helpers: list[str]) -> None:
+        self._path, self._text, self._call, self._helpers = path, text, call, helpers
+        self.kernels: Any = None
         self._code: types.CodeType | None = None
         self._names: dict[str, Any] = {}
         self.numbers: dict[int, float] = {}
@@ -128,6 +130,10 @@ class Version:
             exec(compile(self._text, self._path, "exec"), module.__dict__)
         except BaseException as error:
             raise Refused(f"raised {_words(error)}") from error
+        if self._helpers:
+            from driver_kernels import Kernels
+
+            self.kernels = Kernels(self._helpers, module.__dict__)
         self._names = {
             "function": module,
             "number": self.numbers.__getitem__,
@@ -148,6 +154,8 @@ class Version:
         assert self._code is not None
         for each in self.memories.values():
             each.restore()
+        if self.kernels is not None:
+            self.kernels.begin()
         began = time.perf_counter_ns()
         try:
             value = eval(self._code, self._names)
@@ -227,6 +235,8 @@ def _rounded(version: Version, direction: int) -> Any:
 def check(version: Version, path: str, *, exact: bool) -> str:
     """Run it, and hold what comes out against a file."""
     value, _ = version.run()
+    if version.kernels is not None and version.kernels.refusal():
+        return version.kernels.refusal()
     found, error = outputs(version, value), 0.0
     with np.load(path, allow_pickle=False) as kept:
         if 2 * len(found) != len(kept.files):
@@ -286,7 +296,9 @@ def obey(version: Version, line: str) -> str:
         version.prepare()
         return "allocated"
     elif word == "time":
-        return f"ran {version.run()[1]}"
+        return _timed(version)
+    elif word == "device":
+        return version.kernels.device()
     elif word == "reference":
         return f"ran {reference(version, rest)}"
     elif word in ("check", "again"):
@@ -296,18 +308,27 @@ def obey(version: Version, line: str) -> str:
     return ""
 
 
+def _timed(version: Version) -> str:
+    _, took = version.run()
+    if version.kernels is None:
+        return f"ran {took}"
+    return version.kernels.refusal() or f"ran {took} {version.kernels.nanoseconds()}"
+
+
 def _about() -> str:
     names = [f"Python {platform.python_version()}", f"NumPy {np.__version__}"]
     numba = sys.modules.get("numba")
-    return ", ".join([*names, f"Numba {numba.__version__}"] if numba is not None else names)
+    names += [f"Numba {numba.__version__}"] if numba is not None else []
+    pycuda = sys.modules.get("pycuda")
+    return ", ".join([*names, f"PyCUDA {pycuda.VERSION_TEXT}"] if pycuda is not None else names)
 
 
 def main() -> None:
     """Obey standard input; what the function prints goes where its standard error goes."""
-    path, version_path, call = sys.argv[1:4]
+    path, version_path, call, *helpers = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
-    version = Version(path, Path(version_path).read_text("utf-8", "surrogateescape"), call)
+    version = Version(path, Path(version_path).read_text("utf-8", "surrogateescape"), call, helpers)
     wrong = ""
     for line in sys.stdin:
         try:

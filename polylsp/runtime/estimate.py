@@ -4,6 +4,7 @@ with launches and transfers. Never a figure, always a range, as wide as what is 
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from math import exp, log
 
@@ -35,6 +36,12 @@ DEVICES = {
     )
 }
 """By name: a consumer's card, and the SXM modules of three generations, from the data sheets of NVIDIA."""
+
+
+def device_named(words: str) -> str:
+    """The name here of a device that its driver calls so; empty if it is none of these."""
+    return next((name for name in DEVICES if name.split()[-1] in re.split(r"\W+", words)), "")
+
 
 _THREADS = 1024
 """How many threads of a multiprocessor have to have work so that it can do its best."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from polylsp.model.measurement import MemoryPlan, Number, Plan, Rung, Size
 from polylsp.runtime.confine import Limits
-from polylsp.runtime.program import Ended, Program, Raised, Unprepared
+from polylsp.runtime.program import Ended, LeftToHost, Program, Raised, Unprepared
 from polylsp.runtime.tools import Runnable
 
 
@@ -26,6 +26,30 @@ class Differs:
     sentence: str
 
 
+@dataclass(frozen=True, slots=True)
+class Ran:
+    """The seconds of one call, and if it has kernels, those of them in the host's functions that run them, in
+    kernels, and in transfers."""
+
+    seconds: float
+    inside: float = 0.0
+    kernels: float = 0.0
+    transfers: float = 0.0
+
+    @property
+    def resident(self) -> float:
+        """The seconds that it would take if all data were on the device already."""
+        return self.seconds - self.inside + self.kernels
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """The device that a version runs kernels on, and the bytes that are free there."""
+
+    name: str
+    free: int
+
+
 class Harness:
     """A version of the function in a program of its own."""
 
@@ -41,7 +65,16 @@ class Harness:
 
     def time(self, seconds: float) -> float:
         """The seconds that one call takes; raises `Ended`."""
-        return int(self._answer("time", seconds, "ran")) / 1e9
+        return self.run(seconds).seconds
+
+    def run(self, seconds: float) -> Ran:
+        """One call; raises `Ended`."""
+        return Ran(*(int(each) / 1e9 for each in self._answer("time", seconds, "ran").split()))
+
+    def gpu(self, seconds: float) -> Gpu:
+        """The device that it runs kernels on; raises `Ended`."""
+        free, _, name = self._answer("device", seconds, "is").partition(" ")
+        return Gpu(name, int(free))
 
     def reference(self, path: str, seconds: float) -> float:
         """Write what comes out of three calls, each of which rounds another way; gives the seconds of the
@@ -65,9 +98,7 @@ class Harness:
         if word == "same":
             return Same(float(rest))
         number, element, ours, theirs = rest.split() if word == "differs" else _unexpected(answer)
-        place = (
-            "The value that it returns" if number == "-1" else f"Element {element} of `{self._name(number)}`"
-        )
+        place = self._place(number, element)
         return Differs(f"{place} is {ours} where the original makes it {theirs}.")
 
     def close(self) -> None:
@@ -81,6 +112,15 @@ class Harness:
             _unexpected(answer)
         return rest
 
+    def _place(self, number: str, element: str) -> str:
+        """What differs, in words; of a structure, the element names the field too (`3.position.x`)."""
+        if number == "-1":
+            return "The value that it returns"
+        at, dot, field = element.partition(".")
+        return (
+            f"`{self._name(number)}[{at}].{field}`" if dot else f"Element {element} of `{self._name(number)}`"
+        )
+
     def _name(self, number: str) -> str:
         return self._plan.memories[int(number)].name
 
@@ -91,8 +131,17 @@ def footprint(plan: Plan, rung: Rung) -> int:
     return sum(memory.size * extent.count * (2 if memory.written else 1) for memory, extent in pairs)
 
 
+def device_footprint(plan: Plan, rung: Rung) -> int:
+    """The bytes of the data on a device."""
+    pairs = zip(plan.memories, rung.extents, strict=True)
+    return sum(memory.size * extent.count for memory, extent in pairs)
+
+
 def _unexpected(answer: str) -> list[str]:
     word, _, rest = answer.partition(" ")
+    if word == "left":
+        code, _, words = rest.partition(" ")
+        raise LeftToHost(int(code), words)
     if word in ("raised", "refused"):
         raise Raised(answer if word == "raised" else rest, is_of_tools=word == "refused")
     reasons = {
@@ -125,4 +174,7 @@ def _lines(plan: Plan, rung: Rung) -> Iterator[str]:
 
 
 def _largest(memory: MemoryPlan) -> int:
+    if memory.members:
+        whole = [each for each in memory.members if each.kind != "f"]
+        return min((2 ** (8 * each.size - (each.kind == "i")) - 1 for each in whole), default=memory.high)
     return 2 ** (8 * memory.size - (memory.kind == "i")) - 1

@@ -6,12 +6,15 @@ from pathlib import Path
 
 from polylsp.model.measurement import Rung, Variant
 from polylsp.model.verdict import Assumption
-from polylsp.runtime.harness import Differs
-from polylsp.runtime.program import Crashed, Ended, Late, Raised, Unprepared
+from polylsp.runtime.harness import Differs, Same, device_footprint
+from polylsp.runtime.program import Crashed, Ended, Late, LeftToHost, Raised, Unprepared
 from polylsp.runtime.tools import ORIGINAL, NotBuilt
 from polylsp.runtime.trial import Trial, shown
 
 _SEEN_TO = ("no-overlap", "distinct-rows", "in-bounds", "no-overflow", "no-wrap")
+_LEAST_SECONDS, _MOST_TIMES = 5.0, 20
+"""How long a version may take, beside the original: there is to be time left for the others."""
+
 _OUTSIDE = " (if there is no error in it, it uses more of its arrays than could be told)"
 
 
@@ -29,7 +32,7 @@ def refer(trial: Trial, rung: Rung, *, guarded: bool) -> None:
     original, file = trial.started(ORIGINAL, rung, guarded=guarded), _file(trial)
     seconds = _seconds(trial, guarded=guarded)
     try:
-        original.reference(file, seconds)
+        trial.seconds_of_original = original.reference(file, seconds)
     except Crashed as crashed:
         raise Ended(f"{crashed}{_OUTSIDE if guarded else ''}") from crashed
     exact = guarded and trial.tools.is_repeatable and not trial.plan.has_threads
@@ -44,11 +47,17 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
     if isinstance(program, NotBuilt):
         trial.leave_out(name, program.reason)
         return
-    seconds = _seconds(trial, guarded=guarded)
     try:
-        found = trial.started(name, trial.rung, guarded=guarded).check(_file(trial), seconds)
+        found = _checked(trial, name, guarded=guarded)
+    except LeftToHost as left:
+        is_ours = left.is_of_kernels and not _rests_on_more(trial, variant)
+        trial.leave_out(name, f"It {left}.", is_error=is_ours)
+        return
+    except Late as late:
+        trial.leave_out(name, f"It {late}, which is far more than the original takes.")
+        return
     except Ended as ended:
-        is_ours = not isinstance(ended, (Late, Unprepared)) and not _rests_on_more(trial, variant)
+        is_ours = not isinstance(ended, Unprepared) and not _rests_on_more(trial, variant)
         is_ours = is_ours and not (isinstance(ended, Raised) and ended.is_of_tools)
         trial.leave_out(name, f"It {ended}, which the original does not.", is_error=is_ours)
         return
@@ -56,6 +65,29 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
         _differs(trial, name, variant, found.sentence)
     else:
         trial.errors[name] = found.error
+
+
+def _checked(trial: Trial, name: str, *, guarded: bool) -> Same | Differs:
+    """A version held against the original; raises `Ended`."""
+    assert trial.rung is not None
+    harness = trial.started(name, trial.rung, guarded=guarded)
+    if trial.variants[name].helpers:
+        gpu, needed = trial.gpu(name), device_footprint(trial.plan, trial.rung)
+        if needed > gpu.free:
+            there = f"{_shown(gpu.free)} are free on {gpu.name}"
+            raise LeftToHost(0, f"its arrays take {_shown(needed)}, and {there}")
+    most = (
+        trial.tools.seconds_at_first if guarded else _LEAST_SECONDS + _MOST_TIMES * trial.seconds_of_original
+    )
+    return harness.check(_file(trial), trial.seconds_left(most))
+
+
+def _shown(size: int) -> str:
+    """A number of bytes with three digits that count."""
+    for unit, scale in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if size >= scale:
+            return f"{size / scale:.3g} {unit}"
+    return f"{size} bytes"
 
 
 def _file(trial: Trial) -> str:

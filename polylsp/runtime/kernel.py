@@ -14,6 +14,7 @@ _SET_PARENT_DEATH_SIGNAL, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVILEGES = 1, 36, 
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION, _BENEATH = 1, 1
 _WRITE_FILE, _TRUNCATE, _REFER, _IOCTL = 1 << 1, 1 << 14, 1 << 13, 1 << 15
+_OF_A_FILE = _WRITE_FILE | _TRUNCATE | _IOCTL
 _CHANGES = sum(1 << bit for bit in range(4, 13))
 """Making and removing of every kind of file."""
 
@@ -40,9 +41,9 @@ def adopt_orphans() -> None:
         _libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def write_only_beneath(folder: str) -> bool:
-    """From now on, no file outside of a folder can be made, changed or removed; answers whether the kernel
-    can see to that (Landlock, since Linux 5.13)."""
+def write_only_beneath(folder: str, devices: tuple[str, ...] = ()) -> bool:
+    """From now on, no file outside of a folder can be made, changed or removed, but for some devices that can
+    be used; answers whether the kernel can see to that (Landlock, since Linux 5.13)."""
     if _libc is None:
         return False
     version: int = _libc.syscall(_CREATE_RULESET, None, 0, _VERSION)
@@ -57,7 +58,8 @@ def write_only_beneath(folder: str) -> bool:
     if ruleset < 0:
         return False
     _allow(ruleset, folder, handled)
-    _allow(ruleset, "/dev/null", handled & (_WRITE_FILE | _TRUNCATE | _IOCTL))
+    for device in ("/dev/null", *devices):
+        _allow(ruleset, device, handled & _OF_A_FILE)
     _libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
     done: int = _libc.syscall(_RESTRICT_SELF, ruleset, 0)
     os.close(ruleset)

@@ -10,8 +10,8 @@ from polylsp.model.measurement import Figure, Measurement, NotMeasured, Outcome,
 from polylsp.runtime import figures
 from polylsp.runtime.c_tools import c_tools
 from polylsp.runtime.confine import isolation
-from polylsp.runtime.device import processor_name
-from polylsp.runtime.estimate import estimated
+from polylsp.runtime.device import governor, processor_name
+from polylsp.runtime.estimate import device_named, estimated
 from polylsp.runtime.holding import hold
 from polylsp.runtime.program import Ended
 from polylsp.runtime.python_tools import python_tools
@@ -50,6 +50,9 @@ def _outcome(trial: Trial) -> Outcome:
     original = trial.programs[ORIGINAL]
     if isinstance(original, NotBuilt):
         return NotMeasured(original.reason)
+    reason = _unmeasurable(trial)
+    if reason:
+        return NotMeasured(reason)
     trial.began = monotonic()
     trial.observe(25, "trying small sizes")
     hold(trial, plan.small, guarded=True)
@@ -62,6 +65,13 @@ def _outcome(trial: Trial) -> Outcome:
     trial.observe(35, f"checking at {shown(plan, rung)}")
     hold(trial, rung, guarded=False)
     return _measurement(trial, rung, *figures_of(trial, tuple(trial.variants)))
+
+
+def _unmeasurable(trial: Trial) -> str:
+    """Why there is nothing to compare the original with: none of its versions could be built."""
+    programs = [trial.programs[name] for name in trial.variants]
+    reasons = [each.reason for each in programs if isinstance(each, NotBuilt)]
+    return reasons[0] if reasons and len(reasons) == len(programs) else ""
 
 
 def _build(trial: Trial) -> None:
@@ -87,8 +97,15 @@ def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Fi
         time.time(),
         tuple(_remarks(trial)),
         trial.tools.flags,
-        estimated(plan, rung, figures.times(original).median, trial.settings.estimated_gpu),
+        estimated(plan, rung, figures.times(original).median, _estimated_device(trial)),
     )
+
+
+def _estimated_device(trial: Trial) -> str:
+    """The device to estimate for: the one that is here, so that both figures can be seen, or the user's."""
+    wanted = trial.settings.estimated_gpu
+    here = (device_named(each.name) for each in trial.gpus.values())
+    return wanted if wanted == "none" else next(filter(None, here), wanted)
 
 
 def _remarks(trial: Trial) -> list[str]:
@@ -98,4 +115,6 @@ def _remarks(trial: Trial) -> list[str]:
         found.append("This system does not let the programs be cut off from the network.")
     if not files:
         found.append("This system does not let the programs be kept from writing to other folders.")
+    if (how := governor()) not in ("", "performance"):
+        found.append(f"The processor may run at another speed from one run to the next (governor `{how}`).")
     return found

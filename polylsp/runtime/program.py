@@ -33,6 +33,10 @@ _SIGNALS = {
 }
 
 
+_OF_KERNELS = (1, 9, 98, 700, *range(703, 720))
+"""Errors of CUDA about launches, and about what kernels did."""
+
+
 class Ended(Exception):
     """The program is no more; the message says how it ended, without a subject: "divided by zero"."""
 
@@ -52,6 +56,19 @@ class Raised(Ended):
     def __init__(self, message: str, *, is_of_tools: bool) -> None:
         super().__init__(message)
         self.is_of_tools = is_of_tools
+
+
+class LeftToHost(Ended):
+    """Its kernels did not run, for which there is an error of CUDA (0: none)."""
+
+    def __init__(self, code: int, words: str) -> None:
+        super().__init__(f"did not run on a GPU: {words}")
+        self.code = code
+
+    @property
+    def is_of_kernels(self) -> bool:
+        """Whether kernels did what they may not do, or were launched as they cannot be."""
+        return self.code in _OF_KERNELS
 
 
 class Crashed(Ended):

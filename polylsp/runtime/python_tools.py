@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from polylsp.model.measurement import Plan
+from polylsp.runtime.cuda_tools import CudaCompiler, cuda_compiler, device_environment
 from polylsp.runtime.interpreter import interpreter_for
 from polylsp.runtime.tools import MEBIBYTE, ORIGINAL, Built, NotBuilt, Runnable, version_names
 from polylsp.settings import Settings
 
-_DRIVER = Path(__file__).with_name("driver.py")
+_DRIVERS = ("driver.py", "driver_kernels.py")
 _MEMORY = 6 * 1024 * MEBIBYTE
 """Address space for libraries and compilers, of which little is ever used."""
 
@@ -22,6 +24,7 @@ class PythonTools:
     """An interpreter runs the versions as they are."""
 
     interpreter: str
+    cuda: CudaCompiler | NotBuilt
 
     @property
     def is_repeatable(self) -> bool:
@@ -44,31 +47,50 @@ class PythonTools:
 
     def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:
         """The programs of all versions."""
-        shutil.copy(_DRIVER, Path(folder, "driver.py"))
+        for driver in _DRIVERS:
+            shutil.copy(Path(__file__).with_name(driver), Path(folder, driver))
         texts = [plan.text, *(each.text for each in plan.variants)]
         names = (ORIGINAL, *version_names(plan))
         for name, text in zip(names, texts, strict=True):
             Path(folder, f"{name}.py").write_text(text, "utf-8", "surrogateescape")
         step(1, 1)
-        return {name: self._runnable(plan, folder, name, threads) for name in names}
+        helpers = ((), *(each.helpers for each in plan.variants))
+        return {
+            name: self._runnable(plan, folder, name, threads, of_kernels)
+            for name, of_kernels in zip(names, helpers, strict=True)
+        }
 
-    def _runnable(self, plan: Plan, folder: str, name: str, threads: int) -> Runnable:
+    def _runnable(
+        self, plan: Plan, folder: str, name: str, threads: int, helpers: tuple[str, ...]
+    ) -> Runnable | NotBuilt:
+        environment = _environment(folder, threads)
+        if helpers:
+            if isinstance(self.cuda, NotBuilt):
+                return self.cuda
+            environment |= _of_kernels(self.cuda, folder)
         source = str(Path(plan.path).absolute())
-        command = (self.interpreter, "-E", "-B", "driver.py", source, f"{name}.py", plan.call)
+        command = (self.interpreter, "-E", "-B", "driver.py", source, f"{name}.py", plan.call, *helpers)
         return Runnable(
             command,
-            _environment(folder, threads),
+            environment,
             is_lasting=True,
             memory=_MEMORY,
             processes=3 * threads + 16,
             reads=(self.interpreter, str(Path(self.interpreter).resolve()), source),
+            on_device=bool(helpers),
         )
 
 
 def python_tools(path: str, settings: Settings) -> PythonTools | NotBuilt:
     """The interpreter for a file, or why there is none."""
     found = interpreter_for(path, settings)
-    return found if isinstance(found, NotBuilt) else PythonTools(found)
+    return found if isinstance(found, NotBuilt) else PythonTools(found, cuda_compiler(settings))
+
+
+def _of_kernels(cuda: CudaCompiler, folder: str) -> dict[str, str]:
+    """What PyCUDA is told: where the compiler is, and where both may keep what they make."""
+    kept = dict.fromkeys(("PYCUDA_CACHE_DIR", "XDG_CACHE_HOME", "TMPDIR"), folder)
+    return {"PATH": os.pathsep.join(cuda.folders), **kept, **device_environment()}
 
 
 def _environment(folder: str, threads: int) -> dict[str, str]:
@@ -79,5 +101,6 @@ def _environment(folder: str, threads: int) -> dict[str, str]:
         "LC_ALL": "C.UTF-8",
         "NUMBA_CACHE_DIR": folder,
         "OMP_PROC_BIND": "true",
+        "OMP_PLACES": "cores",
         **{f"{name}_NUM_THREADS": str(threads) for name in counted},
     }

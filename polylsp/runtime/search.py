@@ -6,16 +6,30 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from polylsp.model.measurement import Figure, NoPlan, Parameters, Plan, Rung
+from polylsp.runtime.harness import Ran
 from polylsp.runtime.holding import compare, refer
+from polylsp.runtime.machine import gpu_here
 from polylsp.runtime.timing import figure, figures_of
 from polylsp.runtime.tools import ORIGINAL
 from polylsp.runtime.trial import Trial
+from polylsp.settings import Settings
 
 CANDIDATES: tuple[Parameters, ...] = (
     *((("tile_sizes", sizes),) for sizes in ("16", "32", "64", "128", "256", "8 64", "16 128", "32 256")),
     *((("cache_kb", size),) for size in ("64", "1024")),
 )
 """Settings with which a function is restructured, beside those of the user."""
+
+_OF_KERNELS: tuple[Parameters, ...] = (
+    *((("cuda_block_sizes", sizes),) for sizes in ("64", "128", "512", "16 16", "32 4", "64 4")),
+    *((("cuda_tile_sizes", sizes),) for sizes in ("16", "32")),
+)
+
+
+def of_kernels(settings: Settings) -> tuple[Parameters, ...]:
+    """Settings with which kernels are made, where there is a device for them."""
+    return _OF_KERNELS if settings.cluster or gpu_here() else ()
+
 
 NOTHING_TO_TUNE = "There is nothing to tune in `{}`: other sizes of tiles make the same of it, or nothing."
 FINALISTS = 3
@@ -25,10 +39,10 @@ _FEW_RUNS = 3
 def searched(own: Plan, others: Iterable[Plan | NoPlan]) -> Plan:
     """A plan to look for the fastest version: those made with the user's own settings, and with others that
     make something else."""
-    variants = {variant.text: variant for variant in own.variants}
+    variants = {(variant.text, variant.files): variant for variant in own.variants}
     for plan in others:
         for variant in plan.variants if isinstance(plan, Plan) else ():
-            variants.setdefault(variant.text, variant)
+            variants.setdefault((variant.text, variant.files), variant)
     return replace(own, variants=tuple(variants.values()), is_search=True)
 
 
@@ -59,11 +73,11 @@ def fastest_of(trial: Trial, rung: Rung) -> tuple[list[float], list[Figure]]:
 def _tried(trial: Trial, name: str) -> Figure:
     """A version that ran a few times in turn with the original."""
     original: list[float] = []
-    seconds: list[float] = []
+    ran: list[Ran] = []
     for _ in range(_FEW_RUNS):
         original.append(trial.harnesses[ORIGINAL].time(trial.seconds_left()))
-        seconds.append(trial.harnesses[name].time(trial.seconds_left()))
-    return figure(trial.variants[name], trial.errors[name], original, seconds)
+        ran.append(trial.harnesses[name].run(trial.seconds_left()))
+    return figure(trial.variants[name], trial.errors[name], original, ran, trial.gpus.get(name))
 
 
 def _ordered(tried: dict[str, Figure]) -> list[str]:

@@ -14,6 +14,8 @@ ORIGINAL = "original"
 """The name of the version that nothing was done to; other names begin with their number."""
 
 _PER_THREAD = 128 * MEBIBYTE
+_DEVICE_FILES = 64 * MEBIBYTE
+"""A file that is made where kernels are compiled as the program runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +23,7 @@ class Runnable:
     """A version that can be started. `is_lasting`: one program takes data of one size after the other, as
     starting it costs more than what it does; else it is started for each size. `memory` (bytes) and
     `processes` are what it may have beside what its data and threads take; `reads` are folders that it has to
-    be able to read."""
+    be able to read. `on_device`: it uses a GPU."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -29,15 +31,17 @@ class Runnable:
     memory: int = 1024 * MEBIBYTE
     processes: int = 16
     reads: tuple[str, ...] = ()
+    on_device: bool = False
 
     def limits(self, data: int, seconds: float, threads: int) -> Limits:
         """What it may use, with so many bytes of data."""
         return Limits(
             cpu_seconds=int(seconds * threads) + 10,
             memory=3 * data + self.memory + threads * _PER_THREAD,
-            file_size=2 * data + MEBIBYTE,
+            file_size=2 * data + (_DEVICE_FILES if self.on_device else MEBIBYTE),
             processes=threads + self.processes,
             reads=self.reads,
+            on_device=self.on_device,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from polylsp.model.measurement import Figure, Missing, Plan, Rung, Variant
 from polylsp.runtime.device import processors
-from polylsp.runtime.harness import Harness, footprint
+from polylsp.runtime.harness import Gpu, Harness, footprint
 from polylsp.runtime.program import Late
 from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, Runnable, Tools, version_names
 from polylsp.settings import Settings
@@ -25,7 +25,7 @@ class Observer(Protocol):
 @dataclass
 class Trial:
     """Those that fail are left out from then on. `errors`: how far off results of versions are, at most;
-    `missing`: what was left out, by name."""
+    `missing`: what was left out, by name; `gpus`: where versions run their kernels."""
 
     plan: Plan
     settings: Settings
@@ -39,6 +39,8 @@ class Trial:
     harnesses: dict[str, Harness] = field(default_factory=dict[str, Harness])
     missing: dict[str, Missing] = field(default_factory=dict[str, Missing])
     errors: dict[str, float] = field(default_factory=dict[str, float])
+    seconds_of_original: float = 0.0
+    gpus: dict[str, Gpu] = field(default_factory=dict[str, Gpu])
     _made: dict[str, tuple[Rung, bool]] = field(default_factory=dict[str, "tuple[Rung, bool]"])
 
     @property
@@ -69,6 +71,11 @@ class Trial:
         limits = program.limits(data, self.settings.max_measure_seconds, self.threads)
         self.harnesses[name] = Harness(plan, program, self.folder, limits)
         return self.harnesses[name]
+
+    def gpu(self, name: str) -> Gpu:
+        """The device of a version that was started, once it is ready; raises `Ended`."""
+        self.gpus[name] = self.harnesses[name].gpu(self.seconds_left())
+        return self.gpus[name]
 
     def leave_out(self, name: str, reason: str, *, is_error: bool = False) -> None:
         """A version cannot be measured."""

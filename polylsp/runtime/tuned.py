@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polylsp.model.measurement import Parameters, Tuned
+from polylsp.model.measurement import Parameters, Tuned, are_of_kernels
 from polylsp.runtime.store import read_entries, write_entries
 
 _KIND = "tuned"
-_ACTIONS = ("restructure", "tile", "time-tile")
-"""Those that the parameters are about."""
+_RESTRUCTURING, _KERNELS = ("restructure", "tile", "time-tile"), ("cuda", "pycuda")
+"""The actions that settings are about: those of kernels, and others."""
 
 Found = Mapping[str, Tuned]
 """By function."""
@@ -29,4 +29,7 @@ def parameters_for(found: Found, action: str, function: str, code: str) -> Param
     """The parameters with which an action is to change a function whose code has a name; none if it was not
     tuned, or has changed since."""
     known = found.get(function)
-    return known.parameters if known is not None and known.code == code and action in _ACTIONS else ()
+    if known is None or known.code != code:
+        return ()
+    actions = _KERNELS if are_of_kernels(known.parameters) else _RESTRUCTURING
+    return known.parameters if action in actions else ()

@@ -2,8 +2,8 @@
 [--kernels PATTERN…]`.
 
 Prints how long it takes from the click on the lens to the figure beside `gemm`, over the language server; how
-the time of `gemm` in the harness compares with its time in a program of its own; and, for the samples that
-are named, their figures.
+the time of `gemm` in the harness compares with its time in a program of its own; for the samples that
+are named, their figures; and where there is a GPU, how far the estimates of all samples are off.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from polylsp.ide.measured import measured_label
 from polylsp.model.measurement import AskToMeasure, Measurement, NoPlan, Outcome, Plan
 from polylsp.pipeline import analyse, measurable
-from polylsp.runtime.c_tools import Version, built
+from polylsp.runtime.building import Version, built
 from polylsp.runtime.compiler import Compiler, compiler_for
 from polylsp.runtime.confine import NOBODY
 from polylsp.runtime.harness import Harness, footprint
@@ -29,6 +29,7 @@ from polylsp.runtime.process import carried_out, new_folder, remove
 from polylsp.runtime.tools import Runnable
 from polylsp.settings import Settings
 
+from . import estimates
 from .client import SERVER, Client, published
 from .variants import GCC, timed
 
@@ -145,6 +146,8 @@ def main() -> None:
     print(f"{added:+.1f} % (goal {100 * OVERHEAD_GOAL:.0f})")
     for path in sorted({path for each in arguments.kernels for path in SAMPLES.glob(f"{each}.c")}):
         print(f"{path.stem:16} {figure(path)}", flush=True)
+    for line in estimates.lines(["*"]):
+        print(line, flush=True)
 
 
 if __name__ == "__main__":

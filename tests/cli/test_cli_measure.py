@@ -47,7 +47,7 @@ def test_figures_as_json_and_nothing_left_behind(polylsp, tmp_path: Path, monkey
         (("a.c:1",), 2, "no loop here; there are loops on line 4"),
         (("a.c:4", "--set", "m=3"), 2, "`scale` has no size `m`: its sizes are `n`."),
         (("a.c:4", "--set", "m"), 2, "'m' is not NAME=SIZE"),
-        (("a.c:4", "--target", "cuda"), 2, "Measuring with `cuda` is not possible yet."),
+        (("a.c:4", "--target", "numba"), 2, "There is no `numba` for functions of C."),
         (("missing.c:1",), 3, "No such file"),
     ],
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from .device import Device, Program, header_folder
+from .playing import Played
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +23,12 @@ def compilers() -> tuple[str, str]:
 def headers(compilers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where the header is that plays CUDA."""
     return header_folder(compilers[1], tmp_path_factory.mktemp("headers"))
+
+
+@pytest.fixture(scope="session")
+def played(compilers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """Runs programs of Python with a stand-in for PyCUDA."""
+    return Played(compilers[1], tmp_path_factory.mktemp("played"), "-w")
 
 
 @pytest.fixture

@@ -7,10 +7,14 @@
 //   guard before it, and is full of NaN at first, as shared memory is for each block. A kernel that is given a
 //   pointer of the host ends the program.
 // - What is asked of a stream is done once someone waits for it, that of the last stream first.
+// - POLYLSP_CUDA_MEMORY=n gives the device n bytes, of which no piece is lost between arrays.
+// - Events are times of the host; POLYLSP_CUDA_DEVICE=NAME FREE names the device and the bytes that are free, and
+//   with POLYLSP_CUDA_ABSENT there is none; with POLYLSP_CUDA_ILLEGAL all kernels end in an error.
 // - POLYLSP_CUDA_FAIL=n lets the n-th call that can fail do so, and with n = 0 their number is printed at the end.
 #ifndef POLYLSP_CUDA_ON_THE_HOST
 #define POLYLSP_CUDA_ON_THE_HOST
 
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -21,12 +25,20 @@
 #include <csetjmp>
 #include <memory>
 #include <set>
+#include <string>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <vector>
 
-enum cudaError_t { cudaSuccess = 0, cudaErrorInvalidValue = 1, cudaErrorMemoryAllocation = 2, cudaErrorUnknown = 999 };
+enum cudaError_t {
+    cudaSuccess = 0,
+    cudaErrorInvalidValue = 1,
+    cudaErrorMemoryAllocation = 2,
+    cudaErrorNoDevice = 100,
+    cudaErrorIllegalAddress = 700,
+    cudaErrorUnknown = 999
+};
 enum { cudaHostRegisterDefault = 0 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 
@@ -91,6 +103,16 @@ inline char *space = nullptr;
 inline size_t taken = 0;
 inline std::map<char *, size_t> allocated;
 
+// How many bytes are left.
+inline size_t available()
+{
+    static const char *wanted = std::getenv("POLYLSP_CUDA_MEMORY");
+    size_t all = wanted != nullptr ? static_cast<size_t>(std::atoll(wanted)) : SPACE, used = 0;
+    for (const auto &each : allocated)
+        used += each.second;
+    return used < all ? all - used : 0;
+}
+
 inline void poison(void *start, size_t bytes)
 {
     std::memset(start, 0xff, bytes);
@@ -106,7 +128,7 @@ inline char *allocate(size_t bytes)
     }
     size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     size_t whole = (bytes + GUARD + page - 1) / page * page;
-    if (bytes > SPACE || taken + whole + page > SPACE)
+    if (bytes > available() || taken + whole + page > SPACE)
         return nullptr;
     char *start = space + taken;
     taken += whole + page;
@@ -415,6 +437,63 @@ inline cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemc
     return cudaMemcpyAsync(to, from, bytes, kind, nullptr);
 }
 
+// --- What is told of the device --------------------------------------------------------------------------
+
+struct Event {
+    std::chrono::steady_clock::time_point at;
+};
+using cudaEvent_t = Event *;
+
+inline cudaError_t cudaEventCreate(cudaEvent_t *result)
+{
+    *result = new Event;
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
+{
+    played::later(stream, [=] { event->at = std::chrono::steady_clock::now(); });
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaEventElapsedTime(float *result, cudaEvent_t from, cudaEvent_t to)
+{
+    *result = std::chrono::duration<float, std::milli>(to->at - from->at).count();
+    return cudaSuccess;
+}
+
+struct cudaDeviceProp {
+    char name[256];
+};
+
+inline cudaError_t cudaMemGetInfo(size_t *available, size_t *whole)
+{
+    if (std::getenv("POLYLSP_CUDA_ABSENT") != nullptr)
+        return cudaErrorNoDevice;
+    if (played::failing())
+        return cudaErrorUnknown;
+    const char *told = std::getenv("POLYLSP_CUDA_DEVICE");
+    *whole = played::SPACE;
+    *available = told != nullptr ? std::strtoull(std::strrchr(told, ' '), nullptr, 10) : played::available();
+    return cudaSuccess;
+}
+
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp *result, int)
+{
+    const char *told = std::getenv("POLYLSP_CUDA_DEVICE");
+    std::string name = told != nullptr ? told : "the host 0";
+    std::snprintf(result->name, sizeof result->name, "%s", name.substr(0, name.rfind(' ')).c_str());
+    return cudaSuccess;
+}
+
+inline const char *cudaGetErrorString(cudaError_t error)
+{
+    return error == cudaErrorMemoryAllocation ? "out of memory"
+           : error == cudaErrorNoDevice       ? "no CUDA-capable device is detected"
+           : error == cudaErrorIllegalAddress ? "an illegal memory access was encountered"
+                                              : "unknown error";
+}
+
 inline cudaError_t cudaGetLastError()
 {
     cudaError_t result = played::last;
@@ -425,6 +504,8 @@ inline cudaError_t cudaGetLastError()
 inline cudaError_t cudaDeviceSynchronize()
 {
     played::finish();
+    if (std::getenv("POLYLSP_CUDA_ILLEGAL") != nullptr)
+        return cudaErrorIllegalAddress;
     return played::failing() ? cudaErrorUnknown : cudaSuccess;
 }
 

@@ -17,8 +17,9 @@ from polylsp.pipeline import analyse, edit
 from polylsp.runtime.nvrtc import compiled
 from polylsp.settings import Settings
 
+from .translating import CXX, WARNINGS, played
+
 HERE = Path(__file__).parent
-_LAUNCH = re.compile(r"(\w+)<<<([^>]*?)(?:, 0, (streams\[\d+\]))?>>>\(")
 
 
 @dataclass(frozen=True)
@@ -60,18 +61,6 @@ def _outermost(facts: FunctionFacts) -> list[int]:
     return [loop.ordinal for loop in facts.loops if loop.depth == 1]
 
 
-def played(text: str) -> str:
-    """The text of a `.cu` file with launches that a C++ compiler knows."""
-    barriers = "true" if "__syncthreads" in text or "__shfl" in text else "false"
-    return _LAUNCH.sub(
-        lambda found: f"played::launch({found[3] or 'nullptr'}, {barriers}, {found[1]}, {found[2]}, ", text
-    )
-
-
-WARNINGS = ("-Wall", "-Wextra", "-Werror")
-CXX = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
-
-
 def header_folder(gxx: str, folder: Path, *flags: str) -> Path:
     """A folder with the header that plays CUDA, compiled once for all programs that have some `flags`."""
     header = folder / "cuda_runtime.h"
@@ -102,17 +91,19 @@ class Program:
         _run(self.gxx, compiled, *objects, "-o", str(program), "-lm")
         return program
 
-    def output(self, program: Path, failing: int = -1) -> str:
-        """What it prints; `failing` is the call of CUDA that fails."""
-        return self._ran(program, failing).stdout
+    def output(self, program: Path, failing: int = -1, memory: int = 0) -> str:
+        """What it prints; `failing` is the call of CUDA that fails, and `memory` how many bytes the device
+        has, if they are not plenty."""
+        return self._ran(program, failing, memory).stdout
 
-    def calls(self, program: Path) -> int:
+    def calls(self, program: Path, memory: int = 0) -> int:
         """How many calls of CUDA can fail."""
-        found = re.findall(r"^calls (\d+)$", self._ran(program, 0).stderr, re.MULTILINE)
+        found = re.findall(r"^calls (\d+)$", self._ran(program, 0, memory).stderr, re.MULTILINE)
         return max(map(int, found), default=0)
 
-    def _ran(self, program: Path, failing: int) -> subprocess.CompletedProcess[str]:
+    def _ran(self, program: Path, failing: int, memory: int) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "POLYLSP_CUDA_FAIL": str(failing)}
+        environment |= {"POLYLSP_CUDA_MEMORY": str(memory)} if memory else {}
         ran = subprocess.run(
             [str(program)], capture_output=True, text=True, env=environment, timeout=60, check=False
         )

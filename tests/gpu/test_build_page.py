@@ -12,7 +12,8 @@ import pytest
 from polylsp.ide.pages import page_text
 from polylsp.settings import Settings
 
-from .device import CXX, Offloaded, Program, offloaded
+from .device import Offloaded, Program, offloaded
+from .translating import CXX
 
 ROOT = Path(__file__).parents[2]
 GEMM = ROOT / "samples/polybench/c/gemm.c"
@@ -23,7 +24,7 @@ NVCC = """\
 import subprocess, sys
 sys.path.insert(0, {root!r})
 from pathlib import Path
-from tests.gpu.device import played
+from tests.gpu.translating import played
 arguments = sys.argv[1:]
 if "-c" in arguments:
     source = Path(arguments[arguments.index("-c") + 1])

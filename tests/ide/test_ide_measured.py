@@ -9,7 +9,8 @@ import pytest
 
 from polylsp.ide.hover import Bullets, Image, Table, markdown, plain
 from polylsp.ide.measured import is_wrong, measured_label, measured_parts, shown_seconds
-from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, Times
+from polylsp.ide.measured_json import measured_object
+from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, OnDevice, Times
 
 TIMES = Times(0.5, 0.4, 0.6, 7)
 PLAIN = Figure("openmp", "directives", Times(0.3, 0.2, 0.4, 7), 1.66, 1.5, 1.8, "faster", 2e-16)
@@ -61,6 +62,26 @@ def test_an_estimate_is_told_as_one() -> None:
     slow = replace(FOUND, estimates=(replace(ESTIMATE, least=0.1, most=0.9),))
     assert measured_label(slow) == measured_label(FOUND)
     assert any("Estimated to be slower on H100" in str(each) for each in measured_parts(slow))
+
+
+THERE = OnDevice("NVIDIA H100 80GB HBM3", Times(4e-3, 3e-3, 5e-3, 7), Times(2e-2, 2e-2, 2e-2, 7), 41.0)
+KERNELS = Figure("cuda", "directives", Times(0.04, 0.04, 0.04, 7), 12.4, 11.0, 14.0, "faster", 0.0, (), THERE)
+
+
+def test_kernels_and_transfers_are_told_apart_and_estimates_of_the_same_device_beside_them() -> None:
+    found = replace(FOUND, figures=(PLAIN, KERNELS), estimates=(ESTIMATE,))
+    assert measured_label(found) == "OpenMP 1.7× · CUDA 41× (12× with transfers) · n=2000 m=10"
+    told = [each for each in measured_parts(found) if isinstance(each, str) and "H100" in each]
+    assert told[0] == (
+        "CUDA on NVIDIA H100 80GB HBM3: kernels 4 ms (middle half 3 ms to 5 ms), transfers 20 ms; "
+        "41× if the data were there already, 12× with transfers."
+    )
+    assert told[1].startswith("Measured 41×, 12× with transfers, where 20–61× on H100, 5.2–9.4× with")
+    (json,) = measured_object("a.c", 1, replace(found, figures=(KERNELS,)))["targets"]
+    assert (json["kernel_seconds"], json["transfer_seconds"], json["seconds"]) == (4e-3, 2e-2, 0.04)
+    assert (json["speedup_without_transfers"], json["speedup"]) == (41.0, 12.4)
+    elsewhere = replace(found, figures=(replace(KERNELS, on_device=replace(THERE, device="Quadro")),))
+    assert measured_label(elsewhere).endswith(" · H100 20–61× estimated")
 
 
 @pytest.mark.parametrize(

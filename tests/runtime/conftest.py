@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
+from polylsp.model.action import ActionName
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.pipeline import analyse, measurable
 from polylsp.runtime.confine import NOBODY
@@ -30,12 +31,14 @@ def folder() -> Iterator[str]:
 def planning(tmp_path: Path) -> Planning:
     """Plans the last function of a text that has loops; in C, unless it is said to be something else."""
 
-    def plan(text: str, suffix: str = ".c", **sizes: int) -> Plan | NoPlan:
+    def plan(
+        text: str, suffix: str = ".c", targets: tuple[ActionName, ...] = (), **sizes: int
+    ) -> Plan | NoPlan:
         path = tmp_path / f"given{suffix}"
         path.write_text(text)
         report = analyse(str(path), text, Settings(), schedules=False)
         last = [each for each in report.functions if each.answer.facts.loops][-1]
-        wanted = AskToMeasure(last.answer.facts.name, last.start, 0, tuple(sizes.items()))
+        wanted = AskToMeasure(last.answer.facts.name, last.start, 0, tuple(sizes.items()), targets)
         return measurable(str(path), text, Settings(), wanted)
 
     return plan

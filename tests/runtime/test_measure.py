@@ -9,6 +9,7 @@ import pytest
 from runtime_plans import Planning
 
 from polylsp.model.measurement import Measurement, NotMeasured, Plan
+from polylsp.runtime.c_tools import CTools
 from polylsp.runtime.measure import measured
 from polylsp.runtime.sizes import chosen
 from polylsp.settings import Settings
@@ -55,9 +56,18 @@ def with_variant(plan: object, old: str, new: str) -> Plan:
     return replace(plan, variants=variants)
 
 
-def test_a_sum_in_another_order_agrees(planning: Planning, folder: str) -> None:
-    found = outcome(planning(SUM, n=20000), folder)
+def test_a_sum_in_another_order_agrees_and_a_version_that_takes_too_long_costs_it_nothing(
+    planning: Planning, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(CTools, "seconds_at_first", 5.0)
+    text = SUM.replace("double f", "extern int pause(void);\ndouble f")
+    plan = planning(text, n=20000)
+    late = with_variant(plan, "return s;", "while (n) pause(); return s;")
+    assert isinstance(plan, Plan)
+    found = outcome(replace(plan, variants=(*late.variants, *plan.variants)), folder)
     assert isinstance(found, Measurement)
+    told = found.missing[len(plan.missing)]
+    assert "did not come to its end within 5 s, which is far more" in told.reason and not told.is_error
     (figure,) = found.figures
     assert (figure.target, figure.form) == ("openmp", "directives")
     assert (

@@ -153,7 +153,7 @@ ROWS = "for (int k = s[i]; k < s[i + 1]; k++)"
     ("text", "reason"),
     [
         (
-            f"struct s {{ double x; }}; void f(int n, struct s *p) {{ {LOOP} p[i].x = 0; }}",
+            f"struct s {{ double *x; }}; void f(int n, struct s *p) {{ {LOOP} p[i].x[0] = 0; }}",
             "`p` holds structures",
         ),
         (f"void f(int n, double **p) {{ {LOOP} p[i] = p[0]; }}", "`p` holds pointers that may change"),

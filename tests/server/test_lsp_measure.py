@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from pygls.exceptions import JsonRpcException
 pytestmark = pytest.mark.asyncio
 
 F = "void f(int n) {\n    for (int i = 0; i < n; i++) n--;\n}\n"
-ENDLESS = "void f(int n) {\n    for (int i = 0; n; ) ;\n}\n"
+ENDLESS = "void f(int n) {\n    /* TUNE */ for (int i = 0; n; ) ;\n}\n"
 DECLINED = "void f(int n) {\n    /* MEASURE_DECLINE */ for (int i = 0; i < n; i++) n--;\n}\n"
 COMMAND = "polylsp.measure"
 
@@ -75,16 +76,21 @@ async def pulled(editor: Editor, uri: str) -> list[types.Diagnostic]:
     return list((await editor.pull(uri)).items)
 
 
-@pytest.mark.parametrize("button", [True, False], ids=["progress", "request"])
+@pytest.mark.parametrize(
+    ("command", "words", "button"),
+    [(COMMAND, "Measuring f", True), (COMMAND, "Measuring f", False), ("polylsp.tune", "Tuning f", True)],
+    ids=["progress", "request", "tuning"],
+)
 async def test_a_measurement_that_is_cancelled_leaves_nothing_behind(
-    start, tmp_path: Path, button: bool
+    start, tmp_path: Path, command: str, words: str, button: bool
 ) -> None:
     editor = await start("vscode1139-ext11")
     uri = editor.open(ENDLESS)
-    params = types.ExecuteCommandParams(command=COMMAND, arguments=[loop(uri)])
+    await editor.settle()
+    params = types.ExecuteCommandParams(command=command, arguments=[loop(uri)])
     measuring = editor.sent(types.WORKSPACE_EXECUTE_COMMAND, params)
     (number,) = [n for n, f in editor.client.protocol._request_futures.items() if not f.done()]
-    begun = await editor.until(types.PROGRESS, lambda p: "Measuring f" in str(p.value))
+    begun = await editor.until(types.PROGRESS, lambda p: words in str(p.value))
     await editor.until(types.PROGRESS, lambda p: p.token == begun.token and "small sizes" in str(p.value))
     (folder,) = (tmp_path / "folders").glob("polylsp-*")
     if button:
@@ -97,6 +103,36 @@ async def test_a_measurement_that_is_cancelled_leaves_nothing_behind(
     assert not folder.exists()
     while running(str(folder)):
         os.sched_yield()
+
+
+async def test_whichever_process_is_killed_the_next_measurement_is_made(start, tmp_path: Path) -> None:
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(ENDLESS)
+    await editor.settle()
+    measuring = asyncio.ensure_future(editor.execute(COMMAND, loop(uri)))
+    await editor.until(types.PROGRESS, lambda p: "small sizes" in str(p.value))
+    (folder,) = (tmp_path / "folders").glob("polylsp-*")
+    (pid,) = children(editor.client._server.pid, "polylsp.runtime")
+    os.kill(pid, signal.SIGKILL)
+    assert (await measuring)["reason"] == "The process that measures died."
+    shown = await editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert (shown.type, shown.message) == (types.MessageType.Error, "The process that measures died.")
+    assert not folder.exists()
+    while running(str(folder)):
+        os.sched_yield()
+    editor.replace(uri, "n; )", "i < n; i++)")
+    await editor.settle()
+    # That of the analysis has done its part, once programs are compiled.
+    measuring = asyncio.ensure_future(editor.execute(COMMAND, loop(uri)))
+    await editor.until(types.PROGRESS, lambda p: "compiling" in str(p.value))
+    os.kill((await editor.execute("polylsp.status"))["workerPid"], signal.SIGKILL)
+    assert (await measuring)["function"] == "f"
+
+
+def children(pid: int, word: str) -> list[int]:
+    """The processes that a process started and that have a word in their command lines."""
+    started = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(each) for each in started if word in Path(f"/proc/{each}/cmdline").read_text()]
 
 
 def plain(answer: Any) -> Any:

@@ -26,10 +26,11 @@ from polylsp.settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Leaves, and the kernels that run them."""
+    """Leaves, and the kernels that run them; `pairs` of instances stay in order."""
 
     leaves: Leaves
     kernels: tuple[Kernel, ...]
+    pairs: isl.UnionMap
 
     @property
     def steps(self) -> tuple[int, int, int]:
@@ -77,7 +78,7 @@ def _with_scalars(region: Region, found: Leaves, best: Choice, settings: Setting
             return best
         leaves = placed(region, opened, made.kernels, expands)
         if isinstance(leaves, Leaves):
-            return Choice(leaves, made.kernels)
+            return Choice(leaves, made.kernels, made.pairs)
         without |= leaves
     return best
 
@@ -106,7 +107,7 @@ def _best(region: Region, found: Leaves, settings: Settings) -> Choice | None:
     best: Choice | None = None
     for strategy in _strategies(settings):
         schedule = scheduled(region, found, pairs, strategy)
-        made = Choice(found, kernels(schedule, sums) if schedule is not None else ())
+        made = Choice(found, kernels(schedule, sums) if schedule is not None else (), pairs)
         if made.kernels and respects(made.kernels, pairs) and (best is None or made.steps < best.steps):
             best = made
         if best is not None and (settings.cuda_fusion in FUSIONS or best.steps[0] < _LONG):

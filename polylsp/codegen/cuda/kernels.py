@@ -100,7 +100,7 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     made = Written(
         name,
         tuple(counters),
-        tuple(each for each in counters if each in found),
+        tuple(each for each in (*setting.slab, *counters) if each in found),
         _named(setting, leaves, found),
         _buffers(setting, leaves, found),
         frame,

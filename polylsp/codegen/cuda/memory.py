@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -53,7 +54,7 @@ class Buffer:
     @property
     def elements(self) -> str:
         """How many elements are on the device, as a product in `size_t`."""
-        return " * ".join(["(size_t)" + _factor(self.count), *map(_factor, self.inner)])
+        return " * ".join([_counted("size_t", self.count), *map(_factor, self.inner)])
 
     @property
     def extents(self) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ class Buffer:
         """The first of these elements; empty for the very first."""
         if self.first == "0":
             return ""
-        return " * ".join(["(ptrdiff_t)" + _factor(self.first), *map(_factor, self.inner)])
+        return " * ".join([_counted("ptrdiff_t", self.first), *map(_factor, self.inner)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,12 +207,16 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     part = section(region.subject, region.scop, accesses, region.place, plain_names(region))
     if part is None:
         return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
-    inner = part.inner
+    inner, count = part.inner, part.count
     if region.subject.language == PYTHON.name:
-        inner = _lengths(memory)
-    return Buffer(
-        variable, memory, words, part.first, part.count, inner, moved.comes_in, moved.goes_out, written
-    )
+        inner, count = _lengths(memory), _in_python(count)
+    return Buffer(variable, memory, words, part.first, count, inner, moved.comes_in, moved.goes_out, written)
+
+
+def _in_python(count: str) -> str:
+    """How many rows there are, unless there are none, as Python says it."""
+    found = re.fullmatch(r"\((.*) \? (.*) : 0\)", count)
+    return f"({found[2]} if {found[1].replace(' && ', ' and ')} else 0)" if found else count
 
 
 def _lengths(memory: Memory) -> tuple[str, ...]:
@@ -262,9 +267,27 @@ def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
         if each.each and each.extents:
             yield " * ".join(["(long long)" + _factor(each.each[0]), *map(_factor, each.extents)])
         elif each.inner:
-            last = each.count if each.first == "0" else f"({each.first}) + {each.count}"
+            last = each.count if each.first == "0" else f"({_factor(each.first)} + {each.count})"
             yield " * ".join(["(long long)" + _factor(last), *map(_factor, each.inner)])
 
 
+def _counted(words: str, text: str) -> str:
+    """A number of elements in a type of 64 bits: no product in it is computed with fewer."""
+    if re.fullmatch(r"\w+(?: \* \w+)*", text):
+        return f"({words}){text}"
+    return f"({words}){_factor(_PRODUCT.sub(_WIDE, text))}"
+
+
+_PRODUCT = re.compile(r"(\b(?:\d+ \* )?)([A-Za-z_]\w*(?: \* [A-Za-z_]\w*)+)")
+_WIDE = r"\1(long long)\2"
+"""Several sizes in a term of a sum, and how they are multiplied with 64 bits."""
+
+
 def _factor(text: str) -> str:
-    return text if text.isidentifier() or text.isdigit() or text.startswith("(") else f"({text})"
+    return text if text.isidentifier() or text.isdigit() or _is_whole(text) else f"({text})"
+
+
+def _is_whole(text: str) -> bool:
+    """Whether parentheses stand around all of a text."""
+    depth = [text[: k + 1].count("(") - text[: k + 1].count(")") for k in range(len(text))]
+    return text.startswith("(") and depth[-1] == 0 and all(depth[:-1])

@@ -33,8 +33,9 @@ _USUAL = Settings()
 class Setting:
     """The words of a region's statements, the accesses that its leaves share, `parameters` as C writes them
     (isl name to text, in signed types), the variables behind these, and its buffers. `totals` are the sums of
-    blocks that its kernels have asked for, `settings` what the user has set. `private` are the scalars that
-    have no place but registers, by unique name with their types."""
+    blocks that its kernels have asked for, `settings` what the user has set; `slab` are C's names for the
+    ends of a slab, where launches are given these. `private` are the scalars that have no place but
+    registers, by unique name with their types."""
 
     region: Region
     leaves: Mapping[str, Leaf]
@@ -46,6 +47,7 @@ class Setting:
     fresh: Fresh
     settings: Settings
     totals: list[Total] = field(default_factory=list[Total])
+    slab: tuple[str, ...] = ()
     private: Mapping[str, str] = field(default_factory=dict[str, str])
 
 

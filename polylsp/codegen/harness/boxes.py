@@ -51,7 +51,9 @@ def touched(subject: Subject, name: str, *, follows: bool = False) -> Iterator[T
         by_memory: dict[Memory, isl.Set] = {}
         for access in nest.scop.accesses:
             memory = access.memory
-            if memory.variable.name != name or memory.fresh or memory.follows_pointers != follows:
+            if name not in (memory.variable.name, memory.path):
+                continue
+            if memory.fresh or memory.follows_pointers != follows:
                 continue
             elements = access.relation.range()
             before = by_memory.get(memory)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from polylsp.analysis.effects import walk
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
-from polylsp.model.measurement import Number, Pointee, Size
+from polylsp.model.measurement import Argument, Number, Pointee, Size, Structure
 from polylsp.model.program import Jump
 
 _DECLARATIONS = """\
@@ -15,6 +15,8 @@ extern long long polylsp_integer(int);
 extern double polylsp_real(int);
 extern void *polylsp_memory(int);
 extern void polylsp_object(int, void *, unsigned long);
+extern void polylsp_structure(int, unsigned long);
+extern void polylsp_field(int, const char *, unsigned long, unsigned long, unsigned long, char);
 extern void polylsp_result(const void *, unsigned long, char);
 """
 
@@ -23,18 +25,22 @@ def call(subject: Subject, data: Storage) -> str:
     """Registers the variables of the file, and calls the function. The compiler is not to know which function
     that is: it must not be made part of its caller."""
     name = subject.function.name
-    arguments = ", ".join(_argument(number, each) for number, each in enumerate(data.arguments))
+    given = data.arguments[: len(subject.function.parameters)]
+    arguments = ", ".join(_argument(number, each) for number, each in enumerate(given))
     lines = [
         "",
         '#line 1 "polylsp"',
-        _DECLARATIONS + "void polylsp_register(void)",
+        _DECLARATIONS + "\n".join(_structures(given)),
+        "void polylsp_register(void)",
         "{",
         *_objects(data),
+        *_fields(data),
         "}",
         "void polylsp_call(void)",
         "{",
         f"    __auto_type polylsp_function = &{name};",
         '    __asm__ volatile("" : "+r"(polylsp_function));',
+        *_members(data, len(given)),
         *_called(subject, f"polylsp_function({arguments})"),
         "}",
         "",
@@ -48,18 +54,55 @@ def python_call(subject: Subject, data: Storage) -> str:
     return f"function.{subject.function.name}({arguments})"
 
 
-def _handed(number: int, argument: Size | Number | Pointee) -> str:
+def _handed(number: int, argument: Argument) -> str:
     return f"memory({argument.memory})" if isinstance(argument, Pointee) else f"number({number})"
 
 
 def _objects(data: Storage) -> Iterator[str]:
     for number, memory in enumerate(data.memories):
         if memory.is_global:
-            yield f"    polylsp_object({number}, (void *)&{memory.name}, sizeof {memory.name});"
+            place = _place(memory.name)
+            yield f"    polylsp_object({number}, (void *)&{place}, sizeof {place});"
 
 
-def _argument(number: int, argument: Size | Number | Pointee) -> str:
+def _fields(data: Storage) -> Iterator[str]:
+    """What is in the structures of memories."""
+    for number, memory in enumerate(data.memories):
+        if memory.members:
+            yield f"    polylsp_structure({number}, sizeof({memory.structure}));"
+        for each in memory.members:
+            offset = f"__builtin_offsetof({memory.structure}, {each.name})"
+            whole = f"sizeof((({memory.structure} *)0)->{each.name})"
+            told = f"\"{each.name}\", {offset}, {whole}, {each.size}, '{each.kind}'"
+            yield f"    polylsp_field({number}, {told});"
+
+
+def _structures(given: Iterable[Argument]) -> Iterator[str]:
+    for each in given:
+        if isinstance(each, Structure):
+            yield f"static {each.type} polylsp_structure_{each.name};"
+
+
+def _members(data: Storage, first: int) -> Iterator[str]:
+    """What members of structures are before a call."""
+    for number, each in enumerate(data.arguments[first:], first):
+        assert isinstance(each, (Size, Number))
+        yield f"    {_place(each.name)} = {_argument(number, each)};"
+    for number, memory in enumerate(data.memories):
+        if "->" in memory.name and not memory.is_global:
+            yield f"    {_place(memory.name)} = polylsp_memory({number});"
+
+
+def _place(name: str) -> str:
+    """A variable of the file, or a member of a structure that is made up."""
+    structure, arrow, member = name.partition("->")
+    return f"polylsp_structure_{structure}.{member}" if arrow else name
+
+
+def _argument(number: int, argument: Argument) -> str:
     match argument:
+        case Structure(name):
+            return f"&polylsp_structure_{name}"
         case Size():
             return f"polylsp_integer({number})"
         case Number(_, value):

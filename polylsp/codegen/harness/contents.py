@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import expressions, loops_in, walk
+from polylsp.analysis.effects import loops_in, walk
+from polylsp.codegen.harness.members import places, spelling
 from polylsp.codegen.harness.starts import Rows, rows
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
 from polylsp.model.expressions import subexpressions
 from polylsp.model.measurement import NoPlan
 from polylsp.model.program import (
-    AddressOf,
     Assign,
     Cast,
     Expr,
@@ -20,8 +19,6 @@ from polylsp.model.program import (
     Integer,
     Place,
     Read,
-    Statement,
-    Variable,
 )
 
 
@@ -45,8 +42,8 @@ class Contents:
 def contents(subject: Subject, data: Storage) -> Contents | NoPlan:
     """What the data have to be like, or why those that are valid cannot be made up."""
     known = _Known(subject, data)
-    places = list(_places(subject))
-    found = tuple(rows(subject, data, places))
+    used = list(places(subject))
+    found = tuple(rows(subject, data, used))
     bounded = {each.loop for each in found}
     for loop in loops_in(subject.function.body):
         if loop.ordinal in bounded:
@@ -59,7 +56,7 @@ def contents(subject: Subject, data: Storage) -> Contents | NoPlan:
             )
     of_rows = {(place.site, number) for each in found for place, number in each.places}
     targets: list[Target] = []
-    for place in places:
+    for place in used:
         for number, step in enumerate(place.steps):
             if not isinstance(step, Index) or known.name_in(step.subscript) is None:
                 continue
@@ -111,8 +108,8 @@ class _Known:
         """The array that whole numbers in an expression come from, if they do."""
         for node in subexpressions(value):
             if isinstance(node, Read) and isinstance(node.type, Integer):
-                if node.place.steps:
-                    return node.place.variable.source_name
+                if node.place.steps and not self._data.is_number(node.place):
+                    return spelling(node.place) or node.place.variable.source_name
                 if node.place.variable.name in self._tainted:
                     return self._tainted[node.place.variable.name]
         return None
@@ -123,20 +120,5 @@ class _Known:
             value = value.operand
         if not isinstance(value, Read) or not isinstance(value.type, Integer):
             return None
-        variable: Variable = value.place.variable
-        return self._data.number(variable) if value.place.steps else self._direct.get(variable.name)
-
-
-def _places(subject: Subject) -> Iterator[Place]:
-    """Every place that is read, written, or whose address is taken."""
-    for statement in walk(subject.function.body):
-        if isinstance(statement, Assign):
-            yield statement.target
-        yield from _read(statement)
-
-
-def _read(statement: Statement) -> Iterator[Place]:
-    for expression in expressions(statement):
-        for node in subexpressions(expression):
-            if isinstance(node, (Read, AddressOf)):
-                yield node.place
+        place = value.place
+        return self._data.number_at(place) if place.steps else self._direct.get(place.variable.name)

@@ -7,6 +7,7 @@ from math import prod
 
 from polylsp.codegen.harness.boxes import Touched, box, counted, domains_of, is_modelled, touched
 from polylsp.codegen.harness.contents import Contents, Target
+from polylsp.codegen.harness.members import is_led_to, is_member
 from polylsp.codegen.harness.numbers import declared, row
 from polylsp.codegen.harness.starts import PER_ROW, Rows
 from polylsp.codegen.harness.storage import Storage
@@ -15,6 +16,8 @@ from polylsp.model.measurement import Extent, Rung
 from polylsp.model.program import Array, Pointer, Type
 
 _UNKNOWN_EXTENT = 64
+_MARGIN = 8
+"""How much longer rows may be than the largest size."""
 
 
 class Extents:
@@ -24,7 +27,9 @@ class Extents:
         self._data = data
         self._targets, self._rows = needs.targets, needs.rows
         pairs = zip(data.variables, data.memories, strict=True)
-        self._touched = [list(touched(subject, v.name, follows=m.levels > 1)) for v, m in pairs]
+        self._touched = [
+            list(touched(subject, v.name, follows=m.levels > 1 or is_led_to(v))) for v, m in pairs
+        ]
         self._domains = domains_of(subject)
         self._is_modelled = is_modelled(subject)
 
@@ -41,6 +46,24 @@ class Extents:
         chosen = tuple(sizes[name] for name in self._data.sizes)
         return rung_of(chosen, extents, counted(self._domains, sizes), self._is_modelled)
 
+    def exceeded(self, sizes: Mapping[str, int]) -> str | None:
+        """The name of a variable of the file that has fewer elements than loops touch at some sizes."""
+        pairs = zip(self._data.variables, self._data.memories, strict=True)
+        for number, (variable, memory) in enumerate(pairs):
+            said = declared(variable.type, sizes) if memory.is_global else None
+            ends = [self._ends(number, each, sizes, said or 1) for each in self._touched[number]]
+            if said is not None and any(each is not None and each[1] >= said for each in ends):
+                return memory.name
+        return None
+
+    def _ends(
+        self, number: int, each: Touched, sizes: Mapping[str, int], most: int
+    ) -> tuple[int, int] | None:
+        variable = self._data.variables[number]
+        if is_member(variable):
+            return _ends_of_member(each, variable.type, sizes, most)
+        return _ends(each, variable.type, sizes)
+
     def _extent(self, number: int, sizes: Mapping[str, int], most: int) -> Extent:
         of_type = self._data.variables[number].type
         if (levels := self._data.memories[number].levels) > 1:
@@ -50,7 +73,7 @@ class Extents:
         said = declared(of_type, sizes)
         if self._data.memories[number].is_global and said is not None:
             return Extent(0, said)
-        ends = [_ends(each, of_type, sizes) for each in self._touched[number]]
+        ends = [self._ends(number, each, sizes, most) for each in self._touched[number]]
         if said is not None:
             ends.append((0, said - 1))
         elif not ends or None in ends:
@@ -72,21 +95,25 @@ class Extents:
         """Let rows have a few elements each, as far as arrays that are declared have room for them."""
         starts = extents[found.starts]
         total = PER_ROW * max(1, starts.count - 1)
-        used = [(place.variable, (row(place.variable.type, sizes) or (1,))[0]) for place, _ in found.places]
-        for variable, step in used:
-            said = declared(variable.type, sizes)
+        numbers = [(self._data.number_at(place), place.variable) for place, _ in found.places]
+        of_types = [
+            (number, variable.type if number is None else self._data.variables[number].type)
+            for number, variable in numbers
+        ]
+        used = [(number, of_type, (row(of_type, sizes) or (1,))[0]) for number, of_type in of_types]
+        for _, of_type, step in used:
+            said = declared(of_type, sizes)
             total = total if said is None else min(total, max(0, said // step - 1))
-        for variable, step in used:
-            number = self._data.number(variable)
-            if number is not None and declared(variable.type, sizes) is None:
+        for number, of_type, step in used:
+            if number is not None and declared(of_type, sizes) is None:
                 before = extents[number]
                 extents[number] = Extent(before.first, max(before.count, (total + 1) * step))
         extents[found.starts] = Extent(starts.first, starts.count, total + 1)
 
     def _limit(self, target: Target, sizes: Mapping[str, int], extents: list[Extent]) -> int:
         """How many values a subscript may have."""
-        variable = target.place.variable
-        number = self._data.number(variable)
+        number = self._data.number_at(target.place)
+        variable = target.place.variable if number is None else self._data.variables[number]
         if number is not None and extents[number].shape:
             return extents[number].shape[min(target.step, len(extents[number].shape) - 1)]
         steps = row(variable.type, sizes) or (1,)
@@ -104,21 +131,43 @@ def rung_of(sizes: tuple[int, ...], extents: Sequence[Extent], instances: int, i
     return Rung(sizes, instances if is_known else max(instances, elements), tuple(extents), is_known)
 
 
+def _ends_of_member(
+    touched: Touched, of_type: Type, sizes: Mapping[str, int], most: int
+) -> tuple[int, int] | None:
+    """The same of what a member of a structure points at: of several subscripts only the first is known
+    for sure, and each of the others steps over as many elements as any size allows."""
+    ends = box(touched.elements, touched.scop, sizes)
+    if ends is None or touched.memory.scoped or touched.memory.shape[-1:] != ("[]",):
+        return None
+    if isinstance(of_type, Array):
+        steps = row(of_type, sizes) or ()
+        within = list(zip(ends[1:], steps, strict=False))
+        return sum(low * step for (low, _), step in within), sum(high * step for (_, high), step in within)
+    (low, high), *others = ends[1:]
+    return (low, high) if not others else (min(low, 0), (high + 2) * (most + _MARGIN) ** len(others))
+
+
 def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[int, int] | None:
     """The first and the last element, as one subscript; `None` where that cannot be told."""
     memory = touched.memory
-    if memory.scoped or any(step != "[]" for step in memory.shape):
+    fields = [number for number, step in enumerate(memory.shape) if step != "[]"]
+    # Of structures, the subscripts before their fields say which one it is.
+    dimensions = min([memory.dimensions, *fields])
+    if memory.scoped or (fields and (memory.strides or not dimensions)):
         return None
     if memory.strides:
+        spelled = touched.scop.parameters
         steps = [
-            sum(c * prod(sizes.get(n, 0) for n in names) for names, c in stride) for stride in memory.strides
+            sum(c * prod(sizes.get(spelled.get(n, n), 0) for n in names) for names, c in stride)
+            for stride in memory.strides
         ]
     else:
         found = row(of_type, sizes)
-        if found is None or len(found) < memory.dimensions:
+        if found is None or len(found) < dimensions:
             return None
-        steps = list(found[: memory.dimensions])
-    ends = box(touched.elements, touched.scop, sizes)
+        steps = list(found[:dimensions])
+    whole = box(touched.elements, touched.scop, sizes)
+    ends = whole[:dimensions] if whole is not None else None
     if ends is None or len(ends) != len(steps):
         return None
     pairs = list(zip(ends, steps, strict=True))

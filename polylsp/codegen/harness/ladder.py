@@ -9,8 +9,9 @@ from polylsp.codegen.harness.storage import Storage
 from polylsp.model.measurement import Extent, Rung
 
 _ROUND = (10, 12, 16, 20, 25, 32, 40, 50, 64, 80)
-_SMALL = 37
-"""Where each access is held against the ends of arrays: no multiple of a tile's side."""
+_SMALL = (37, 19, 11, 7, 5, 3)
+"""Where each access is held against the ends of arrays: no multiple of a tile's side, and the first for which
+variables of the file have room."""
 _MOST_INSTANCES = 10**12
 _MOST_BYTES = 8 * 2**30
 _LARGEST = 2 * 10**9
@@ -23,6 +24,10 @@ class Sizing(Protocol):
         """Everything at some sizes."""
         ...
 
+    def exceeded(self, sizes: Mapping[str, int]) -> str | None:
+        """The name of a memory whose length is fixed and too short for some sizes."""
+        ...
+
 
 def ladder(extents: Sizing, data: Storage, given: Mapping[str, int]) -> tuple[Rung, ...]:
     """Sizes that grow together, those left out that are given; one where all are."""
@@ -31,7 +36,10 @@ def ladder(extents: Sizing, data: Storage, given: Mapping[str, int]) -> tuple[Ru
         return (extents.rung(given),)
     found: list[Rung] = []
     for value in _values():
-        rung = extents.rung({**dict.fromkeys(free, value), **given})
+        sizes = {**dict.fromkeys(free, value), **given}
+        if found and extents.exceeded(sizes) is not None:
+            break
+        rung = extents.rung(sizes)
         if found and (rung.instances > _MOST_INSTANCES or used(data, rung) > _MOST_BYTES):
             break
         if len(found) > 5 and rung.instances == found[-5].instances:
@@ -42,7 +50,8 @@ def ladder(extents: Sizing, data: Storage, given: Mapping[str, int]) -> tuple[Ru
 
 def small(extents: Sizing, data: Storage, given: Mapping[str, int]) -> Rung:
     """Sizes at which the function does little."""
-    return extents.rung({name: min(_SMALL, given.get(name, _SMALL)) for name in data.sizes})
+    tried = [{name: min(most, given.get(name, most)) for name in data.sizes} for most in _SMALL]
+    return extents.rung(next((each for each in tried if extents.exceeded(each) is None), tried[0]))
 
 
 def used(data: Storage, rung: Rung) -> int:

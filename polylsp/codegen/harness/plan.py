@@ -61,6 +61,9 @@ def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int
         return needs
     data = with_rows(data, needs.rows)
     extents = measure(subject, data, needs)
+    fixed = budgeted(_OPERATIONS, lambda: extents.exceeded(given)) if set(data.sizes) <= set(given) else None
+    if isinstance(fixed, str):
+        return NoPlan(f"`{fixed}` has fewer elements than `{function.name}` needs at these sizes.")
     rungs = budgeted(_OPERATIONS, lambda: (ladder(extents, data, given), small(extents, data, given)))
     if isinstance(rungs, Exhausted):
         return NoPlan(f"How large the arrays of `{function.name}` have to be took too long to find out.")

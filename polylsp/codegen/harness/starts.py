@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from polylsp.analysis.effects import loops_in
+from polylsp.codegen.harness.members import spelling
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
 from polylsp.model.program import (
@@ -99,9 +100,12 @@ def _is_natural(value: Expr) -> bool:
 def _element(value: Expr, data: Storage) -> int | None:
     """The memory that an expression is an element of."""
     value = _bare(value)
-    if not isinstance(value, Read) or not isinstance(value.type, Integer) or len(value.place.steps) != 1:
+    if not isinstance(value, Read) or not isinstance(value.type, Integer):
         return None
-    return data.number(value.place.variable)
+    subscripts = [each for each in value.place.steps if isinstance(each, Index)]
+    # Of a member, the first subscript is that of the structure itself.
+    is_element = len(subscripts) == (1 if spelling(value.place) is None else 2)
+    return data.number_at(value.place) if is_element else None
 
 
 def _is(step: object, iterator: Variable) -> bool:

@@ -4,19 +4,29 @@ of its file."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polylsp.analysis.effects import effects, walk
+from polylsp.codegen.harness.members import (
+    Member,
+    changes_pointer,
+    is_structure,
+    members,
+    spelling,
+    type_name,
+)
+from polylsp.codegen.harness.structures import element_type, fields, is_of_structures, size_of
 from polylsp.codegen.names import declared_sizes
 from polylsp.codegen.subject import Subject
 from polylsp.model.extents import constant_extents
-from polylsp.model.measurement import Argument, MemoryPlan, NoPlan, Number, Pointee, Size
+from polylsp.model.measurement import Argument, MemoryPlan, NoPlan, Number, Pointee, Size, Structure
 from polylsp.model.program import (
     Array,
     Declare,
     Floating,
     Function,
     Integer,
+    Place,
     Pointer,
     Struct,
     Type,
@@ -47,6 +57,17 @@ class Storage:
         """The memory that a variable leads to."""
         return self.variables.index(variable) if variable in self.variables else None
 
+    def number_at(self, place: Place) -> int | None:
+        """The memory that a place is in."""
+        spelled = spelling(place)
+        names = [each.name for each in self.variables]
+        return names.index(spelled) if spelled in names else self.number(place.variable)
+
+    def is_number(self, place: Place) -> bool:
+        """Whether a place is a member that is one of the arguments."""
+        spelled = spelling(place)
+        return any(spelled == each.name for each in self.arguments if isinstance(each, (Size, Number)))
+
 
 def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
     """What the function is given, or why that cannot be made up. `definite` are the names of matrices that
@@ -54,14 +75,17 @@ def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
     arguments: list[Argument] = []
     memories: list[MemoryPlan] = []
     variables: list[Variable] = []
+    taken_apart: list[Member] = []
     known = counted(subject)
     for parameter in subject.function.parameters:
         if isinstance(parameter.type, Integer):
             name = parameter.source_name
             arguments.append(Size(name) if name in known else Number(name, _WHOLE_NUMBER))
         elif isinstance(parameter.type, Floating):
-            value = _REAL_NUMBERS[len(arguments) % len(_REAL_NUMBERS)]
-            arguments.append(Number(parameter.source_name, value))
+            arguments.append(_real(parameter, len(arguments)))
+        elif (found := _structure(subject, parameter)) is not None:
+            arguments.append(found[0])
+            taken_apart += found[1]
         else:
             made = _memory(subject, parameter, definite)
             if isinstance(made, NoPlan):
@@ -69,6 +93,18 @@ def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
             arguments.append(Pointee(len(memories)))
             memories.append(made)
             variables.append(parameter)
+    for each in taken_apart:
+        member = each.variable
+        if isinstance(member.type, (Integer, Floating)) and not each.is_written:
+            whole = Size(member.name) if member.name in known else Number(member.name, _WHOLE_NUMBER)
+            is_whole = isinstance(member.type, Integer)
+            arguments.append(whole if is_whole else _real(member, len(arguments)))
+            continue
+        made = _member(subject, each, definite)
+        if isinstance(made, NoPlan):
+            return made
+        memories.append(made)
+        variables.append(member)
     for variable in _globals(subject):
         made = _memory(subject, variable, definite)
         if isinstance(made, MemoryPlan):
@@ -77,6 +113,31 @@ def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
         elif variable.name in _changed(subject):
             return made
     return Storage(tuple(arguments), tuple(memories), tuple(variables))
+
+
+def _real(variable: Variable, number: int) -> Number:
+    return Number(variable.source_name, _REAL_NUMBERS[number % len(_REAL_NUMBERS)])
+
+
+def _structure(subject: Subject, parameter: Variable) -> tuple[Structure, tuple[Member, ...]] | None:
+    """A parameter that points at one structure, taken apart."""
+    found = members(subject, parameter) if is_structure(parameter.type) else None
+    name = type_name(subject, parameter) if found else None
+    return (Structure(parameter.source_name, name), found) if name and found else None
+
+
+def _member(subject: Subject, member: Member, definite: frozenset[str]) -> MemoryPlan | NoPlan:
+    """What a member points at, or the member itself."""
+    variable = member.variable
+    if not isinstance(variable.type, Pointer):
+        made = _memory(subject, replace(variable, storage="global"), definite)
+    elif changes_pointer(subject, member) or isinstance(variable.type.to, Pointer):
+        return NoPlan(
+            f"`{variable.name}` may come to point elsewhere: data for that cannot be made up. {_ADVICE}"
+        )
+    else:
+        made = _memory(subject, variable, definite)
+    return made if isinstance(made, NoPlan) else replace(made, written=member.is_written or made.written)
 
 
 def element_of(of_type: Type) -> Type:
@@ -113,6 +174,8 @@ def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> M
         is_global or len(levels) > _MOST_LEVELS or _changes_pointers(subject, variable, len(levels))
     ):
         return NoPlan(f"`{name}` holds pointers that may change: data for that cannot be made up. {_ADVICE}")
+    if is_of_structures(variable.type) and (made := _of_structures(subject, variable)) is not None:
+        return made
     if not isinstance(element, (Integer, Floating)):
         return NoPlan(f"`{name}` {_reason(element)}: data for that cannot be made up. {_ADVICE}")
     if is_global and isinstance(variable.type, Array) and constant_extents(variable.type) is None:
@@ -134,6 +197,24 @@ def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> M
         is_global or is_written(subject, variable),
         fill,
         levels=len(levels),
+    )
+
+
+def _of_structures(subject: Subject, variable: Variable) -> MemoryPlan | None:
+    """An array of structures, if all that the function uses of these are numbers."""
+    found, name = fields(subject, variable), element_type(subject, variable)
+    is_global = variable.storage == "global"
+    if not found or name is None:
+        return None
+    return MemoryPlan(
+        variable.source_name,
+        "s",
+        size_of(found),
+        is_global,
+        is_global or is_written(subject, variable),
+        "kept" if is_global and any(each.kind != "f" for each in found) else "random",
+        structure=name,
+        members=found,
     )
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-_WORD = r"spd\s+[A-Za-z_]\w*|[A-Za-z_][\w.\[\]]*=[\w-]+"
+_WORD = r"spd\s+[A-Za-z_]\w*|[A-Za-z_](?:[\w.\[\]]|->)*=[\w-]+"
 _COMMENT = re.compile(rf"(?:/[/*]|#)\s*polylsp:((?:\s+(?:{_WORD}))+)")
 _ABOVE = re.compile(r"(?:^[ \t]*(?://[^\n]*|#[^\n]*|/\*.*?\*/[ \t]*)\n)+[ \t]*\Z", re.MULTILINE)
 _DEFINITE = "positive-definite"

@@ -13,7 +13,7 @@ from polylsp.ide.measured_json import best_object
 from polylsp.model.action import Declined
 from polylsp.model.measurement import AskToMeasure, Figure, Measurement, NoPlan, NotMeasured, Plan, Tuned
 from polylsp.runtime.process import Step
-from polylsp.runtime.search import CANDIDATES, NOTHING_TO_TUNE, best_of, searched
+from polylsp.runtime.search import CANDIDATES, NOTHING_TO_TUNE, best_of, of_kernels, searched
 from polylsp.server import convert
 from polylsp.server.documents import Document
 from polylsp.server.features.measure import Named, in_turn, named, remember, told
@@ -61,7 +61,8 @@ async def _tuned(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: 
 async def _plan(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: Bar) -> Plan | NoPlan:
     """The versions that the user's settings make, and those that others do."""
     plans: list[Plan | NoPlan] = []
-    for number, parameters in enumerate(((), *CANDIDATES)):
+    tried = ((), *CANDIDATES, *of_kernels(ls.settings_of(document)))
+    for number, parameters in enumerate(tried):
         bar.report(Step(number, f"making version {number + 1}"))
         made = await ls.jobs.ask(document, replace(ask, parameters=parameters))
         if made is None:

@@ -5,16 +5,18 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+import time
 
 import numpy as np
 
 DEVICE = ctypes.CDLL(os.environ["PLAYED_DEVICE"])
 DEVICE.played_allocate.restype = ctypes.c_void_p
 DEVICE.played_allocate.argtypes = [ctypes.c_size_t]
+DEVICE.played_available.restype = ctypes.c_size_t
 DEVICE.played_release.argtypes = [ctypes.c_void_p]
 DEVICE.played_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
-calls, failing = 0, 0
+calls, failing = 0, int(os.environ.get("PLAYED_FAILING", 0))
 """How many calls there were that can fail, and which of them does (from 1 on)."""
 
 
@@ -24,6 +26,10 @@ class Error(Exception):
 
 class LogicError(Error):
     """A call that makes no sense."""
+
+
+class MemoryError(Error):
+    """There is no memory left on the device."""
 
 
 def may_fail() -> None:
@@ -47,6 +53,24 @@ class Context:
     def synchronize() -> None:
         may_fail()
 
+    @staticmethod
+    def get_device() -> Context:
+        assert Context.current is not None
+        return Context.current
+
+    def name(self) -> str:
+        return os.environ.get("PLAYED_NAME", "the host")
+
+
+class Event:
+    """A time of the host."""
+
+    def record(self) -> None:
+        self.at = time.perf_counter()
+
+    def time_since(self, other: Event) -> float:
+        return 1e3 * (self.at - other.at)
+
 
 class DeviceAllocation:
     """Memory of the device, until nothing refers to it any more."""
@@ -65,7 +89,15 @@ def mem_alloc(count: int) -> DeviceAllocation:
     may_fail()
     if Context.current is None or count <= 0:
         raise LogicError("cuMemAlloc failed: invalid argument")
-    return DeviceAllocation(DEVICE.played_allocate(int(count)))
+    start = DEVICE.played_allocate(int(count))
+    if start is None:
+        raise MemoryError("cuMemAlloc failed: out of memory")
+    return DeviceAllocation(start)
+
+
+def mem_get_info() -> tuple[int, int]:
+    may_fail()
+    return DEVICE.played_available(), 1 << 36
 
 
 def memcpy_htod(dest: object, src: np.ndarray) -> None:

@@ -1,0 +1,125 @@
+"""Structures that a parameter points at, taken apart: each member that the function uses is a number or a
+memory of its own, by its spelling (`g->u`)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import expressions, walk
+from polylsp.codegen.subject import Subject
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import (
+    AddressOf,
+    Assign,
+    Constant,
+    Field,
+    Index,
+    Place,
+    Pointer,
+    Read,
+    Struct,
+    Type,
+    Variable,
+)
+
+_QUALIFIER = r"(?:const|volatile|register)\s+"
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member, as a variable of its own: its name is how it is spelled, its type the member's."""
+
+    variable: Variable
+    is_written: bool
+
+
+def is_structure(of_type: Type) -> bool:
+    """Whether a type is a pointer to a structure."""
+    return isinstance(of_type, Pointer) and isinstance(of_type.to, Struct) and not of_type.to.union
+
+
+def members(subject: Subject, parameter: Variable) -> tuple[Member, ...] | None:
+    """The members of what a parameter points at; `None` where it is used as more than one structure, or as a
+    whole."""
+    own = subject.effects
+    found: dict[str, Type] = {}
+    for place in places(subject):
+        if place.variable != parameter:
+            continue
+        spelled = spelling(place)
+        of_type = _type(place) if spelled is not None else None
+        if spelled is None or of_type is None:
+            return None
+        found[spelled] = of_type
+    if parameter.name in own.scalars or not found:
+        return None
+    changed = {spelling(place) for place in own.places}
+    return tuple(
+        Member(Variable(name, name, found[name], "parameter"), name in changed) for name in sorted(found)
+    )
+
+
+def is_member(variable: Variable) -> bool:
+    """Whether a variable stands for a member."""
+    return "->" in variable.name
+
+
+def is_led_to(variable: Variable) -> bool:
+    """Whether a variable stands for what a member points at."""
+    return is_member(variable) and isinstance(variable.type, Pointer)
+
+
+def changes_pointer(subject: Subject, member: Member) -> bool:
+    """Whether the function may change a pointer that is a member."""
+    return any(
+        isinstance(place.type, Pointer) and spelling(place) == member.variable.name
+        for place in subject.effects.places
+    )
+
+
+def spelling(place: Place) -> str | None:
+    """How the member is spelled that a place is, or is in; `None` if it is no member of what a variable
+    points at."""
+    steps = place.steps
+    if len(steps) < 2 or not _is_first(steps[0]) or not isinstance(steps[1], Field):
+        return None
+    return f"{place.variable.source_name}->{'.'.join(each.name for each in _fields(place))}"
+
+
+def type_name(subject: Subject, parameter: Variable) -> str | None:
+    """The structure that a parameter points at, as its declaration spells it."""
+    header = subject.text[subject.start : subject.start + subject.ends[-1]].partition("{")[0]
+    before_name = r"(?:\s*\*[\s\w]*|\s+)"
+    named = rf"{before_name}\b{parameter.source_name}\b"
+    found = re.search(rf"[(,]\s*(?:{_QUALIFIER})*((?:struct\s+)?\w+)(?:\s+const)?{named}", header)
+    return found[1] if found is not None else None
+
+
+def places(subject: Subject) -> Iterator[Place]:
+    """Every place that is read, written, or whose address is taken."""
+    for statement in walk(subject.function.body):
+        if isinstance(statement, Assign):
+            yield statement.target
+        for expression in expressions(statement):
+            for node in subexpressions(expression):
+                if isinstance(node, (Read, AddressOf)):
+                    yield node.place
+
+
+def _is_first(step: Index | Field) -> bool:
+    return isinstance(step, Index) and isinstance(step.subscript, Constant) and step.subscript.value == 0
+
+
+def _fields(place: Place) -> Iterator[Field]:
+    for step in place.steps[1:]:
+        if not isinstance(step, Field):
+            return
+        yield step
+
+
+def _type(place: Place) -> Type | None:
+    """The type of the member; `None` if it is a structure, whose members are not told apart."""
+    of_type = list(_fields(place))[-1].type
+    return None if isinstance(of_type, Struct) else of_type

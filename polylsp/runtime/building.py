@@ -1,0 +1,177 @@
+"""Versions of a file in C made programs, several at once, each compiler confined like what it compiles."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from polylsp.runtime.compiler import OPTIMISED, Compiler
+from polylsp.runtime.confine import Limits
+from polylsp.runtime.cuda_tools import CudaCompiler, device_environment
+from polylsp.runtime.program import Ended, Program
+from polylsp.runtime.tools import Built, NotBuilt, Runnable
+
+_DRIVERS, _DRIVER = ("driver.c", "driver.cuh"), "driver.o"
+_LIMITS = Limits(cpu_seconds=120, memory=4 * 2**30, file_size=2**28, processes=64, trusted=True)
+_SECONDS = 60.0
+_STACK_MEBIBYTES = 16
+_QUIET = ("-w", "-Dmain=polylsp_main_of_the_program")
+_LINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all", "-lm")
+"""What other files define may be missing, as long as it is not called."""
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A text to be compiled, by a name that a file can have; `flags` beside those of the project. `kernels`
+    are files with kernels, by name, which a compiler of their own builds; `before` is what stands before the
+    text. What runs on a device is told of that in its `environment`."""
+
+    name: str
+    text: str
+    flags: tuple[str, ...] = ()
+    kernels: tuple[tuple[str, str], ...] = ()
+    before: str = ""
+    environment: Mapping[str, str] | None = None
+
+
+_NO_CUDA = NotBuilt("Nothing here builds kernels.")
+
+
+def built(
+    path: str,
+    versions: Sequence[Version],
+    compiler: Compiler,
+    folder: str,
+    jobs: int,
+    step: Callable[[], None],
+    cuda: CudaCompiler | NotBuilt = _NO_CUDA,
+) -> Built:
+    """The programs of the versions of a file, by name, in a folder; `step` is called after each
+    command."""
+    made: dict[str, Runnable | NotBuilt] = {}
+    if isinstance(cuda, NotBuilt):
+        made.update((each.name, cuda) for each in versions if each.kernels)
+        versions = [each for each in versions if not each.kernels]
+    folders = cuda.folders if isinstance(cuda, CudaCompiler) else ()
+    environment = {**compiler.environment, "TMPDIR": folder}
+    environment["PATH"] = os.pathsep.join(dict.fromkeys((*environment["PATH"].split(os.pathsep), *folders)))
+    shop = _Shop(environment, folder, jobs, step)
+    for driver in _DRIVERS:
+        shutil.copy(Path(__file__).with_name(driver), Path(folder, driver))
+    compiling = {_DRIVER: (compiler.path, *OPTIMISED, "-w", "-c", "driver.c", "-o", _DRIVER)}
+    for each in versions:
+        _write(path, each, folder)
+        compiling |= _compiling(path, each, compiler, cuda)
+    objects = _run_all(shop, compiling)
+    wrong = {each.name: _first_wrong(objects, each) for each in versions}
+    whole = [each for each in versions if not wrong[each.name]]
+    linked = _run_all(shop, {each.name: _linking(each, compiler, cuda) for each in whole})
+    for each in versions:
+        reason = wrong[each.name] or linked[each.name]
+        made[each.name] = NotBuilt(reason) if reason else _runnable(each, folder, jobs)
+    return made
+
+
+def _compiling(
+    path: str, version: Version, compiler: Compiler, cuda: CudaCompiler | NotBuilt
+) -> dict[str, tuple[str, ...]]:
+    """The commands that make the objects of a version, by the name of each."""
+    beside = f"-iquote{Path(path).absolute().parent}"
+    source, made = f"{version.name}.c", f"{version.name}.o"
+    flags = (*OPTIMISED, *compiler.flags, *version.flags, *_QUIET, beside)
+    found: dict[str, tuple[str, ...]] = {made: (compiler.path, *flags, "-c", source, "-o", made)}
+    if isinstance(cuda, CudaCompiler):
+        found.update((f"{name}.o", cuda.compiling(name, f"{name}.o")) for name in _kernel_files(version))
+    return found
+
+
+def _linking(version: Version, compiler: Compiler, cuda: CudaCompiler | NotBuilt) -> tuple[str, ...]:
+    objects = _objects(version)
+    if version.kernels and isinstance(cuda, CudaCompiler):
+        return cuda.linking(objects, compiler.flags, version.name)
+    return (compiler.path, *compiler.flags, *version.flags, *objects, "-o", version.name, *_LINKED)
+
+
+def _kernel_files(version: Version) -> tuple[str, ...]:
+    return tuple(f"{version.name}-{name}" for name, _ in version.kernels)
+
+
+def _objects(version: Version) -> tuple[str, ...]:
+    return (f"{version.name}.o", *(f"{name}.o" for name in _kernel_files(version)), _DRIVER)
+
+
+def _first_wrong(objects: Mapping[str, str], version: Version) -> str:
+    return next((objects[each] for each in _objects(version) if objects[each]), "")
+
+
+def _runnable(version: Version, folder: str, threads: int) -> Runnable:
+    command, environment = (str(Path(folder, version.name)),), _threads(threads)
+    if version.environment is None:
+        return Runnable(command, environment)
+    told = {**environment, **version.environment, **device_environment()}
+    return Runnable(command, told, on_device=True)
+
+
+def _threads(count: int) -> dict[str, str]:
+    """What OpenMP is told."""
+    return {
+        "OMP_NUM_THREADS": str(count),
+        "OMP_PROC_BIND": "true",
+        "OMP_PLACES": "cores",
+        "OMP_STACKSIZE": f"{_STACK_MEBIBYTES}M",
+        "OMP_DYNAMIC": "false",
+    }
+
+
+def _write(path: str, version: Version, folder: str) -> None:
+    """The text as a file, and those with kernels; what the compiler says of it names the user's."""
+    shown = str(Path(path).absolute()).replace("\\", "\\\\").replace('"', '\\"')
+    texts = {f"{version.name}.c": f'{version.before}#line 1 "{shown}"\n{version.text}'}
+    texts |= {f"{version.name}-{name}": text for name, text in version.kernels}
+    for name, text in texts.items():
+        Path(folder, name).write_text(text, "utf-8", "surrogateescape")
+
+
+@dataclass(frozen=True, slots=True)
+class _Shop:
+    """Where commands run, how many at once, and what is called after each."""
+
+    environment: Mapping[str, str]
+    folder: str
+    jobs: int
+    step: Callable[[], None]
+
+
+def _run_all(shop: _Shop, commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
+    """Run some commands of compilers; gives what went wrong with each, in a sentence."""
+    waiting = list(commands.items())
+    running: dict[str, Program] = {}
+    wrong: dict[str, str] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < shop.jobs:
+                name, command = waiting.pop(0)
+                running[name] = Program(command, shop.folder, _LIMITS, shop.environment)
+            name = next(iter(running))
+            wrong[name] = _outcome(running[name])
+            running.pop(name).close()
+            shop.step()
+    finally:
+        for program in running.values():
+            program.close()
+    return wrong
+
+
+def _outcome(program: Program) -> str:
+    try:
+        done = program.finish(_SECONDS)
+    except Ended as ended:
+        return f"The compiler {ended}."
+    if done.status == 0:
+        return ""
+    lines = done.words.splitlines()
+    shown = next((line for line in lines if "error" in line), lines[-1] if lines else f"status {done.status}")
+    return f"The compiler refuses it: {shown.strip()}"

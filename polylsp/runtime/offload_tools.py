@@ -1,0 +1,59 @@
+"""Compilers of C that have directives run loops on a device: which flags that takes, and whether what they
+build finds one here, which only a program of theirs can tell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from polylsp.model.action import ActionName
+from polylsp.runtime.compiler import Compiler
+from polylsp.runtime.confine import Limits
+from polylsp.runtime.cuda_tools import device_environment
+from polylsp.runtime.program import Ended, run
+from polylsp.runtime.tools import NotBuilt
+
+OFFLOADED: tuple[ActionName, ...] = ("openacc", "openmp-target")
+MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
+"""What has a device run on it, or not at all: the host's time is not to pass for a device's."""
+
+_NAMES: dict[ActionName, str] = {"openacc": "OpenACC", "openmp-target": "OpenMP"}
+_FLAGS: dict[ActionName, tuple[str, ...]] = {"openacc": ("-fopenacc",), "openmp-target": ("-fopenmp",)}
+_COUNTED: dict[ActionName, tuple[str, str]] = {
+    "openacc": ("openacc.h", "acc_get_num_devices(acc_device_not_host)"),
+    "openmp-target": ("omp.h", "omp_get_num_devices()"),
+}
+_LIMITS = Limits(30, 2**32, 2**26, 64, trusted=True, on_device=True)
+_SECONDS = 30.0
+
+
+def offloading_flags(compiler: Compiler, target: ActionName) -> tuple[str, ...]:
+    """The flags with which a compiler builds directives of a target for a device."""
+    # gcc builds for the devices that it was made for; clang has to be told.
+    is_clang = "clang" in Path(compiler.path).name
+    return (*_FLAGS[target], *(("--offload-arch=native",) if is_clang else ()))
+
+
+def why_no_device(compiler: Compiler, target: ActionName, folder: str) -> NotBuilt | None:
+    """Why programs that this compiler builds have no device to run on; nothing if they have one."""
+    try:
+        found = _counted(compiler, target, folder)
+    except Ended as ended:
+        return NotBuilt(f"Whether {_NAMES[target]} has a device here could not be found out: it {ended}.")
+    if isinstance(found, NotBuilt) or (found.isdecimal() and int(found) > 0):
+        return found if isinstance(found, NotBuilt) else None
+    name, call = Path(compiler.path).name, _COUNTED[target][1]
+    told = f"`{call}` is {found or 'nothing'}"
+    return NotBuilt(f"What `{name}` builds has no device for {_NAMES[target]} here: {told}.")
+
+
+def _counted(compiler: Compiler, target: ActionName, folder: str) -> str | NotBuilt:
+    """What a program says that counts devices; raises `Ended`."""
+    header, call = _COUNTED[target]
+    source = f'#include <stdio.h>\n#include <{header}>\nint main(void) {{ printf("%d\\n", {call}); }}\n'
+    Path(folder, f"{target}.c").write_text(source)
+    flags, made = offloading_flags(compiler, target), f"{target}-devices"
+    build = (compiler.path, *flags, f"{target}.c", "-o", made)
+    if run(build, folder, _LIMITS, {**compiler.environment, "TMPDIR": folder}, _SECONDS).status != 0:
+        name, told = Path(compiler.path).name, " ".join(flags)
+        return NotBuilt(f"`{name}` does not build {_NAMES[target]} for a device (`{told}`).")
+    return run((str(Path(folder, made)),), folder, _LIMITS, device_environment(), _SECONDS).words.strip()

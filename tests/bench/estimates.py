@@ -1,0 +1,113 @@
+"""How far estimates for a GPU are from what is measured there: `python -m tests.bench.estimates [--kernels
+PATTERN…]`.
+
+For each sample of PolyBench how many times as fast as the original its kernels are, alone and with transfers,
+beside the range that was estimated for this device; then how many lie in their ranges, and how far off the
+others are. Without a GPU nothing is measured, which is told.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import exp, log
+from pathlib import Path
+from statistics import fmean
+
+from polylsp.model.measurement import AskToMeasure, Estimate, Measurement, NoPlan, OnDevice, Plan
+from polylsp.pipeline import analyse, measurable
+from polylsp.runtime.cuda_tools import cuda_compiler
+from polylsp.runtime.machine import gpu_here
+from polylsp.runtime.process import carried_out
+from polylsp.runtime.tools import NotBuilt
+from polylsp.settings import Settings
+
+SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A speedup that was measured, and the range that was estimated for it."""
+
+    found: float
+    least: float
+    most: float
+
+    @property
+    def off(self) -> float:
+        """How many times further than the nearer end of the range it is; below 1 if it is slower than that,
+        and 1 within."""
+        return max(1.0, self.found / self.most) if self.found >= self.least else self.found / self.least
+
+    def __str__(self) -> str:
+        beside = "" if self.off == 1 else f", {self.off:.2g} times"
+        return f"{self.found:.3g} ({self.least:.3g} to {self.most:.3g}{beside})"
+
+
+def compared(there: OnDevice, speedup: float, each: Estimate) -> tuple[Compared, Compared]:
+    """Kernels alone, and with transfers."""
+    alone = Compared(there.speedup, each.least, each.most)
+    return alone, Compared(speedup, each.least_moved, each.most_moved)
+
+
+def measured(path: Path) -> tuple[Compared, Compared] | str:
+    """What comes of the kernel of a sample, or why there is nothing to compare."""
+    plan = planned(path)
+    if isinstance(plan, NoPlan):
+        return plan.reason
+    found = carried_out(plan, Settings(), lambda _: None)
+    if not isinstance(found, Measurement):
+        return found.reason
+    there = next((each for each in found.figures if each.on_device is not None), None)
+    if there is None or there.on_device is None:
+        return "; ".join(each.reason for each in found.missing)
+    if not found.estimates:
+        return f"there is no estimate for {there.on_device.device}"
+    return compared(there.on_device, there.speedup, found.estimates[0])
+
+
+def planned(path: Path) -> Plan | NoPlan:
+    """The kernel of a sample, with CUDA."""
+    text, settings = path.read_text(), Settings()
+    report = analyse(str(path), text, settings, schedules=False)
+    placed = next(p for p in report.functions if p.answer.facts.name.startswith("kernel_"))
+    wanted = AskToMeasure(placed.answer.facts.name, placed.start, 0, (), ("cuda",))
+    return measurable(str(path), text, settings, wanted)
+
+
+def summary(found: Sequence[Compared]) -> str:
+    """How many lie in their ranges, and how far off the others are in the mean (geometric)."""
+    outside = [max(each.off, 1 / each.off) for each in found if each.off != 1]
+    within = f"{len(found) - len(outside)} of {len(found)} in their ranges"
+    if not outside:
+        return within
+    far = f"{exp(fmean(map(log, outside))):.2g} times in the mean, {max(outside):.2g} at most"
+    return f"{within}, the others off by {far}"
+
+
+def lines(patterns: Sequence[str]) -> Iterator[str]:
+    """The report, or why there is none."""
+    nvcc = cuda_compiler(Settings())
+    if not gpu_here() or isinstance(nvcc, NotBuilt):
+        what = "GPU" if not gpu_here() else "nvcc"
+        yield f"SKIPPED: there is no {what} here: the estimates are held against nothing"
+        return
+    found: list[tuple[Compared, Compared]] = []
+    for path in sorted({path for each in patterns for path in SAMPLES.glob(f"{each}.c")}):
+        one = measured(path)
+        yield f"{path.stem:16} {one if isinstance(one, str) else f'{one[0]}  with transfers {one[1]}'}"
+        found += [] if isinstance(one, str) else [one]
+    yield f"kernels alone: {summary([alone for alone, _ in found])}"
+    yield f"with transfers: {summary([moved for _, moved in found])}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--kernels", nargs="*", default=["*"], metavar="PATTERN", help="samples to measure")
+    for line in lines(parser.parse_args().kernels):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()

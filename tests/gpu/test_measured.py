@@ -1,0 +1,251 @@
+"""Functions measured on a GPU: the compiler and the driver are stand-ins, all else is what a user has."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from polylsp.model.measurement import AskToMeasure, Measurement, NotMeasured, Outcome, Plan, Tuned
+from polylsp.pipeline import analyse, measurable
+from polylsp.runtime.c_tools import CTools
+from polylsp.runtime.confine import NOBODY
+from polylsp.runtime.cuda_tools import cuda_compiler
+from polylsp.runtime.measure import measured, tools_for
+from polylsp.runtime.process import new_folder, remove
+from polylsp.runtime.search import of_kernels, searched
+from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, Runnable, version_names
+from polylsp.runtime.tuned import parameters_for
+from polylsp.settings import Settings
+
+from .device import HERE
+from .playing import STAND_IN, Played
+
+TWO = """
+double smooth(int n, double *restrict a, double *restrict b)
+{
+    double total = 0.0;
+    for (int i = 1; i < n - 1; i++)
+        b[i] = 0.25 * (a[i - 1] + 2.0 * a[i] + a[i + 1]);
+    for (int i = 0; i < n; i++)
+        total += b[i];
+    return total;
+}
+"""
+
+
+@pytest.fixture(scope="session")
+def nvcc(compilers: tuple[str, str], headers: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A compiler of that name, for a device that is played on the host."""
+    path = tmp_path_factory.mktemp("cuda") / "nvcc"
+    script = f"{sys.executable} {HERE / 'stand_in' / 'nvcc.py'} {compilers[1]} {headers}"
+    path.write_text(f'#!/bin/sh\nPYTHONPATH={HERE.parents[1]} exec {script} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
+
+
+def planned(text: str, path: Path, *parameters: tuple[str, str], **sizes: int) -> Plan:
+    """A plan to measure the last function of a text with kernels, which settings may make other ones."""
+    path.write_text(text)
+    target = "cuda" if path.suffix == ".c" else "pycuda"
+    last = analyse(str(path), text, Settings(), schedules=False).functions[-1]
+    wanted = AskToMeasure(last.answer.facts.name, last.start, 0, tuple(sizes.items()), (target,), parameters)
+    plan = measurable(str(path), text, Settings(), wanted)
+    assert isinstance(plan, Plan), plan
+    return plan
+
+
+@dataclass(frozen=True)
+class Bench:
+    """Measures with the stand-ins. What was built of a plan is used again, with other words to the device."""
+
+    settings: Settings
+    monkeypatch: pytest.MonkeyPatch
+
+    def outcome(self, plan: Plan) -> Outcome:
+        with folder_for_programs() as folder:
+            return measured(plan, self.settings, folder, lambda *_: None)
+
+    def outcome_of_each(self, plan: Plan, *said: Mapping[str, str]) -> Measurement:
+        """What comes of a plan whose variants are told different things by their environments."""
+        tools = tools_for(plan, self.settings)
+        assert not isinstance(tools, NotBuilt)
+        plain = type(tools).build
+
+        def build(*arguments: Any) -> Built:
+            programs = plain(*arguments)
+            told = {ORIGINAL: {}, **dict(zip(version_names(plan), said, strict=True))}
+            return {name: _saying(program, told[name]) for name, program in programs.items()}
+
+        self.monkeypatch.setattr(type(tools), "build", build)
+        found = measurement(self.outcome(plan))
+        self.monkeypatch.undo()
+        return found
+
+    def outcomes(self, plan: Plan, *said: Mapping[str, str]) -> Iterator[Outcome]:
+        """What comes of a plan for each of some environments of the programs with kernels."""
+        with folder_for_programs() as folder:
+            tools = tools_for(plan, self.settings)
+            assert not isinstance(tools, NotBuilt)
+            programs = tools.build(plan, folder, 2, lambda *_: None)
+            for each in said:
+                told = {name: _saying(program, each) for name, program in programs.items()}
+                self.monkeypatch.setattr(CTools, "build", lambda *_, told=told: told)
+                yield measured(plan, self.settings, folder, lambda *_: None)
+            self.monkeypatch.undo()
+
+
+def _saying(program: Runnable | NotBuilt, said: Mapping[str, str]) -> Runnable | NotBuilt:
+    assert isinstance(program, Runnable), program
+    has_kernels = program.on_device
+    return replace(program, environment={**program.environment, **said}) if has_kernels else program
+
+
+@contextmanager
+def folder_for_programs() -> Iterator[str]:
+    folder = new_folder()
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
+    yield folder
+    remove(folder)
+
+
+@pytest.fixture
+def bench(nvcc: str, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    return Bench(Settings(cuda_compiler=nvcc), monkeypatch)
+
+
+NAMED = {"POLYLSP_CUDA_DEVICE": f"NVIDIA H100 80GB HBM3 {2**36}"}
+
+
+def test_kernels_and_transfers_are_told_apart(bench: Bench, tmp_path: Path) -> None:
+    plan = planned(TWO, tmp_path / "two.c", n=20000)
+    (named, absent, full, failing, illegal, late) = bench.outcomes(
+        plan,
+        NAMED,
+        {"POLYLSP_CUDA_ABSENT": "1"},
+        {"POLYLSP_CUDA_DEVICE": f"A small one {2**12}"},
+        {"POLYLSP_CUDA_FAIL": "2"},
+        {"POLYLSP_CUDA_ILLEGAL": "1"},
+        {"POLYLSP_CUDA_FAIL": "40"},
+    )
+    (figure,) = measurement(named).figures
+    there = figure.on_device
+    assert there is not None and there.device == "NVIDIA H100 80GB HBM3"
+    assert there.transfers.median > 0 and 0 < there.kernels.median < figure.times.median
+    assert there.speedup > figure.speedup and figure.max_error < 1e-12
+    assert [each.device for each in measurement(named).estimates] == ["H100"]
+    assert left_out(absent) == ("It did not run on a GPU: no CUDA-capable device is detected.", False)
+    reason, is_error = left_out(full)
+    assert "KiB, and 4 KiB are free on A small one" in reason and not is_error
+    assert left_out(failing) == ("It did not run on a GPU: out of memory.", False)
+    assert left_out(illegal) == ("It did not run on a GPU: an illegal memory access was encountered.", True)
+    # It fails later, between two runs that are timed.
+    assert left_out(late) == ("It did not run on a GPU: unknown error.", False)
+
+
+def measurement(found: Outcome) -> Measurement:
+    assert isinstance(found, Measurement), found
+    return found
+
+
+def left_out(found: Outcome) -> tuple[str, bool]:
+    """Why the one version has no figure, and whether that is our error."""
+    assert measurement(found).figures == ()
+    (missing,) = measurement(found).missing
+    return missing.reason, missing.is_error
+
+
+def test_kernels_that_do_something_else_are_an_error_without_a_figure(bench: Bench, tmp_path: Path) -> None:
+    plan = planned(TWO, tmp_path / "two.c", n=2000)
+    (variant,) = plan.variants
+    wrong = [
+        replace(variant, files=tuple((name, text.replace(*errors)) for name, text in variant.files))
+        for errors in (("0.25 * (", "0.2500001 * ("), ("b[i] = ", "b[i + 100000 * (i == 7)] = "))
+    ]
+    assert variant not in wrong
+    found = measurement(bench.outcome(replace(plan, variants=tuple(wrong))))
+    assert found.figures == () and all(each.is_error for each in found.missing)
+    off, crashed = (each.reason for each in found.missing)
+    assert "where the original makes it" in off and "touched memory that is not its own" in crashed
+
+
+WAVE = """import numpy as np
+from numpy.typing import NDArray
+
+
+def smooth(n: int, a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    total = 0.5
+    for i in range(1, n - 1):
+        b[i] = 0.25 * (a[i - 1] + 2 * a[i] + a[i + 1])
+    for i in range(n):
+        total += b[i] * i
+    return total
+"""
+
+
+def test_kernels_of_python_are_measured_in_the_interpreter_of_the_user(
+    bench: Bench, played: Played, tmp_path: Path
+) -> None:
+    (tmp_path / "pycuda").symlink_to(STAND_IN / "pycuda")
+    plan = planned(WAVE, tmp_path / "wave.py", n=500)
+    (variant,) = plan.variants
+    assert variant.helpers == ("smooth_cuda",)
+    wrong = replace(variant, text=variant.text.replace("0.25 * (", "0.2500001 * (", 1))
+    told = {k: v for k, v in played.environment.items() if k.startswith("PLAYED_")} | {"PLAYED_FOLDER": "."}
+    found = bench.outcome_of_each(
+        replace(plan, variants=(variant, wrong, variant, variant, variant)),
+        {**told, "PLAYED_NAME": "NVIDIA A100-SXM4-80GB"},
+        told,
+        {**told, "POLYLSP_CUDA_MEMORY": "10"},
+        {**told, "PLAYED_FAILING": "2"},
+        {**told, "PLAYED_FAILING": "1"},
+    )
+    (figure,) = found.figures
+    there = figure.on_device
+    assert there is not None and there.device == "NVIDIA A100-SXM4-80GB" and "PyCUDA played" in found.compiler
+    assert there.transfers.median > 0 and 0 < there.kernels.median < figure.times.median
+    off, full, failing, absent = found.missing
+    assert "where the original makes it" in off.reason and off.is_error
+    assert "bytes, and 10 bytes are free on the host" in full.reason
+    assert failing.reason == "It did not run on a GPU: call 2 fails."
+    assert absent.reason == "It did not run on a GPU: call 1 fails."
+    assert not any(each.is_error for each in (full, failing, absent))
+
+
+@pytest.mark.parametrize(("name", "text"), [("two.c", TWO), ("wave.py", WAVE)])
+def test_other_blocks_are_tried_where_there_is_a_device(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, text: str
+) -> None:
+    own = planned(text, tmp_path / name, n=500)
+    other = planned(text, tmp_path / name, ("cuda_block_sizes", "64"), n=500)
+    plan = searched(own, [other, own])
+    assert [each.parameters for each in plan.variants] == [(), (("cuda_block_sizes", "64"),)]
+    monkeypatch.setattr("polylsp.runtime.search.gpu_here", lambda: "")
+    assert of_kernels(Settings()) == () and of_kernels(Settings(cluster="tcp://there:8786"))
+    monkeypatch.setattr("polylsp.runtime.search.gpu_here", lambda: "NVIDIA H200")
+    assert (("cuda_block_sizes", "64"),) in of_kernels(Settings())
+    kept = {"smooth": Tuned("smooth", "code", (("cuda_block_sizes", "64"),), 2.0, (), 0.0)}
+    assert parameters_for(kept, "cuda", "smooth", "code") == (("cuda_block_sizes", "64"),)
+    assert parameters_for(kept, "restructure", "smooth", "code") == ()
+    assert parameters_for(kept, "cuda", "smooth", "changed") == ()
+
+
+def test_without_pycuda_nothing_passes_for_a_kernel(bench: Bench, tmp_path: Path) -> None:
+    (missing,) = bench.outcome_of_each(planned(WAVE, tmp_path / "wave.py", n=500), {}).missing
+    assert "PyCUDA cannot be imported by this Python" in missing.reason and not missing.is_error
+
+
+def test_without_a_compiler_of_kernels_nothing_is_measured(tmp_path: Path) -> None:
+    plan = planned(TWO, tmp_path / "two.c", n=2000)
+    bench = Bench(Settings(cuda_compiler="nowhere/nvcc"), pytest.MonkeyPatch())
+    found = bench.outcome(plan)
+    assert isinstance(found, NotMeasured) and "`nowhere/nvcc` of the setting" in found.reason
+    refused = cuda_compiler(Settings(cuda_compiler="/bin/sh"))
+    assert isinstance(refused, NotBuilt) and "no `nvcc` by its name" in refused.reason

@@ -1,0 +1,59 @@
+"""Directives for devices: measured where a program of the compiler finds a device, which is played here."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from runtime_plans import Planning
+
+from polylsp.model.measurement import Measurement, NotMeasured, Plan
+from polylsp.runtime.measure import measured
+from polylsp.settings import Settings
+
+SCALE = "void f(int n, double *restrict a) { for (int i = 0; i < n; i++) a[i] = 2.0 * a[i] + 1.0; }\n"
+DEVICE = """
+#include <stddef.h>
+int omp_get_num_devices(void) { return 1; }
+void GOMP_target_ext(int device, void (*run)(void *), size_t count, void **data) { run(data); }
+"""
+"""A device that has the host's memory."""
+
+
+@pytest.fixture
+def gcc(tmp_path: Path) -> str:
+    """A compiler whose programs have a device for OpenMP."""
+    folder = tmp_path / "with device"
+    folder.mkdir()
+    (folder / "device.c").write_text(DEVICE)
+    found = shutil.which("gcc")
+    assert found is not None
+    subprocess.run([found, "-c", "device.c"], cwd=folder, check=True)
+    script = f'case " $* " in *" -c "*) exec {found} "$@";; esac\nexec {found} "$@" "{folder}/device.o"\n'
+    (folder / "gcc").write_text(f"#!/bin/sh\n{script}")
+    (folder / "gcc").chmod(0o755)
+    return str(folder / "gcc")
+
+
+def test_directives_run_on_a_device_that_there_is(planning: Planning, folder: str, gcc: str) -> None:
+    plan = planning(SCALE, targets=("openmp-target", "openacc"), n=2000)
+    assert isinstance(plan, Plan) and "omp target" in plan.variants[0].text
+    found = measured(plan, Settings(c_compiler=gcc), folder, lambda *_: None)
+    assert isinstance(found, Measurement)
+    assert [each.target for each in found.figures] == ["openmp-target"]
+    (missing,) = found.missing
+    assert missing.target == "openacc" and not missing.is_error
+    assert missing.reason.endswith(
+        "has no device for OpenACC here: `acc_get_num_devices(acc_device_not_host)` is 0."
+    )
+
+
+def test_without_a_device_nothing_is_built_for_it(planning: Planning, folder: str) -> None:
+    plan = planning(SCALE, targets=("openmp-target",), n=2000)
+    assert isinstance(plan, Plan)
+    found = measured(plan, Settings(c_compiler="gcc"), folder, lambda *_: None)
+    assert isinstance(found, NotMeasured)
+    assert found.reason == "What `gcc` builds has no device for OpenMP here: `omp_get_num_devices()` is 0."
+    assert not list(Path(folder).glob("0-openmp-target*"))
