@@ -45,7 +45,7 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
     assert trial.rung is not None
     program, variant = trial.programs[name], trial.variants[name]
     if isinstance(program, NotBuilt):
-        trial.leave_out(name, program.reason)
+        trial.leave_out(name, program.reason, is_told=variant.is_wanted or not program.is_absence)
         return
     try:
         found = _checked(trial, name, guarded=guarded)

@@ -90,7 +90,7 @@ def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Fi
         tuple(zip(plan.names, rung.sizes, strict=True)),
         figures.times(original),
         tuple(found),
-        (*plan.missing, *trial.missing.values()),
+        (*plan.missing, *(each for name, each in trial.missing.items() if name not in trial.untold)),
         trial.tools.name(trial.about),
         processor_name(),
         trial.threads,

@@ -47,9 +47,11 @@ class Runnable:
 
 @dataclass(frozen=True, slots=True)
 class NotBuilt:
-    """Why there is no program, in one sentence."""
+    """Why there is no program, in one sentence. `is_absence`: this machine has no device that it could run
+    on."""
 
     reason: str
+    is_absence: bool = False
 
 
 Built = Mapping[str, Union[Runnable, NotBuilt]]
