@@ -91,7 +91,7 @@ def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Fi
         figures.times(original),
         tuple(found),
         (*plan.missing, *(each for name, each in trial.missing.items() if name not in trial.untold)),
-        trial.tools.name(trial.about),
+        trial.tools.name(trial.about, has_kernels=bool(trial.gpus)),
         processor_name(),
         trial.threads,
         time.time(),
