@@ -11,6 +11,7 @@ import pytest
 from runtime_plans import Planning
 
 from polylsp.model.measurement import Measurement, NotMeasured, Plan
+from polylsp.runtime import timing
 from polylsp.runtime.measure import measured
 from polylsp.settings import Settings
 
@@ -21,6 +22,11 @@ int omp_get_num_devices(void) { return 1; }
 void GOMP_target_ext(int device, void (*run)(void *), size_t count, void **data) { run(data); }
 """
 """A device that has the host's memory."""
+
+
+@pytest.fixture(autouse=True)
+def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "_SECONDS_OF_RUNS", 0.0)
 
 
 @pytest.fixture

@@ -18,6 +18,7 @@ from polylsp.model.measurement import (
     Size,
     Structure,
 )
+from polylsp.runtime import timing
 from polylsp.runtime.measure import measured
 from polylsp.settings import Settings
 
@@ -33,6 +34,11 @@ void f(const Csr *restrict a, const double *restrict x, double *restrict y)
     }
 }
 """
+
+
+@pytest.fixture(autouse=True)
+def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "_SECONDS_OF_RUNS", 0.0)
 
 
 def planned(plan: Plan | NoPlan) -> Plan:
