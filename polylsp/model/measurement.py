@@ -84,7 +84,7 @@ class Member:
     of the field (`position.x`)."""
 
     name: str
-    kind: Literal["f", "i", "u"]
+    kind: Literal["f", "i", "u", "b"]
     size: int
     length: int = 1
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from polylsp.analysis.effects import walk
 from polylsp.codegen.harness.members import Member, changes_pointer
-from polylsp.codegen.harness.structures import element_type, fields, is_of_structures, size_of
+from polylsp.codegen.harness.structures import element_type, fields, is_of_structures, kind_of, size_of
 from polylsp.codegen.subject import Subject
 from polylsp.model.extents import constant_extents
 from polylsp.model.measurement import MemoryPlan, NoPlan
@@ -53,7 +53,7 @@ def memory_of(subject: Subject, variable: Variable, definite: frozenset[str]) ->
     )
     return MemoryPlan(
         name,
-        "f" if isinstance(element, Floating) else "i" if element.signed else "u",
+        kind_of(element),
         16 if element.bits == 80 else max(1, element.bits // 8),
         is_global,
         is_global or is_written(subject, variable),
