@@ -51,7 +51,8 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
         found = _checked(trial, name, guarded=guarded)
     except LeftToHost as left:
         is_ours = left.is_of_kernels and not _rests_on_more(trial, variant)
-        trial.leave_out(name, f"It {left}.", is_error=is_ours)
+        is_told = variant.is_wanted or not left.is_absence
+        trial.leave_out(name, f"It {left}.", is_error=is_ours, is_told=is_told)
         return
     except Late as late:
         trial.leave_out(name, f"It {late}, which is far more than the original takes.")
