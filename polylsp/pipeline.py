@@ -21,9 +21,10 @@ from time import perf_counter
 from polylsp.analysis.facts import Wanted
 from polylsp.deciding import answer_of, calls_of, decided, lighter, summaries, task_of, used
 from polylsp.editing import placed_in, rewritten, subject_of, tried
+from polylsp.encoding import decode
 from polylsp.languages.functions import Observer
 from polylsp.languages.reading import language_for, read
-from polylsp.model.action import Answer, Ask, Declined, Edited
+from polylsp.model.action import Answer, Ask, Declined, Kept
 from polylsp.model.feasibility import lines_moved
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.model.report import FileReport, PlacedFunction
@@ -159,11 +160,25 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
 
 
 def _unless_there(path: str, found: Answer) -> Answer:
-    """The edit, unless a file that it would make is there already."""
-    for created in found.created if isinstance(found, Edited) else ():
-        if (Path(path).parent / created.name).exists():
-            return Declined(f"`{created.name}` is there already: rename or remove it first.")
-    return found
+    """The edit, unless a file that it would make is there already, and says something else."""
+    if isinstance(found, Declined) or not found.created:
+        return found
+    there = {each: _read(Path(path).parent / each.name) for each in found.created}
+    for each, text in there.items():
+        if text not in (None, each.text):
+            reason = f"`{each.name}` is there already and says something else: rename or remove it first."
+            return Declined(reason, (Kept(each.name, text or "", each.text),))
+    return replace(found, created=tuple(each for each, text in there.items() if text is None))
+
+
+def _read(path: Path) -> str | None:
+    """The text of a file; `None` if there is none."""
+    if not path.exists():
+        return None
+    try:
+        return decode(path.read_bytes())
+    except OSError:
+        return ""
 
 
 def _is_broken(placed: PlacedFunction) -> bool:

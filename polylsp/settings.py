@@ -78,6 +78,13 @@ class Settings:
             " lock itself takes about as long as one of them."
         },
     )
+    cuda_slabs: bool = field(
+        default=False,
+        metadata={
+            "doc": "Let a GPU that has no room for the arrays of a nest take the iterations of its outermost"
+            " loop in slabs, each with the parts of the arrays that it needs."
+        },
+    )
     sizes: tuple[str, ...] = field(
         default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polylsp.analysis.scope import Scope
-from polylsp.analysis.spelling import spell
+from polylsp.analysis.spelling import spell, spell_value
 from polylsp.analysis.value import (
     AllOf,
     Compare,
@@ -62,7 +62,7 @@ def _assumed_to_fit(value: Poly, expression: Expr, of_type: Integer, scope: Scop
     """`value` itself, on the assumption that it fits; where no loop is there to carry that, a value of
     which nothing is known."""
     if of_type.bits < 64 and not scope.frames:
-        return scope.parameters.computed(("wrapped", value, of_type), spell(expression), of_type)
+        return scope.parameters.computed(("wrapped", value, of_type), spell_value(expression), of_type)
     if of_type.bits < 64:
         scope.assume(that_it_fits(expression, of_type))
     return value
@@ -80,7 +80,7 @@ def converted(value: Poly, expression: Expr, scope: Scope) -> Poly:
     where both are used."""
     assert isinstance(expression.type, Integer)
     result = scope.parameters.symbol(
-        ("converted", value, expression.type), spell(expression), expression.type
+        ("converted", value, expression.type), spell_value(expression), expression.type
     )
     scope.parameters.ties[next(iter(result.symbols))] = (value, expression.type.bits, expression.type.signed)
     return result

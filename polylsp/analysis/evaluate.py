@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from polylsp.analysis.conversions import always_too_large, converted, that_it_fits, wrapped
 from polylsp.analysis.paths import invariant_place, no_overlap, resolve_pointer
 from polylsp.analysis.scope import Scope, element_of, may_touch
-from polylsp.analysis.spelling import spell
+from polylsp.analysis.spelling import spell, spell_value
 from polylsp.analysis.state import At, Base, Member, Opaque, PointerValue, Value
 from polylsp.analysis.value import (
     FALSE,
@@ -390,7 +390,7 @@ def _parameter(expression: Expr, scope: Scope) -> Poly | None:
                     return None
             case _:
                 pass
-    text = spell(expression)
+    text = spell_value(expression)
     key = _Key((text, tuple(leaves)), scope.parameters.epoch)
     return scope.parameters.symbol(key, text, expression.type)
 

@@ -11,11 +11,13 @@ from polylsp.model.program import (
     Expr,
     Field,
     Index,
+    Integer,
     Invariant,
     Place,
     Pointer,
     Read,
     Select,
+    Type,
     Unary,
 )
 
@@ -23,6 +25,39 @@ PRECEDENCE = {
     "*": 10, "/": 10, "%": 10, "+": 9, "-": 9, "<<": 8, ">>": 8, "<": 7, "<=": 7, ">": 7, ">=": 7,
     "==": 6, "!=": 6, "&": 5, "^": 4, "|": 3, "&&": 2, "||": 1,
 }  # fmt: skip
+
+
+_INTEGERS = {
+    (1, False): "_Bool", (8, True): "signed char", (8, False): "unsigned char", (16, True): "short",
+    (16, False): "unsigned short", (32, True): "int", (32, False): "unsigned", (64, True): "long",
+    (64, False): "unsigned long",
+}  # fmt: skip
+
+
+def integer_words(of_type: Integer) -> str | None:
+    """The type in C's own words; `None` for Python's whole numbers."""
+    return _INTEGERS.get((of_type.bits, of_type.signed))
+
+
+def spell_value(expression: Expr) -> str:
+    """As `spell`, with a conversion around all of it, unless any count that is not negative is the same
+    before and after it."""
+    match expression:
+        case Cast(operand, Integer() as to) if not _holds(to, operand.type):
+            words, text = integer_words(to), spell_value(operand)
+            if words is None:
+                return f"int({text})"
+            atomic = isinstance(operand, (Read, Constant, Call))
+            return f"({words}){text}" if atomic else f"({words})({text})"
+        case Cast(operand):
+            return spell_value(operand)
+        case _:
+            return spell(expression)
+
+
+def _holds(to: Integer, of_type: Type) -> bool:
+    """Whether a type has all values of another that are not negative, but for what its sign takes."""
+    return isinstance(of_type, Integer) and of_type.bits <= to.bits
 
 
 def spell(expression: Expr, around: int = 0) -> str:

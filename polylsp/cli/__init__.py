@@ -13,6 +13,7 @@ from importlib import import_module
 import polylsp
 from polylsp.cli.exits import Exit
 from polylsp.cli.places import address, count, define, file_line, pair_of_names, size
+from polylsp.cli.setting_option import setting
 
 TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda", "pycuda")
 TRANSFORMS = (
@@ -121,6 +122,15 @@ def _offload(command: argparse.ArgumentParser) -> None:
     outcome = command.add_mutually_exclusive_group()
     outcome.add_argument("--diff", action="store_true", help="print the edit as a unified diff (default)")
     outcome.add_argument("--write", action="store_true", help="write the edit to the file")
+    command.add_argument(
+        "--setting",
+        dest="settings",
+        action="append",
+        default=[],
+        type=setting,
+        metavar="NAME=VALUE",
+        help="a setting as in an editor, for this edit (cuda_pinned=true, tile_sizes=32,64)",
+    )
     _sources(command)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from polylsp.encoding import decode
@@ -26,12 +27,13 @@ class NotOurs(Unreadable):
 
 def settings_of(options: argparse.Namespace) -> Settings:
     """The settings that the options of a command make."""
-    return Settings(
+    made = Settings(
         include_paths=tuple(options.include_paths),
         defines=tuple(options.defines),
         compile_commands=options.compile_commands,
         cluster=options.cluster if "cluster" in options else "",
     )
+    return replace(made, **dict(options.settings)) if "settings" in options else made
 
 
 def files_of(paths: Sequence[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from difflib import diff_bytes, unified_diff
+from pathlib import Path
 
 from polylsp.cli.exits import Exit
 from polylsp.cli.files import Unreadable, line_in, source_of
@@ -17,7 +18,8 @@ from polylsp.text import Source
 
 def run(options: argparse.Namespace) -> int:
     """Prints or writes the edit of the loop on a line, or of the innermost loop around it; on the header of
-    a function, for a device, of all its loops."""
+    a function, for a device, of all its loops. Where a file that is there already stands in the way, prints
+    what would become of it."""
     place = options.place
     try:
         before = original(place.path)
@@ -29,6 +31,8 @@ def run(options: argparse.Namespace) -> int:
         answer = edited(place.path, source, line, options.target or options.transform, options)
         if isinstance(answer, Declined):
             complain(f"{place}: {answer.reason}")
+            for each in answer.kept:
+                write_bytes(b"".join(_changed(beside_it(before, each.name), before.encoded(each.wanted))))
             return Exit.USAGE
         _deliver(before, source, answer, write=options.write)
     except (Unreadable, Unwritable) as problem:
@@ -59,6 +63,16 @@ def _diff(before: Original, after: bytes) -> Iterator[bytes]:
     """A unified diff, in the encoding of the file, that `patch -p0` applies."""
     name = before.path.encode(errors="surrogateescape")
     yield from _unified(_lines(before.data), _lines(after), name, name)
+
+
+def _changed(path: str, data: bytes) -> Iterator[bytes]:
+    """A unified diff of a file that somebody has made and of what would be made in its place."""
+    name = path.encode(errors="surrogateescape")
+    try:
+        there = Path(path).read_bytes()
+    except OSError as error:
+        raise Unreadable(f"{path}: {error.strerror or error}") from error
+    yield from _unified(_lines(there), _lines(data), name, name)
 
 
 def _added(path: str, data: bytes) -> Iterator[bytes]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from polylsp.analysis.spelling import spell
+from polylsp.analysis.spelling import spell, spell_value
 from polylsp.codegen.affine import PYTHON_CHOICE, Names
 from polylsp.codegen.constants import literals, named_constants
 from polylsp.codegen.subject import Subject
@@ -17,6 +18,7 @@ from polylsp.model.program import (
     Call,
     Constant,
     Expr,
+    Integer,
     Pointer,
     Read,
     Site,
@@ -25,7 +27,7 @@ from polylsp.model.program import (
 )
 from polylsp.model.scop import Scop
 
-_NAME = re.compile(r"[A-Za-z_]\w*")
+_CONVERTED = re.compile(r"\([a-z _]+\)([A-Za-z_]\w*)")
 _LENGTH = re.compile(r"([A-Za-z_]\w*)\.shape\[\d+\]")
 
 
@@ -33,9 +35,13 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     """The spelling in C, just before `site`, of each parameter (isl name) that stands for the value which
     a variable surely holds there, and of numbers that are written as macros."""
     settled = {v.source_name: v for v in subject.variables if is_settled(subject, v, site)}
+    computed = _computed(subject, settled)
     found: dict[str, str] = {}
     for name, text in scop.parameters.items():
-        variable = settled.get(text) if _NAME.fullmatch(text) else None
+        if text in computed:
+            found[name] = computed[text]
+            continue
+        variable = _leaf(settled, text)
         # An input of the function is what its name says only if nothing is assigned to it.
         if variable is not None and (name in scop.derived or not subject.assigned(variable)):
             found[name] = text
@@ -48,6 +54,28 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     if subject.language == PYTHON.name:
         return Names(found, choice=PYTHON_CHOICE)
     return Names(found, named_constants(subject), literals(subject))
+
+
+def _leaf(settled: Mapping[str, Variable], text: str) -> Variable | None:
+    """The variable whose value a text is, as it stands or converted."""
+    if converted := _CONVERTED.fullmatch(text):
+        return settled.get(converted[1])
+    variable = settled.get(text)
+    return variable if variable is not None and isinstance(variable.type, Integer) else None
+
+
+def _computed(subject: Subject, settled: Mapping[str, Variable]) -> dict[str, str]:
+    """Texts that are conversions of settled variables, and the variables that were set to their values."""
+    found: dict[str, str] = {}
+    for name, variable in settled.items():
+        for assign in subject.assigned(variable) if variable.storage == "local" else ():
+            text, leaves = spell_value(assign.value), tuple(subexpressions(assign.value))
+            plain = not any(isinstance(each, (AddressOf, Call)) for each in leaves)
+            reads = [each.place for each in leaves if isinstance(each, Read)]
+            kept = all(not p.steps and settled.get(p.variable.source_name) == p.variable for p in reads)
+            if text.startswith("(") and assign.operator is None and plain and kept:
+                found.setdefault(text, name)
+    return found
 
 
 def written(subject: Subject, value: Expr, site: Site, names: Names) -> str | None:

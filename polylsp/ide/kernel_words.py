@@ -12,9 +12,9 @@ from polylsp.ide.lookup import loop_by_number, loops
 from polylsp.ide.nests import outermost_of_nest
 from polylsp.model.action import KERNELS_OF, Ask
 from polylsp.model.device_code import Compiled, DeviceCode, KernelWord, NotCompiled, Resources
+from polylsp.model.occupancy import occupancy
 from polylsp.model.report import FileReport
 from polylsp.model.roots import is_governed, parallel_roots
-from polylsp.runtime.occupancy import occupancy
 
 Name = tuple[str, int]
 """An answer's key, and the outermost loop (ordinal) of a nest of it: other code, another name."""

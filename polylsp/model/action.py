@@ -72,10 +72,20 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A new file beside the one that is edited. Where there is one of that name, the edit is not made."""
+    """A new file beside the one that is edited. Where there is one of that name that says something else, the
+    edit is not made."""
 
     name: str
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A file that stays as somebody has made it: what it says, and what is `wanted` there."""
+
+    name: str
+    text: str
+    wanted: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +106,10 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """Why there is no edit, in one sentence."""
+    """Why there is no edit, in one sentence; `kept` are the files that stand in its way."""
 
     reason: str
+    kept: tuple[Kept, ...] = ()
 
 
 Answer = Union[Edited, Declined]

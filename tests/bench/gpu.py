@@ -32,10 +32,10 @@ from polylsp.codegen.cuda.schedule import of_leaf
 from polylsp.editing import subject_of
 from polylsp.model.device_code import Compiled, Resources
 from polylsp.model.expressions import subexpressions
+from polylsp.model.occupancy import occupancy
 from polylsp.model.program import Binary, Floating, Integer, Site, Statement
 from polylsp.pipeline import analyse
 from polylsp.runtime.nvrtc import compiler_word
-from polylsp.runtime.occupancy import occupancy
 from polylsp.settings import Settings
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
@@ -72,7 +72,12 @@ def counted(one: Made, kernel: Kernel, text: Written, size: int) -> Counted:
     own = {each.get_tuple_name(): each for each in sets_of(kernel.domain)}
     order = kernel.outer.flat_range_product(kernel.schedule).intersect_domain(kernel.domain)
     orders = {each.get_tuple_name(isl.dim_type.in_): each for each in maps_of(order)}
-    shared = [(leaf, a) for leaf, a in one.host.setting.shared if leaf.name in own and a.memory.shape]
+    setting = one.host.setting
+    shared = [
+        (leaf, a)
+        for leaf, a in setting.shared
+        if leaf.name in own and a.memory.shape and a.memory.variable.name not in setting.private
+    ]
     seen = [
         (leaf, a, orders[leaf.name].reverse().apply_range(of_leaf(leaf, a.relation))) for leaf, a in shared
     ]
@@ -95,6 +100,7 @@ def counted(one: Made, kernel: Kernel, text: Written, size: int) -> Counted:
 def _moved(kernel: Kernel, text: Written, seen: list[_Seen], size: int) -> float:
     blocking, outer = text.frame.blocking, kernel.counters
     kept = [*blocking.kept, *(k for part in blocking.parts for k in part.kept)]
+    kept = [each for each in kept if each.memory.variable.name not in text.frame.private]
     tiles = [(part.strip, tile) for part in blocking.parts for tile in part.tiles]
     hidden = {r.access.site for k in kept for r in k.references} | {
         r.access.site for _, t in tiles for r in t.references

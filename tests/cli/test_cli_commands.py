@@ -37,11 +37,29 @@ def test_version(polylsp) -> None:
         ("serve", "--tcp", "localhost:99999"),
         ("serve", "--stdio", "--tcp", "localhost:1"),
         ("offload", "a.c:1"),
+        ("offload", "a.c:1", "--target", "cuda", "--setting", "cuda_slabs"),
+        ("offload", "a.c:1", "--target", "cuda", "--setting", "slabs=true"),
+        ("offload", "a.c:1", "--target", "cuda", "--setting", "cuda_slabs=1"),
+        ("offload", "a.c:1", "--target", "cuda", "--setting", "tile_sizes=32,x"),
+        ("offload", "a.c:1", "--target", "cuda", "--setting", "trace=loud"),
     ],
 )
 def test_wrong_usage_is_status_2(polylsp, arguments: tuple[str, ...]) -> None:
     ran = polylsp(*arguments)
     assert ran.status == 2 and "usage: polylsp" in ran.err
+
+
+def test_settings() -> None:
+    def settings(*texts: str) -> dict[str, object]:
+        options = [word for text in texts for word in ("--setting", text)]
+        return dict(parser().parse_args(["offload", "a.c:1", "--target", "cuda", *options]).settings)
+
+    assert settings("cuda_slabs=true", "tile_sizes=32,64", "max_seconds=2.5") == {
+        "cuda_slabs": True, "tile_sizes": (32, 64), "max_seconds": 2.5,
+    }  # fmt: skip
+    assert settings("cuda_fusion=min", "cache_kb=64", "code_lenses=why, measure", "cuda_pinned=false") == {
+        "cuda_fusion": "min", "cache_kb": 64, "code_lenses": ("why", "measure"), "cuda_pinned": False,
+    }  # fmt: skip
 
 
 def test_addresses() -> None:

@@ -152,6 +152,39 @@ def test_a_function_on_a_gpu_is_one_file(polylsp, file: Path) -> None:
     assert made.read_text().count("cudaDeviceSynchronize") == 1
 
 
+def test_a_setting_is_one_edits_own(polylsp, file: Path) -> None:
+    place = ("a.c:3", "--target", "cuda", "--diff")
+    assert "slab" not in polylsp("offload", *place).out
+    ran = polylsp("offload", *place, "--setting", "cuda_slabs=true")
+    assert "+    long long slab = n;\n" in ran.out
+    assert "Where the device has too little memory, it gets `a` slab by slab." in ran.err
+
+
+@pytest.mark.parametrize("how", ["--diff", "--write"])
+def test_kernels_that_somebody_has_edited_are_left_alone(polylsp, file: Path, how: str) -> None:
+    assert polylsp("offload", "a.c:3", "--target", "cuda", "--write").status == 0
+    (made,) = file.parent.glob("*.cu")
+    theirs = made.read_text().replace("#include <limits.h>\n", "#include <limits.h>\n/* Ours. */\n")
+    made.write_text(theirs)
+    file.write_text(SCALE)
+    ran = polylsp("offload", "a.c:3", "--target", "cuda", how)
+    told = "`scale_cuda.cu` is there already and says something else: rename or remove it first."
+    assert (ran.status, ran.err) == (2, f"polylsp: a.c:3: {told}\n")
+    assert ran.out.startswith("--- scale_cuda.cu\n+++ scale_cuda.cu\n@@ ")
+    assert [line for line in ran.out.splitlines()[2:] if line[0] in "+-"] == ["-/* Ours. */"]
+    assert (made.read_text(), file.read_text()) == (theirs, SCALE)
+
+
+def test_kernels_that_are_there_as_they_would_be_made_are_called(polylsp, file: Path) -> None:
+    assert polylsp("offload", "a.c:3", "--target", "cuda", "--write").status == 0
+    called = file.read_text()
+    (made,) = file.parent.glob("*.cu")
+    ours = made.read_bytes()
+    file.write_text(SCALE)
+    ran = polylsp("offload", "a.c:3", "--target", "cuda", "--write")
+    assert (ran.status, file.read_text(), made.read_bytes()) == (0, called, ours)
+
+
 def test_only_a_device_is_asked_for_whole_functions(polylsp, file: Path) -> None:
     file.write_text(TWO)
     ran = polylsp("offload", "a.c:2", "--target", "openmp")

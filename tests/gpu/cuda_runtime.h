@@ -7,6 +7,7 @@
 //   guard before it, and is full of NaN at first, as shared memory is for each block. A kernel that is given a
 //   pointer of the host ends the program.
 // - What is asked of a stream is done once someone waits for it, that of the last stream first.
+// - POLYLSP_CUDA_MEMORY=n gives the device n bytes, of which no piece is lost between arrays.
 // - Events are times of the host; POLYLSP_CUDA_DEVICE=NAME FREE names the device and the bytes that are free, and
 //   with POLYLSP_CUDA_ABSENT there is none; with POLYLSP_CUDA_ILLEGAL all kernels end in an error.
 // - POLYLSP_CUDA_FAIL=n lets the n-th call that can fail do so, and with n = 0 their number is printed at the end.
@@ -48,7 +49,7 @@ struct dim3 {
 
 #define __global__ static
 #define __device__ static
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__ static __attribute__((section("played_shared")))
 #define __syncthreads() played::barrier(__LINE__)
 #define __restrict__ __restrict
@@ -102,6 +103,16 @@ inline char *space = nullptr;
 inline size_t taken = 0;
 inline std::map<char *, size_t> allocated;
 
+// How many bytes are left.
+inline size_t available()
+{
+    static const char *wanted = std::getenv("POLYLSP_CUDA_MEMORY");
+    size_t all = wanted != nullptr ? static_cast<size_t>(std::atoll(wanted)) : SPACE, used = 0;
+    for (const auto &each : allocated)
+        used += each.second;
+    return used < all ? all - used : 0;
+}
+
 inline void poison(void *start, size_t bytes)
 {
     std::memset(start, 0xff, bytes);
@@ -117,7 +128,7 @@ inline char *allocate(size_t bytes)
     }
     size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     size_t whole = (bytes + GUARD + page - 1) / page * page;
-    if (bytes > SPACE || taken + whole + page > SPACE)
+    if (bytes > available() || taken + whole + page > SPACE)
         return nullptr;
     char *start = space + taken;
     taken += whole + page;
@@ -459,8 +470,11 @@ inline cudaError_t cudaMemGetInfo(size_t *available, size_t *whole)
 {
     if (std::getenv("POLYLSP_CUDA_ABSENT") != nullptr)
         return cudaErrorNoDevice;
+    if (played::failing())
+        return cudaErrorUnknown;
     const char *told = std::getenv("POLYLSP_CUDA_DEVICE");
-    *available = *whole = told != nullptr ? std::strtoull(std::strrchr(told, ' '), nullptr, 10) : played::SPACE;
+    *whole = played::SPACE;
+    *available = told != nullptr ? std::strtoull(std::strrchr(told, ' '), nullptr, 10) : played::available();
     return cudaSuccess;
 }
 

@@ -91,17 +91,19 @@ class Program:
         _run(self.gxx, compiled, *objects, "-o", str(program), "-lm")
         return program
 
-    def output(self, program: Path, failing: int = -1) -> str:
-        """What it prints; `failing` is the call of CUDA that fails."""
-        return self._ran(program, failing).stdout
+    def output(self, program: Path, failing: int = -1, memory: int = 0) -> str:
+        """What it prints; `failing` is the call of CUDA that fails, and `memory` how many bytes the device
+        has, if they are not plenty."""
+        return self._ran(program, failing, memory).stdout
 
-    def calls(self, program: Path) -> int:
+    def calls(self, program: Path, memory: int = 0) -> int:
         """How many calls of CUDA can fail."""
-        found = re.findall(r"^calls (\d+)$", self._ran(program, 0).stderr, re.MULTILINE)
+        found = re.findall(r"^calls (\d+)$", self._ran(program, 0, memory).stderr, re.MULTILINE)
         return max(map(int, found), default=0)
 
-    def _ran(self, program: Path, failing: int) -> subprocess.CompletedProcess[str]:
+    def _ran(self, program: Path, failing: int, memory: int) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "POLYLSP_CUDA_FAIL": str(failing)}
+        environment |= {"POLYLSP_CUDA_MEMORY": str(memory)} if memory else {}
         ran = subprocess.run(
             [str(program)], capture_output=True, text=True, env=environment, timeout=60, check=False
         )

@@ -58,13 +58,15 @@ class Played:
         }
         self.environment = {**os.environ, **played, "PYTHONPATH": str(STAND_IN)}
 
-    def run(self, *programs: Path, failing: int = 0) -> list[Ran]:
-        """What comes of programs that one Python runs; a call of CUDA may be `failing` in each."""
+    def run(self, *programs: Path, failing: int = 0, memory: int = 0) -> list[Ran]:
+        """What comes of programs that one Python runs; a call of CUDA may be `failing` in each, and the
+        device may have no more than some bytes of `memory`."""
+        little = {"POLYLSP_CUDA_MEMORY": str(memory)} if memory else {}
         ran = subprocess.run(
             [sys.executable, "-c", _RUN, str(failing), *map(str, programs)],
             capture_output=True,
             text=True,
-            env=self.environment,
+            env={**self.environment, **little},
             timeout=500,
             check=False,
         )

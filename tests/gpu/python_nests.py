@@ -12,6 +12,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from polylsp.settings import Settings
@@ -38,14 +39,26 @@ def main_of(text: str) -> str:
     return text + _MAIN.format(data=data)
 
 
-def trial(texts: Sequence[str], played: Played, folder: Path) -> tuple[list[OnGpu], list[str]]:
-    """The nests of some functions on the device, and the texts of those that do something else there."""
-    done = [on_gpu("drawn.py", text, SETTINGS, "kernel", whole=bool(k % 2)) for k, text in enumerate(texts)]
+def trial(
+    texts: Sequence[str], played: Played, folder: Path, slabs: bool = False
+) -> tuple[list[OnGpu], list[str]]:
+    """The nests of some functions on the device, and the texts of those that do something else there; with
+    `slabs`, on devices with little memory too."""
+    settings = replace(SETTINGS, cuda_slabs=slabs)
+    done = [on_gpu("drawn.py", text, settings, "kernel", whole=bool(k % 2)) for k, text in enumerate(texts)]
     changed = [(k, text) for k, text in enumerate(texts) if done[k].text != text]
     before = played.run(*written(folder, [(f"before{k}", main_of(text)) for k, text in changed]))
-    after = played.run(*written(folder, [(f"after{k}", main_of(done[k].text)) for k, _ in changed]))
-    pairs = zip(changed, before, after, strict=True)
-    return done, [done[k].text for (k, _), one, other in pairs if one.printed != other.printed]
+    programs = written(folder, [(f"after{k}", main_of(done[k].text)) for k, _ in changed])
+    refuted: dict[int, str] = {}
+    for memory in (0, *_LITTLE) if slabs else (0,):
+        after = played.run(*programs, memory=memory)
+        pairs = zip(changed, before, after, strict=True)
+        refuted |= {k: done[k].text for (k, _), one, other in pairs if one.printed != other.printed}
+    return done, list(refuted.values())
+
+
+_LITTLE = (1200, 500, 200)
+"""Bytes of devices with little memory."""
 
 
 def main() -> int:
@@ -55,13 +68,15 @@ def main() -> int:
     )
     parser.add_argument("--examples", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1000)
+    parser.add_argument("--slabs", action="store_true", help="also on devices with little memory")
     asked = parser.parse_args()
     outcomes, reasons = Counter[str](), Counter[str]()
     with tempfile.TemporaryDirectory() as folder:
         played = Played("g++", Path(folder), "-w")
         for first in range(asked.seed, asked.seed + asked.examples, 10):
             texts = [nest(random.Random(number)) for number in range(first, first + 10)]
-            done, refuted = trial(texts, played, Path(folder))
+            done, refuted = trial(texts, played, Path(folder), asked.slabs)
+            outcomes["cut"] += sum("taken(" in each.text for each in done)
             outcomes.update(
                 "run" if each.text != text else "declined" for each, text in zip(done, texts, strict=True)
             )

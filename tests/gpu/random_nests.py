@@ -27,9 +27,9 @@ from tests.oracle.values import Floating
 from .device import Offloaded, Program, header_folder, offloaded
 
 
-def trial(drawn: Drawn | str, headers: Path) -> Offloaded:
+def trial(drawn: Drawn | str, headers: Path, slabs: bool = False) -> Offloaded:
     """Run every nest of a program on the device, and compare what it prints; `headers` is where the one is
-    that plays CUDA."""
+    that plays CUDA. With `slabs`, devices with little memory run it too."""
     if isinstance(drawn, str):
         text = drawn
         wanted = numbers(printed(text), text)
@@ -37,17 +37,23 @@ def trial(drawn: Drawn | str, headers: Path) -> Offloaded:
         inputs = max(drawn.inputs, key=lambda one: sum(value for _, value in one.parameters))
         run = runner(drawn).run(inputs, arithmetic=Floating)
         text, wanted = complete(drawn, run), [float(line) for line in expected(drawn, run)]
-    done = offloaded("drawn.c", text, Settings(offload_threshold=0))
+    done = offloaded("drawn.c", text, Settings(offload_threshold=0, cuda_slabs=slabs))
     if done.files:
         with tempfile.TemporaryDirectory() as folder:
             program = Program("gcc", "g++", headers, Path(folder))
             built = program.build(done.text, done.files, "-ffp-contract=off", "-w")
-            try:
-                found = [float(line) for line in program.output(built).split()]
-            except AssertionError as failure:
-                raise AssertionError("\n".join((str(failure), done.text, *done.files.values()))) from failure
-        assert_close(wanted, found, "\n".join((done.text, *done.files.values())))
+            for memory in (0, *_LITTLE) if slabs else (0,):
+                try:
+                    found = [float(line) for line in program.output(built, memory=memory).split()]
+                except AssertionError as failure:
+                    texts = (str(failure), done.text, *done.files.values())
+                    raise AssertionError("\n".join(texts)) from failure
+                assert_close(wanted, found, "\n".join((f"{memory=}", done.text, *done.files.values())))
     return done
+
+
+_LITTLE = (2500, 700, 250, 90)
+"""Bytes of devices with little memory."""
 
 
 def main() -> int:
@@ -57,6 +63,7 @@ def main() -> int:
     )
     parser.add_argument("--examples", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--slabs", action="store_true", help="also on devices with little memory")
     asked = parser.parse_args()
     outcomes: Counter[str] = Counter()
     reasons: Counter[str] = Counter()
@@ -68,11 +75,12 @@ def main() -> int:
     @given(drawn=affine_programs() | sums())
     def draw(drawn: Drawn | str) -> None:
         try:
-            done = trial(drawn, headers)
+            done = trial(drawn, headers, asked.slabs)
         except AssertionError as failure:
             outcomes["refuted"] += 1
             print(failure, flush=True)
             return
+        outcomes["cut"] += sum("slab" in each for each in done.files.values())
         outcomes["run" if done.files else "declined" if done.declined else "no loop"] += 1
         reasons.update(re.sub("`[^`]*`", "`…`", each) for each in done.declined)
 

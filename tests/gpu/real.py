@@ -1,10 +1,10 @@
 """The kernels of all samples on a real GPU: `python -m tests.gpu.real [--kernels NAME…] [--without-device]`.
 
 C with nvcc, Python with PyCUDA where it is installed; what the programs print is compared with what they
-print without kernels, and every host function must have said that its kernels ran. Then the programs in C run
-under compute-sanitizer (memcheck, racecheck), and some samples are measured as `polylsp measure` does it.
-Without a GPU nothing runs, which is told; `--without-device` then builds the programs, which have to run
-their own loops.
+print without kernels, and every host function must have said that its kernels ran. In C they also run in
+slabs, as with little memory, and under compute-sanitizer (memcheck, racecheck), and some samples are measured
+as `polylsp measure` does it. Without a GPU nothing runs, which is told; `--without-device` then builds the
+programs, which have to run their own loops.
 """
 
 from __future__ import annotations
@@ -38,7 +38,11 @@ from .test_polybench import FOLDER, OWN, SIZES, defines
 
 LARGE = {"NI": 520, "NJ": 610, "NK": 570, "NL": 530, "NM": 550, "N": 533, "M": 517, "W": 523, "H": 547,
          "NX": 519, "NY": 541, "NR": 67, "NQ": 71, "NP": 73, "TMAX": 9, "TSTEPS": 7}  # fmt: skip
-NAMED = {"given": SIZES[0], "odd": SIZES[1], "large": LARGE}
+SLABS = "slabs"
+NAMED = {"given": SIZES[0], "odd": SIZES[1], "large": LARGE, SLABS: SIZES[1]}
+_LITTLE = "-DDEVICE_MEMORY=15000"
+"""What makes host functions take slabs, where they can."""
+
 MEASURED = ("gemm", "mvt", "jacobi-2d", "deriche")
 """One with shared memory, one with streams, one with a loop of launches, and one with several kernels."""
 
@@ -86,13 +90,14 @@ def works(machine: Machine, kernels: list[str]) -> Iterator[Work]:
 def _in_c(machine: Machine, file: Path, size: str, folder: Path) -> str:
     text, sizes = file.read_text(encoding="utf-8"), NAMED[size]
     chosen = defines(text, {**sizes, **OWN.get(file.stem, {})} if sizes else sizes)
-    settings = Settings(offload_threshold=0, defines=chosen)
+    cut = size == SLABS
+    settings = Settings(offload_threshold=0, defines=chosen, cuda_slabs=cut, cuda_pinned=cut)
     with _ISL:
         done = offloaded(str(file), text, settings, "kernel_", whole=size != "given")
     assert not done.declined, done.declined
     flags = [f"-D{each}" for each in chosen]
     before = _built(machine, folder / "before", Offloaded(text, {}, ()), flags)
-    after = _built(machine, folder / "after", done, flags)
+    after = _built(machine, folder / "after", done, flags, *([_LITTLE] if cut else []))
     expected, found = _printed(before), _printed(after)
     assert_same(expected.stdout, found.stdout)
     told = _TOLD.findall(found.stderr)
@@ -101,14 +106,14 @@ def _in_c(machine: Machine, file: Path, size: str, folder: Path) -> str:
 
 
 def _sanitized(machine: Machine, program: Path, size: str) -> Iterator[str]:
-    for tool in _SANITIZERS if machine.device and machine.sanitizer and size == "odd" else ():
+    for tool in _SANITIZERS if machine.device and machine.sanitizer and size in ("odd", SLABS) else ():
         ran = _printed(machine.sanitizer or "", "--tool", tool, "--error-exitcode", "9", str(program))
         assert ran.returncode == 0, ran.stdout[-2000:]
         yield tool
 
 
-def _built(machine: Machine, folder: Path, done: Offloaded, flags: list[str]) -> Path:
-    """A program whose host functions tell on stderr what they return."""
+def _built(machine: Machine, folder: Path, done: Offloaded, flags: list[str], *more: str) -> Path:
+    """A program whose host functions tell on stderr what they return; nvcc may get `more` flags."""
     folder.mkdir()
     objects: list[str] = []
     for name, content in done.files.items():
@@ -116,7 +121,7 @@ def _built(machine: Machine, folder: Path, done: Offloaded, flags: list[str]) ->
         told = f'    fprintf(stderr, "kernels of {source.stem}: %d\\n", (int)error);\n{_END}'
         source.write_text("#include <cstdio>\n" + content.replace(_END, told), encoding="utf-8")
         objects.append(str(source.with_suffix(".o")))
-        _run(machine.nvcc, "-O3", "-c", str(source), "-o", objects[-1])
+        _run(machine.nvcc, "-O3", *more, "-c", str(source), "-o", objects[-1])
     source = folder / "program.c"
     source.write_text(done.text, encoding="utf-8")
     _run("gcc", "-std=gnu99", "-O2", *flags, "-c", str(source), "-o", str(folder / "program.o"))

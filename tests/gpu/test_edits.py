@@ -46,6 +46,10 @@ class Run:
 
 RUN = {
     "steps": Run("for (int i = n - 1; i >= 0; i -= 3) x[i] += 2 * y[i];"),
+    "code behind it that is not analysed": Run(
+        'for (int i = 0; i < n; i++) x[i] += y[i];\n__asm__ volatile("");',
+        parameters="int n, double *restrict x, double *restrict y",
+    ),
     "a counter that is not int": Run("for (long i = 0; i < n; i++) x[i] += y[i] * i;"),
     "an unsigned size": Run(
         "for (unsigned long i = 1; i < n; i++) x[i] = y[i - 1];",
@@ -140,6 +144,7 @@ REFUSED = {
     "an index on data": ("for (int i = 0; i < n; i++) x[(int)y[i]] = 1;", "`x`"),
     "long double": ("for (int i = 0; i < n; i++) { long double t = x[i]; x[i] = t * t; }", "type"),
     "sizeof": ("for (int i = 0; i < n; i++) x[i] = y[i] * sizeof(double) * n;", ""),
+    "a pointer as a number": ("for (int i = (long)y; i < n; i++) x[i] = 1;", "How much of `x`"),
     "a directive": ("\n#pragma omp parallel for\nfor (int i = 0; i < n; i++) x[i] = 1;\n", "directive"),
 }
 

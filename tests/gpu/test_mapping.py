@@ -69,7 +69,16 @@ PRODUCT = "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) for (int l = 
 NESTS = {
     "a product has tiles, and sums of its own": Nest(
         f"{PRODUCT} c[i][j] += a[i][l] * b[l][j];",
-        ("shared_a[64][17]", "shared_b[16][64]", "own_c[4][4]", "if (i0 + 64 <= n && j0 + 64 <= n &&"),
+        (
+            "shared_a[64][17]",
+            "shared_b[16][64]",
+            "own_c[4][4]",
+            "if (i0 + 64 <= n && j0 + 64 <= n &&",
+            "shared_a[e + ty][tx] = a[row * m + column];",
+            "shared_b[e + thread / 64][thread % 64] = b[row * n + column];",
+            "#pragma unroll\n                    for (int l = l0; l < l0 + 16; l++)",
+            "__launch_bounds__(256, 3)",
+        ),
     ),
     "rows of one array at two places are two tiles": Nest(
         f"{PRODUCT} c[i][j] += a[i][l] * a[j][l];", ("shared_a[64][17]", "shared_a2[64][17]")
@@ -77,7 +86,7 @@ NESTS = {
     "neighbours in one array are one tile": Nest(
         "for (int i = 1; i < n - 1; i++) for (int j = 1; j < m - 1; j++)"
         " c[i][j] = a[i][j] + a[i - 1][j] + a[i + 1][j] + a[i][j - 1] + a[i][j + 1];",
-        ("shared_a[34][34]", "i - i0 + 2"),
+        ("shared_a[34][34]", "i - i0 + 2", "if (ty < 2) {", "shared_a[thread / 2][32 + thread % 2] ="),
         ("shared_a2",),
     ),
     "a triangle": Nest(
@@ -145,6 +154,81 @@ NESTS = {
         " x[i] += a[i][j] * b[l][0];",
         ("j += 32", "for (int l = 0;"),
     ),
+    "a product that adds up in a number of its own": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) { double s = 0;"
+        " for (int l = 0; l < m; l++) s += a[i][l] * b[l][j]; c[i][j] = s * 2; }",
+        ("own_s[4][4] = {};", "shared_b[16][64]", "c[i * n + j] = own_s[p][q] * 2;"),
+        ("device_s",),
+    ),
+    "two sums of each iteration are a warp's": Nest(
+        "double s, t; for (int i = 0; i < n; i++) { s = 0; t = 0; for (int j = 0; j < m; j++)"
+        " { s += a[i][j] * y[j]; t += a[i][j]; } x[i] = s / t; }",
+        ("part_s += __shfl_xor_sync", "part_t += __shfl_xor_sync", "x[i] = own_s / own_t;", "if (tx == 0)"),
+        ("device_s",),
+    ),
+    "a sum that another one adds up is in order": Nest(
+        "for (int i = 0; i < n; i++) { double s = 0, t = 0; for (int j = 0; j < m; j++)"
+        " { s += a[i][j]; t += s * y[j]; } x[i] = t; }",
+        ("own_t += own_s * y[j];",),
+        ("__shfl",),
+    ),
+    "a number that the iterations of a loop share": Nest(
+        "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < m; j++) a[i][j] *= s; }",
+        ("s[i] = y[i] * 2;", "a[i * m + j] *= s[i];", "cudaMalloc((void **)&device_s, (size_t)n * sizeof("),
+        ("own_s", "cudaMemcpy(device_s", "staged_s"),
+    ),
+    "a number that the iterations of a short loop share": Nest(
+        "for (int i = 0; i < n; i++) { double s = y[i] * 2; for (int j = 0; j < 3; j++) a[i][j] *= s; }",
+        ("a[i * m + j] *= s;",),
+        ("device_s",),
+    ),
+    "a sum of each row, by which the row is divided": Nest(
+        "for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < m; j++) s += exp(a[i][j] / 9);"
+        " for (int j = 0; j < m; j++) a[i][j] = exp(a[i][j] / 9) / s; }",
+        ("part_s += __shfl_xor_sync", "/ s[i];"),
+    ),
+    "a sum of terms that share a number": Nest(
+        "for (int i = 0; i < n; i++) { double s = -9; for (int j = 0; j < m; j++)"
+        " s = a[i][j] > s ? a[i][j] : s; double t = 0; for (int j = 0; j < m; j++) t += exp(a[i][j] - s);"
+        " x[i] = t; }",
+        ("part_t += __shfl_xor_sync",),
+    ),
+    "a number of each iteration of two loops, in a triangle": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j <= i; j++) { double s = x[i] * y[j];"
+        " for (int l = 0; l < m; l++) b[l][j] += s * a[i][l]; }",
+        ("cudaMalloc((void **)&device_s, (size_t)n * n * sizeof(double))", "s[i * n + j] = x[i] * y[j];"),
+    ),
+    "a number that is set in one of two ways": Nest(
+        "double s = 3; for (int i = 0; i < n; i++) { if (y[i] > 1.1) s = y[i]; else s = 2;"
+        " for (int j = 0; j < m; j++) s += a[i][j]; x[i] = s; }",
+        ("own_s = y[i];", "part_s += __shfl_xor_sync"),
+    ),
+    "a number that a part of a loop may set": Nest(
+        "for (int i = 0; i < n; i++) { double s; s = y[i]; for (int j = 0; j < m; j++)"
+        " if (a[i][j] > 1) s = a[i][j]; x[i] = s; }",
+        ("own_s = shared_a[",),
+        ("__shfl",),
+    ),
+    "a whole number of each iteration": Nest(
+        "for (int i = 0; i < n; i++) { int s = 0; for (int j = 0; j < m; j++) s += k[j]; z[i] = s; }",
+        ("s += k[j];",),
+        ("own_s",),
+    ),
+    "counters that are called alike": Nest(
+        "for (int i = 0; i < n; i++) { int s = 0; for (int j = 0; j < n; j++) s += k[j];"
+        " for (int j = 0; j < m; j++) a[i][j] *= s; }",
+        ("for (int j = 0; j < m; j++)",),
+    ),
+    "a condition on a sum of each iteration": Nest(
+        "for (int i = 0; i < n; i++) { double s = 0; for (int j = 0; j < m; j++) s += a[i][j];"
+        " if (s > 32) x[i] = 1; for (int j = 0; j < n; j++) if (s > 30 * y[j]) c[i][j] = s; }",
+        (),
+        ("own_s > 30",),
+    ),
+    "a number of each iteration whose last value is needed": Nest(
+        "double s = 0; for (int i = 0; i < n; i++) { s = 0; for (int j = 0; j < m; j++) s += a[i][j];"
+        " x[i] = s; } y[0] = s;",
+    ),
     "few terms stay with one thread": Nest(
         "for (int i = 0; i < n; i++) for (int l = 0; l < 9; l++) x[i] += a[i][l];", (), ("__shfl",)
     ),
@@ -204,7 +288,7 @@ NESTS = {
     "sums with a value of each": Nest(
         "for (int i = 1; i < n; i++) { double s = 0; for (int j = 0; j < i; j++) s += c[i][j] * x[j];"
         " x[i] = (y[i] - s) * 0.01; }",
-        ("own_s += c[i * n + j] * x[j];", "device_s"),
+        ("s[i] += c[i * n + j] * x[j];", "device_s"),
     ),
     "sums and more in one loop": Nest(
         "for (int i = 0; i < n; i++) { x[i] *= 3; y[0] += x[i]; }", ("own_y += x[i];", "x[i] *= 3;")

@@ -131,7 +131,7 @@ def test_kernels_and_transfers_are_told_apart(bench: Bench, tmp_path: Path) -> N
         NAMED,
         {"POLYLSP_CUDA_ABSENT": "1"},
         {"POLYLSP_CUDA_DEVICE": f"A small one {2**12}"},
-        {"POLYLSP_CUDA_FAIL": "1"},
+        {"POLYLSP_CUDA_FAIL": "2"},
         {"POLYLSP_CUDA_ILLEGAL": "1"},
         {"POLYLSP_CUDA_FAIL": "40"},
     )
@@ -203,7 +203,7 @@ def test_kernels_of_python_are_measured_in_the_interpreter_of_the_user(
         replace(plan, variants=(variant, wrong, variant, variant, variant)),
         {**told, "PLAYED_NAME": "NVIDIA A100-SXM4-80GB"},
         told,
-        {**told, "PLAYED_FREE": "10"},
+        {**told, "POLYLSP_CUDA_MEMORY": "10"},
         {**told, "PLAYED_FAILING": "2"},
         {**told, "PLAYED_FAILING": "1"},
     )

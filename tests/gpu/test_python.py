@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from polylsp.model.action import Ask, Declined
+from polylsp.model.action import Ask, Declined, Edited
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 from tests.codegen.python_nests import nest
@@ -110,6 +111,85 @@ def test_arguments_that_kernels_were_not_made_for_are_left_to_the_loops(
     assert len(after.compiled) == 1
 
 
+UNCOUNTED = """import numpy as np
+from numpy.typing import NDArray
+
+
+def halved(n: int, x: NDArray[np.float64], y: NDArray[np.float64]):
+    for i in range(n):
+        while x[i] > 4.0:
+            x[i] = x[i] / 2.0 + y[-2]
+
+
+"""
+
+
+def test_a_subscript_may_count_from_the_end_in_a_loop_that_nothing_counts(
+    played: Played, tmp_path: Path
+) -> None:
+    done = on_gpu("halved.py", UNCOUNTED, SETTINGS, "halved", whole=False)
+    assert "y[y_shape0 - 2]" in done.text, done
+    main = "x = np.arange(30.0)\nhalved(30, x, np.linspace(0, 1, 9))\nprint(x.tolist())\n"
+    before, after = played.run(
+        *written(tmp_path, [("before", UNCOUNTED + main), ("after", done.text + main)])
+    )
+    assert after.compiled and before.printed == after.printed
+
+
+LARGE = """import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+
+
+def relaxed(n: int, m: int, a: Matrix, b: Matrix, x: NDArray[np.float64], y: NDArray[np.float64]) -> float:
+    total = 0.5
+    for i in range(1, n - 1):
+        for j in range(m):
+            b[i, j] = 0.25 * (a[i - 1, j] + 2.0 * a[i, j] + a[i + 1, j])
+            x[i] += a[i, j] * y[j]
+    for i in range(1, n - 1):
+        total += x[i]
+    return total
+
+
+"""
+PRINTED = """
+a, b = np.arange(37.0 * 23).reshape(37, 23) % 7, np.ones((37, 23))
+x, y = np.zeros(37), np.arange(23.0) % 5
+for n, m in ((37, 23), (37, 0), (2, 23), (30, 9)):
+    print(relaxed(n, m, a, b, x, y), b.tolist(), x.tolist())
+"""
+
+
+def test_arrays_that_do_not_fit_on_the_device_are_cut(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("relaxed.py", LARGE, replace(SETTINGS, cuda_slabs=True), "relaxed")
+    assert not done.declined
+    for wanted in (
+        "taken(b, slab)",
+        "taken(a, slab + 2)",
+        "a_there = place(a, first - 1, end - first + 2, True)",
+    ):
+        assert wanted in done.text, done.text
+    (before,) = played.run(*written(tmp_path, [("whole", LARGE + PRINTED)]))
+    (after,) = played.run(*written(tmp_path, [("cut", done.text + PRINTED)]), memory=6_000)
+    assert before.printed == after.printed
+    assert after.calls > CALLS_OF_ONE_SLAB
+
+
+CALLS_OF_ONE_SLAB = 60
+"""More than there are where there is room for everything."""
+
+
+def test_arrays_that_cannot_be_cut_are_told() -> None:
+    text = f"{HEAD}    for i in range(n):\n        for j in range(n): z[j, i] = z[j, i] * 2\n"
+    settings = replace(SETTINGS, cuda_slabs=True)
+    (placed,) = analyse("a.py", text, settings, schedules=False).functions
+    answer = edit("a.py", text, settings, Ask("pycuda", "f", placed.start, 1))
+    assert isinstance(answer, Edited), answer
+    assert any("not cut: each iteration of `i` needs all of `z`" in each for each in answer.remarks)
+
+
 RESIDENT = """
 import pycuda.autoprimaryctx
 import pycuda.driver
@@ -185,7 +265,8 @@ HEAD = """import numpy as np
 from numpy.typing import NDArray
 
 
-def f(n: int, x: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.int64], c: NDArray[np.uint8]):
+def f(n: int, x: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.int64], c: NDArray[np.uint8],
+      z: NDArray[np.float64]):
 """
 REFUSED = {
     "subscripts that are data": ("for i in range(n): x[i] = y[w[i]]", "Subscripts of `y` are data"),
@@ -202,6 +283,10 @@ REFUSED = {
     ),
     "an array statement": ("x[:] = y * 2.0\n    for i in range(n): x[i] += y[i]", ""),
     "nothing at once": ("for i in range(1, n): x[i] += x[i - 1]", "can run at once"),
+    "a subscript from the end at times, in a loop that nothing counts": (
+        "for i in range(n):\n        while x[i] > 4: x[i] = x[i] / 2 + y[i - 2]",
+        "Which elements of `y` the loops use",
+    ),
     "two types of whole numbers": ("for i in range(n): c[i] = c[i] + i", "mixes types"),
 }
 

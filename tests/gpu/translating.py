@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_LAUNCH = re.compile(r"(\w+)<<<([^>]*?)(?:, 0, (streams\[\d+\]))?>>>\(")
+_LAUNCH = re.compile(r"(\w+)<<<([^>]*?)(?:, 0, (\w+(?:\[\d+\])?))?>>>\(")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 CXX = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
 

@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from polylsp.model.device_code import Compiled, DeviceCode, NotCompiled, Resources
+from polylsp.model.occupancy import occupancy
 from polylsp.runtime.nvrtc import ARCHITECTURES, compiler_word, is_installed, resources
-from polylsp.runtime.occupancy import occupancy
 
 SHIFT = """\
 __global__ void __launch_bounds__(64) shift_2_kernel0(int n, double *__restrict__ a)

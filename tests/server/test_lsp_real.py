@@ -343,10 +343,16 @@ async def test_all_nests_of_a_function_are_one_file(start, tmp_path: Path):
 
 async def test_a_file_that_is_there_is_left_alone(start, tmp_path: Path):
     editor = await start("vscode1139-ext11", *REAL)
-    (tmp_path / "f_cuda.cu").write_text("mine")
+    (tmp_path / "f_cuda.cu").write_text("// mine\n")
     uri = editor.open(SCALE, uri=(tmp_path / "f.c").as_uri())
     (offer,) = [each for each in await editor.actions(uri, 2) if each.title == GPU]
     assert (await editor.request(types.CODE_ACTION_RESOLVE, offer)).edit is None
+    told = await editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert "`f_cuda.cu` is there already" in told.message and "The log shows" in told.message
+    logged = await editor.until(types.WINDOW_LOG_MESSAGE, lambda each: "@@" in each.message)
+    assert logged.message.startswith("--- f_cuda.cu\n+++ f_cuda.cu\n@@ ")
+    assert "\n-// mine\n+/* The loops from line 3 on, in `f`, on a GPU.\n" in logged.message
+    assert (tmp_path / "f_cuda.cu").read_text() == "// mine\n"
 
 
 async def test_an_editor_that_makes_no_files_says_so(start, tmp_path: Path):

@@ -157,17 +157,12 @@ def edited(draw: random.Random, text: str, language: str, encoding: str) -> tupl
         return {"text": whole}, whole
     start, end, new = draw.choice((_word, _swap, _line, _function))(draw, text, language)
     one, other = position(text, start, encoding), position(text, end, encoding)
-    if draw.random() < 0.1:
-        one, other = other, one  # the wrong way round: the text between the two is meant
     if draw.random() < 0.1 and text[end : end + 1] == "\n":
-        other = {
-            **other,
-            "character": other["character"] + 50,
-        }  # beyond the end of its line: that end is meant
-        one, other = min(one, other, key=_order), max(one, other, key=_order)
+        other = {**other, "character": other["character"] + 50}  # beyond its line's end, which is meant
     if draw.random() < 0.05:
         end, other = len(text), {"line": text.count("\n") + draw.choice((1, 50)), "character": 7}
-        one = position(text, start, encoding)
+    if draw.random() < 0.1:
+        one, other = other, one  # the wrong way round: the text between the two is meant
     return {"range": {"start": one, "end": other}, "text": new}, text[:start] + new + text[end:]
 
 
@@ -184,10 +179,6 @@ def _units(text: str, encoding: str) -> int:
         len(text.encode(f"{encoding}-le" if encoding != "utf-8" else encoding))
         // {"utf-8": 1, "utf-16": 2, "utf-32": 4}[encoding]
     )
-
-
-def _order(place: Json) -> tuple[int, int]:
-    return place["line"], place["character"]
 
 
 Replaced = tuple[int, int, str]

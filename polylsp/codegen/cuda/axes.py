@@ -90,6 +90,14 @@ def values_of(order: isl.UnionMap, dimension: int) -> isl.Set:
     return alone(isl.Set.from_union_set(order.range()), dimension)
 
 
+def count(values: isl.Set) -> float:
+    """How many values of one dimension there are at most, whatever the sizes."""
+    every = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
+    low, high = every.dim_min_val(0), every.dim_max_val(0)
+    bounded = low.is_int() and high.is_int()
+    return high.to_python() - low.to_python() + 1 if bounded else float("inf")
+
+
 def within(axis: Axis, name: str) -> isl.Set:
     """The values between the ends of an axis, as a parameter of some name."""
     return as_parameters(axis.values, [name])

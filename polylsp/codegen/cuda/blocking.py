@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from polylsp.codegen.cuda.axes import Axis
+from polylsp.codegen.cuda.estimate import Copied, Estimate, estimated
 from polylsp.codegen.cuda.lanes import Lanes, Shares, Split, shares_of
 from polylsp.codegen.cuda.launch import Launch
 from polylsp.codegen.cuda.references import Reference
@@ -31,13 +32,15 @@ class Part:
 @dataclass(frozen=True, eq=False)
 class Blocking:
     """The choice for a launch: `left` are the dimensions that a thread runs itself; `kept` is what it keeps
-    all the time. `lanes` share the sums of each value of the one axis."""
+    all the time. `lanes` share the sums of each value of the one axis. `at_once`: blocks for which a
+    multiprocessor shall have registers (0: as it comes)."""
 
     axes: tuple[Axis, ...]
     left: tuple[int, ...]
     kept: tuple[Kept, ...]
     parts: tuple[Part, ...]
     lanes: Lanes | None = None
+    at_once: int = 0
 
     @property
     def threads(self) -> tuple[int, ...]:
@@ -62,13 +65,20 @@ class _Shape:
     strip: int
 
 
+_PRODUCT = (_Shape((16, 16), (4, 4), 16), _Shape((16, 16), (8, 8), 16))
 _SHAPES = {
-    1: (_Shape((128,), (1,), 16),),
-    2: (_Shape((16, 16), (4, 4), 16), _Shape((32, 8), (1, 4), 0)),
-    3: (_Shape((16, 16, 1), (4, 4, 1), 16),),
+    1: ((_Shape((128,), (1,), 16),),),
+    2: (_PRODUCT, (_Shape((32, 8), (1, 4), 0),)),
+    3: (tuple(_Shape((*s.threads, 1), (*s.each, 1), s.strip) for s in _PRODUCT),),
 }
-"""What is tried, by the number of dimensions of threads: the first one with which some copy pays. Tiles of
-64 x 64 with 16 values for each thread read 8 elements of shared memory for 16 multiplications."""
+"""What is tried, by the number of dimensions of threads: the first group with which some copy pays, and in it
+what is estimated to take least time. With 16 values of a product, a thread reads 8 elements of shared memory
+for 16 multiplications, which is as fast as a multiprocessor multiplies numbers of 64 bits; those of 32 bits
+it multiplies faster, and 64 of them fit into registers, for which a thread reads 16 elements."""
+
+_BETTER = 0.9
+"""A larger tile takes less than this part of the time of a smaller one: estimates are not exact, and smaller
+tiles fill more multiprocessors."""
 
 
 def blocking(launch: Launch, axes: Sequence[Axis], found: Sequence[Reference], sizes: Sizes) -> Blocking:
@@ -83,15 +93,39 @@ def blocking(launch: Launch, axes: Sequence[Axis], found: Sequence[Reference], s
     if shares is not None:
         return _shared(shares, left, held)
     within = [tuple(kept(launch, threads, _in(segment, rest))) for segment in own]
-    for shape in _SHAPES.get(len(axes), ()):
-        other = tiled_axes(sizes, axes, shape.threads, shape.each)
-        size = strip_of(sizes, axes, shape.strip)
-        cuts = [_cut(segment, other, size, found) for segment in own]
-        if any(tiles for _, tiles in cuts):
-            parts = [Part(s, *cut, k) for s, cut, k in zip(own, cuts, within, strict=True)]
-            return Blocking(tuple(other), left, held, tuple(parts))
-    parts = [Part(s, None, (), k) for s, k in zip(own, within, strict=True)]
-    return Blocking(tuple(axes), left, held, tuple(parts))
+    plain = [Part(s, None, (), k) for s, k in zip(own, within, strict=True)]
+    whole = Blocking(tuple(axes), left, held, tuple(plain))
+    for group in _SHAPES.get(len(axes), ()):
+        first, *others = group if sizes == Sizes() else group[:1]
+        made = _tiled(whole, first, sizes, found)
+        if made.tiled:
+            return _best(made, (_tiled(whole, each, sizes, found) for each in others))
+    return whole
+
+
+def _tiled(whole: Blocking, shape: _Shape, sizes: Sizes, found: Sequence[Reference]) -> Blocking:
+    """A launch cut in some shape, as far as that pays."""
+    axes = tiled_axes(sizes, whole.axes, shape.threads, shape.each)
+    size = strip_of(sizes, axes, shape.strip)
+    cuts = [_cut(part.segment, axes, size, found) for part in whole.parts]
+    parts = [Part(p.segment, *cut, p.kept) for p, cut in zip(whole.parts, cuts, strict=True)]
+    return replace(whole, axes=tuple(axes), parts=tuple(parts))
+
+
+def _best(first: Blocking, others: Iterable[Blocking]) -> Blocking:
+    """The one of several ways, small tiles first, that is estimated to take least time."""
+    best, least = first, _estimate(first)
+    for each in others:
+        own = _estimate(each)
+        if each.tiled and own.blocks and own.cycles < _BETTER * least.cycles:
+            best, least = each, own
+    return replace(best, at_once=least.blocks if least.bound else 0)
+
+
+def _estimate(cut: Blocking) -> Estimate:
+    return estimated(
+        [Copied(cut.axes, each.strip, each.tiles, (*cut.kept, *each.kept)) for each in cut.parts]
+    )
 
 
 def _shared(shares: Shares, left: tuple[int, ...], held: tuple[Kept, ...]) -> Blocking:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 
 import islpy as isl
 
 from polylsp.codegen.cuda.axes import Axis
 from polylsp.codegen.cuda.blocking import Part
-from polylsp.codegen.cuda.compute import computed, strip_ends, strip_values
-from polylsp.codegen.cuda.copies import Shared, copy, place_in
+from polylsp.codegen.cuda.compute import computed, computed_where, strip_ends, strip_values, whole
+from polylsp.codegen.cuda.copies import Shared, copy, holds_all, place_in
 from polylsp.codegen.cuda.frame import Frame, named
 from polylsp.codegen.cuda.held import Held, loaded, merged, one_lane, stored, variable
 from polylsp.codegen.cuda.registers import Kept
-from polylsp.codegen.cuda.scan import expression
+from polylsp.codegen.cuda.scan import condition, expression
 from polylsp.codegen.cuda.shared_sums import shared_sum, shared_sum_lines
 from polylsp.codegen.cuda.statements import INDENT, braced
 from polylsp.codegen.cuda.sums import Sum
@@ -64,7 +65,7 @@ def added_up(frame: Frame, summed: Sum, total: Total, partial: str) -> list[str]
 def _held(frame: Frame, kept: Sequence[Kept], words: Mapping[str, str]) -> list[Held]:
     names = [each.memory.variable for each in kept]
     return [
-        Held(each, frame.fresh.name(f"own_{v.source_name}"), words[v.name])
+        Held(each, frame.fresh.name(f"own_{v.source_name}"), words[v.name], v.name not in frame.private)
         for each, v in zip(kept, names, strict=True)
     ]
 
@@ -95,27 +96,56 @@ def _part(frame: Frame, part: Part, shared: Sequence[Shared]) -> list[str]:
 
 def _lines(frame: Frame, part: Part, shared: Sequence[Shared]) -> list[str]:
     if part.strip is None:
-        known = frame.block
-        return [
-            *_copied(frame, shared, known),
-            *computed(frame, part, known),
-            *(["__syncthreads();"] if shared else []),
-        ]
+        end = ["__syncthreads();"] if shared else []
+        return [*_apart(frame, part, shared, frame.block), *end]
     low, high = strip_ends(frame, part)
     known = frame.block.intersect(strip_values(frame, part))
     name = frame.atoms[STRIP]
     first, end = (expression(e, frame.block, frame.atoms) for e in (low, high.add_constant_val(isl.Val(1))))
-    lines = [*_copied(frame, shared, known), *computed(frame, part, known), "__syncthreads();"]
+    lines = [*_apart(frame, part, shared, known), "__syncthreads();"]
     return list(
         braced(f"for (int {name} = {first}; {name} < {end}; {name} += {part.strip.size})", iter(lines))
     )
 
 
-def _copied(frame: Frame, shared: Sequence[Shared], known: isl.Set) -> Iterator[str]:
-    for each in shared:
-        yield from copy(frame, each, known)
-    if shared:
-        yield "__syncthreads();"
+def _apart(frame: Frame, part: Part, shared: Sequence[Shared], known: isl.Set) -> list[str]:
+    """Copies and what is computed from them, without conditions where the whole block needs none."""
+    if not shared:
+        return computed(frame, part, known)
+    full = whole(frame, part, known, [holds_all(frame, each.tile, known) for each in shared])
+    if full is None:
+        return _together(frame, part, shared, known)
+    when = condition(full.gist(known), known, frame.atoms)
+    inner = _unrolled(frame, part, _together(frame, part, shared, known.intersect(full)))
+    return [
+        *braced(f"if ({when})", inner),
+        *braced("else", iter(_together(frame, part, shared, known))),
+    ]
+
+
+_STATEMENTS = 256
+"""Statements that a loop over a strip is unrolled to, at most: they stay in the cache for instructions."""
+
+
+def _unrolled(frame: Frame, part: Part, lines: Sequence[str]) -> Iterator[str]:
+    """Lines with the loop over a whole strip unrolled: places in shared memory are numbers then."""
+    names = [frame.atoms[f"__d{k}"] for k, d in enumerate(frame.blocking.left) if _is_strip(part, d)]
+    values = prod(axis.each for axis in frame.axes)
+    for line in lines:
+        if any(line.startswith(f"for (int {n} = {frame.atoms[STRIP]}; ") for n in names):
+            assert part.strip is not None
+            count = _STATEMENTS // values
+            yield "#pragma unroll" if count >= part.strip.size else f"#pragma unroll {max(count, 1)}"
+        yield line
+
+
+def _is_strip(part: Part, dimension: int) -> bool:
+    return part.strip is not None and part.strip.dimension == dimension
+
+
+def _together(frame: Frame, part: Part, shared: Sequence[Shared], known: isl.Set) -> list[str]:
+    copies = [line for each in shared for line in copy(frame, each, known)]
+    return [*copies, "__syncthreads();", *computed_where(frame, part, known)]
 
 
 # --- Threads -----------------------------------------------------------------------------

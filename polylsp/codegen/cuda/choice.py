@@ -15,6 +15,7 @@ from polylsp.codegen.cuda.launch import maps_of
 from polylsp.codegen.cuda.leaves import Leaves, leaves_of
 from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
 from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.scalar_expansion import placed, scalar_expanded
 from polylsp.codegen.cuda.schedule import Strategy, dependences, domain_of, scheduled
 from polylsp.codegen.cuda.segments import varies
 from polylsp.codegen.cuda.sums import sum_of, updates
@@ -25,10 +26,11 @@ from polylsp.settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """Leaves, and the kernels that run them."""
+    """Leaves, and the kernels that run them; `pairs` of instances stay in order."""
 
     leaves: Leaves
     kernels: tuple[Kernel, ...]
+    pairs: isl.UnionMap
 
     @property
     def steps(self) -> tuple[int, int, int]:
@@ -38,9 +40,11 @@ class Choice:
         return longest, max(each.counters for each in self.kernels), len(self.kernels)
 
 
-def chosen(region: Region, settings: Settings, expands: bool = False) -> Choice | Declined:
+def chosen(
+    region: Region, settings: Settings, expands: bool = False, privatises: bool = True
+) -> Choice | Declined:
     """The kernels of a region: those with which the longest chain of steps is shortest. `expands`: arrays may
-    have further dimensions on the device."""
+    have further dimensions on the device; `privatises`: scalars may be elements that threads keep."""
     found = leaves_of(region)
     if isinstance(found, Declined):
         return found
@@ -51,6 +55,7 @@ def chosen(region: Region, settings: Settings, expands: bool = False) -> Choice 
     if best is None:
         return Declined("isl's scheduler finds no order of these loops for a GPU.")
     others = list(alternatives(region, found, best.kernels)) if best.steps[0] >= _LONG else []
+    best = _with_scalars(region, found, best, settings, expands) if privatises else best
     apart = expanded(region, found) if expands and best.steps[0] else None
     for other in others if apart is None else [apart, *others]:
         # What there is already is not lost where a better one takes too long to find.
@@ -59,6 +64,18 @@ def chosen(region: Region, settings: Settings, expands: bool = False) -> Choice 
     if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
         return Declined(_why_in_order(best.leaves, line))
     return best
+
+
+def _with_scalars(region: Region, found: Leaves, best: Choice, settings: Settings, expands: bool) -> Choice:
+    """Kernels that know of each step of their sums, if they take no more steps than the best ones so far."""
+    opened = scalar_expanded(region, found)
+    if opened is None:
+        return best
+    made = budgeted(settings.max_operations, lambda: _best(region, opened, settings))
+    if not isinstance(made, Choice) or made.steps[:2] > best.steps[:2]:
+        return best
+    leaves = placed(region, opened, made.kernels, expands)
+    return Choice(leaves, made.kernels, made.pairs) if leaves is not None else best
 
 
 def _why_in_order(found: Leaves, line: int) -> str:
@@ -81,7 +98,7 @@ def _best(region: Region, found: Leaves, settings: Settings) -> Choice | None:
     best: Choice | None = None
     for strategy in _strategies(settings):
         schedule = scheduled(region, found, pairs, strategy)
-        made = Choice(found, kernels(schedule, sums) if schedule is not None else ())
+        made = Choice(found, kernels(schedule, sums) if schedule is not None else (), pairs)
         if made.kernels and respects(made.kernels, pairs) and (best is None or made.steps < best.steps):
             best = made
         if best is not None and (settings.cuda_fusion in FUSIONS or best.steps[0] < _LONG):

@@ -20,11 +20,24 @@ _IN, _PARAM = isl.dim_type.in_, isl.dim_type.param
 
 
 def computed(frame: Frame, part: Part, known: isl.Set) -> list[str]:
-    """What a thread runs of a part, for one strip if it has any; `known` to all threads of the block."""
-    return list(_several(frame, part, known) if frame.several else _one(frame, part))
+    """What a thread runs of a part, for one strip if it has any; `known` to all threads of the block. Where
+    that is cut in several values, without conditions in blocks that need none."""
+    full = whole(frame, part, known) if frame.several and part.segment.loop is not None else None
+    if full is None:
+        return computed_where(frame, part, known)
+    when = condition(full.gist(known), known, frame.atoms)
+    return [
+        *braced(f"if ({when})", iter(computed_where(frame, part, known.intersect(full)))),
+        *braced("else", iter(computed_where(frame, part, known))),
+    ]
 
 
-def _one(frame: Frame, part: Part) -> Iterator[str]:
+def computed_where(frame: Frame, part: Part, known: isl.Set) -> list[str]:
+    """The same, with one text for all blocks of which something is `known`."""
+    return list(_several(frame, part, known) if frame.several else _one(frame, part, known))
+
+
+def _one(frame: Frame, part: Part, known: isl.Set) -> Iterator[str]:
     """With one value along each axis: its conditions stand outside of loops."""
     dimensions, names = [a.dimension for a in frame.axes], [a.parameter for a in frame.axes]
     points = fixed(names, dimensions, frame.launch.length).intersect(_strip(frame, part.strip))
@@ -34,7 +47,8 @@ def _one(frame: Frame, part: Part) -> Iterator[str]:
     def call(name: str, values: list[str]) -> Iterator[str]:
         return instance(frame.leaves[name], values, frame.words)
 
-    yield from scanned(order, _known(frame, part), frame.inside, frame.atoms, call)
+    here = _known(frame, part).intersect(known)
+    yield from scanned(order, here, frame.inside, frame.atoms, call)
 
 
 def _strip(frame: Frame, strip: Strip | None) -> isl.Set:
@@ -57,19 +71,6 @@ def strip_values(frame: Frame, part: Part) -> isl.Set:
 # --- Several values ----------------------------------------------------------------------
 
 
-def _several(frame: Frame, part: Part, known: isl.Set) -> Iterator[str]:
-    """The loops that all threads of a block have, and in these each thread's values: without conditions
-    where the whole block needs none."""
-    points = _uniform(frame, part)
-    full = _full(frame, part, points, known) if part.segment.loop is not None else None
-    if full is None:
-        yield from _scanned(frame, points, known)
-        return
-    when = condition(full.gist(known), known, frame.atoms)
-    yield from braced(f"if ({when})", _scanned(frame, points, known.intersect(full)))
-    yield from braced("else", _scanned(frame, points, known))
-
-
 Points = dict[str, tuple[isl.Set, isl.Set]]
 """By leaf: the points of the dimensions left to a thread at which some thread of the block has an instance,
 and the points of the whole order with one."""
@@ -86,7 +87,9 @@ def _uniform(frame: Frame, part: Part) -> Points:
     return found
 
 
-def _scanned(frame: Frame, points: Points, known: isl.Set) -> Iterator[str]:
+def _several(frame: Frame, part: Part, known: isl.Set) -> Iterator[str]:
+    """The loops that all threads of a block have, and in these each thread's values."""
+    points = _uniform(frame, part)
     order = isl.UnionMap("{ }")
     for name, (uniform, _) in points.items():
         order = order.union(uniform.identity().set_tuple_name(_IN, name).to_union_map())
@@ -109,13 +112,19 @@ def _guarded(frame: Frame, name: str, own: isl.Set, known: isl.Set, at: dict[str
     yield from braced(f"if ({when})", lines) if when else lines
 
 
-def _full(frame: Frame, part: Part, points: Points, known: isl.Set) -> isl.Set | None:
-    """Where a block needs no conditions, and its strip is whole, if that says one thing."""
+# --- Whole blocks ------------------------------------------------------------------------
+
+
+def whole(frame: Frame, part: Part, known: isl.Set, also: Sequence[isl.Set] = ()) -> isl.Set | None:
+    """Where a block needs no conditions, its strip is whole, and `also` some other things are true, if that
+    says one thing; `None` where it says nothing, or too much."""
     result = known
-    for uniform, own in points.values():
-        here = frame.values.intersect(as_parameters(uniform, frame.inside))
+    for each, own in _uniform(frame, part).values():
+        here = frame.values.intersect(as_parameters(each, frame.inside))
         bad = here.subtract(as_parameters(own, frame.names))
-        result = result.subtract(_without(bad, [*frame.inside, *(a.parameter for a in frame.axes)]))
+        result = result.subtract(without(bad, [*frame.inside, *(a.parameter for a in frame.axes)]))
+    for each in also:
+        result = result.intersect(each)
     if part.strip is not None:
         _, high = strip_ends(frame, part)
         last = isl.Set.from_pw_aff(high).apply(isl.Map(f"{{ [v] -> [x] : x + {part.strip.size} <= v + 1 }}"))
@@ -126,7 +135,8 @@ def _full(frame: Frame, part: Part, points: Points, known: isl.Set) -> isl.Set |
     return result if "exists" not in str(result.gist(known)) else None
 
 
-def _without(values: isl.Set, names: Sequence[str]) -> isl.Set:
+def without(values: isl.Set, names: Sequence[str]) -> isl.Set:
+    """A set of parameters without some of these."""
     for name in names:
         at = values.find_dim_by_name(_PARAM, name)
         if at >= 0:

@@ -8,10 +8,12 @@ from math import prod
 
 import islpy as isl
 
+from polylsp.codegen.cuda.compute import without
 from polylsp.codegen.cuda.expressions import Unwritable, element_text
 from polylsp.codegen.cuda.frame import Frame
 from polylsp.codegen.cuda.launch import as_parameters, fixed
 from polylsp.codegen.cuda.references import Reference, subscripts_at, texts
+from polylsp.codegen.cuda.rounds import MOST, Crew, Rounds, rounds
 from polylsp.codegen.cuda.scan import expression
 from polylsp.codegen.cuda.statements import INDENT, braced
 from polylsp.codegen.cuda.tiles import Tile
@@ -44,26 +46,50 @@ def place_in(frame: Frame, shared: Shared, reference: Reference) -> str:
 
 
 def copy(frame: Frame, shared: Shared, known: isl.Set) -> Iterator[str]:
-    """The loop with which a block copies a tile; `known` is what its threads know of parameters."""
-    tile, name = shared.tile, frame.number
-    count, threads = prod(tile.sizes), prod(axis.threads for axis in frame.axes)
-    places = _places(tile.sizes, name)
-    names = frame.subscripts[-len(places) :]
-    first = [expression(isl.PwAff.from_aff(each), known, frame.atoms) for each in tile.offset]
-    starts = [p if f == "0" else f"{f} + {p}" for f, p in zip(first, places, strict=True)]
-    variable = tile.memory.variable.name
-    source = element_text(frame.words.names[variable], frame.words.extents[variable], names)
-    line = f"{shared.name}{''.join(f'[{p}]' for p in places)} = {source};"
-    when = _when(frame, tile, known, names)
+    """The text with which a block copies a tile; `known` is what its threads know of parameters. Where all
+    elements exist, a thread has all its loads under way before it waits for the first."""
+    threads = prod(axis.threads for axis in frame.axes)
+    when, name = _when(frame, shared.tile, known), frame.number
+    if not when:
+        for each in rounds(shared.tile.sizes, _crew(frame, threads)):
+            lines = _element(frame, shared, known, each.places, "")
+            yield from _round(each, lines)
+        return
+    count = prod(shared.tile.sizes)
     yield f"for (int {name} = {frame.linear}; {name} < {count}; {name} += {threads}) {{"
-    yield f"{INDENT}const int {', '.join(f'{n} = {s}' for n, s in zip(names, starts, strict=True))};"
-    yield from (f"{INDENT}{each}" for each in (braced(f"if ({when})", iter([line])) if when else [line]))
+    yield from (f"{INDENT}{line}" for line in _element(frame, shared, known, _places(shared, name), when))
     yield "}"
 
 
-def _places(sizes: Sequence[int], name: str) -> list[str]:
+def _crew(frame: Frame, threads: int) -> Crew:
+    if len(frame.axes) != 2:
+        return Crew(threads, frame.linear, frame.number)
+    x, y = (frame.thread[axis.letter] for axis in frame.axes)
+    return Crew(threads, frame.linear, frame.number, frame.axes[0].threads, y, x)
+
+
+def _round(each: Rounds, lines: Iterator[str]) -> Iterator[str]:
+    if each.head:
+        yield "#pragma unroll" if each.count <= MOST else f"#pragma unroll {MOST}"
+    yield from braced(each.head or (f"if ({each.when})" if each.when else ""), lines)
+
+
+def _element(frame: Frame, shared: Shared, known: isl.Set, places: Sequence[str], when: str) -> Iterator[str]:
+    """The copy of the element at some places in a tile."""
+    names = frame.subscripts[-len(places) :]
+    first = [expression(isl.PwAff.from_aff(each), known, frame.atoms) for each in shared.tile.offset]
+    starts = [p if f == "0" else f"{f} + {p}" for f, p in zip(first, places, strict=True)]
+    variable = shared.tile.memory.variable.name
+    source = element_text(frame.words.names[variable], frame.words.extents[variable], names)
+    line = f"{shared.name}{''.join(f'[{p}]' for p in places)} = {source};"
+    yield f"const int {', '.join(f'{n} = {s}' for n, s in zip(names, starts, strict=True))};"
+    yield from braced(f"if ({when})", iter([line])) if when else [line]
+
+
+def _places(shared: Shared, name: str) -> list[str]:
     """The subscripts of an element of a box by its number."""
     found: list[str] = []
+    sizes = shared.tile.sizes
     for k in range(len(sizes)):
         inner = prod(sizes[k + 1 :])
         text = f"{name} / {inner}" if inner > 1 else name
@@ -71,9 +97,28 @@ def _places(sizes: Sequence[int], name: str) -> list[str]:
     return found
 
 
-def _when(frame: Frame, tile: Tile, known: isl.Set, names: Sequence[str]) -> str:
+def _when(frame: Frame, tile: Tile, known: isl.Set) -> str:
     """Whether there is such an element, as a condition."""
-    own = [f"__e{k}" for k in range(len(names))]
+    names = frame.subscripts[-len(tile.sizes) :]
+    own = _names(tile)
+    at = known.intersect(_box(tile).params())
+    return frame.when(as_parameters(tile.hull, own), at, dict(zip(own, names, strict=True)))
+
+
+def holds_all(frame: Frame, tile: Tile, known: isl.Set) -> isl.Set:
+    """Where all elements of a tile exist: a set of what all threads of a block know."""
+    at = known.intersect(_box(tile).params())
+    return known.subtract(without(at.subtract(as_parameters(tile.hull, _names(tile))), _names(tile)))
+
+
+def _names(tile: Tile) -> list[str]:
+    """isl's names for the subscripts of an element, as parameters."""
+    return [f"__e{k}" for k in range(len(tile.sizes))]
+
+
+def _box(tile: Tile) -> isl.Set:
+    """The elements of a tile."""
+    own = _names(tile)
     box = fixed(own, range(len(own)), len(own))
     for k, (first, size) in enumerate(zip(tile.offset, tile.sizes, strict=True)):
         start = isl.Set.from_pw_aff(isl.PwAff.from_aff(first))
@@ -81,5 +126,4 @@ def _when(frame: Frame, tile: Tile, known: isl.Set, names: Sequence[str]) -> str
         box = box.intersect(
             near.insert_dims(isl.dim_type.set, 0, k).insert_dims(isl.dim_type.set, k + 1, len(own) - k - 1)
         )
-    at = known.intersect(box.params())
-    return frame.when(as_parameters(tile.hull, own), at, dict(zip(own, names, strict=True)))
+    return box

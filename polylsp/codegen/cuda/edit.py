@@ -53,7 +53,9 @@ def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()
     if isinstance(found, Declined):
         return found
     try:
-        host = with_scalars(Host(found.name, found.setting, (), found.memories, found.kernels, ()))
+        host = with_scalars(
+            Host(found.name, found.setting, (), found.memories, found.kernels, (), found.slabs)
+        )
     except Unwritable as reason:
         return Declined(str(reason))
     replacements = call(region, host, settings)

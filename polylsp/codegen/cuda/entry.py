@@ -16,7 +16,8 @@ from polylsp.codegen.cuda.pinning import (
     released_lines,
     staged_lines,
 )
-from polylsp.codegen.cuda.running import run_lines
+from polylsp.codegen.cuda.running import handed_on, run_lines
+from polylsp.codegen.cuda.slab_lines import memory_lines, size_lines, slab_lines
 from polylsp.codegen.cuda.statements import INDENT
 from polylsp.codegen.cuda.streams import STREAMS, count_of
 from polylsp.model.program import Integer, Variable
@@ -25,7 +26,8 @@ from polylsp.model.program import Integer, Variable
 def host_lines(host: Host) -> list[str]:
     """The lines of the host function, and those of what it calls."""
     pinning = ["", *pin_lines()] if is_pinned(host) else []
-    return [*_helpers(), *pinning, "", *run_lines(host), "", *_entry(host)]
+    memory = ["", *memory_lines(host.slabs)] if host.slabs is not None else []
+    return [*_helpers(), *pinning, *memory, "", *run_lines(host), "", *_entry(host)]
 
 
 def _helpers() -> list[str]:
@@ -89,6 +91,8 @@ def _address(buffer: Buffer, end: bool) -> str:
 
 def _allocated(host: Host) -> Iterator[str]:
     staged = [each for each in host.buffers if is_staged(each)]
+    if host.slabs is not None:
+        yield from size_lines(host, host.slabs)
     for name, words, _ in host.allocated:
         yield f"{words} *{name} = NULL;"
     for each in staged:
@@ -105,7 +109,8 @@ def _allocated(host: Host) -> Iterator[str]:
         yield from (*staged_lines(host), *pinned_lines(host))
     count = count_of(host)
     if count:
-        yield "/* Kernels that have nothing to do with each other run at once. */"
+        if not host.overlaps:
+            yield "/* Kernels that have nothing to do with each other run at once. */"
         yield f"cudaStream_t {STREAMS}[{count}] = {{}};"
         yield f"for (int s = 0; s < {count} && error == cudaSuccess; s++)"
         yield f"{INDENT}error = cudaStreamCreate(&{STREAMS}[s]);"
@@ -113,12 +118,13 @@ def _allocated(host: Host) -> Iterator[str]:
 
 def _called(host: Host) -> Iterator[str]:
     staged = [each for each in host.buffers if is_staged(each)]
-    arguments = [v.source_name for v in host.scalars] + [b.name for b in host.hosted]
-    arguments += [name for name, _, _ in host.allocated] + [f"staged_{b.name}" for b in staged]
+    call = wrapped(f"error = run_{host.name}(", [given for _, given in handed_on(host)], ");")
+    if host.slabs is None:
+        yield "if (error == cudaSuccess)"
+        yield from (f"{INDENT}{line}" for line in call)
+    else:
+        yield from slab_lines(host, host.slabs, call)
     count = count_of(host)
-    arguments += [STREAMS] if count else []
-    yield "if (error == cudaSuccess)"
-    yield from (f"{INDENT}{line}" for line in wrapped(f"error = run_{host.name}(", arguments, ");"))
     if count:
         yield "/* Whatever happened: no transfer is under way when the arrays are used again. */"
         yield "cudaDeviceSynchronize();"

@@ -33,7 +33,7 @@ def expanded(region: Region, found: Leaves) -> Leaves | None:
     if not made:
         return None
     shared = tuple(
-        (leaf, _in_each(access, made[access.memory.name]) if access.memory.name in made else access)
+        (leaf, in_each(access, made[access.memory.name]) if access.memory.name in made else access)
         for leaf, access in found.shared
     )
     return replace(found, shared=shared, expanded=tuple(made.values()))
@@ -48,7 +48,7 @@ def _expanded(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], lar
         return None
     if any(access.memory is not memory or not access.exact for _, access in own):
         return None
-    extents = _extents(region, own[0][0].domain, len(loops))
+    extents = extents_of(region, outermost(own[0][0].domain, len(loops)))
     if not extents or not _is_set_anew(region, found, own, len(loops)):
         return None
     shape = (*("[]" for _ in loops), *memory.shape)
@@ -65,21 +65,27 @@ def _common(leaves: list[Leaf]) -> tuple[int, ...]:
     return result
 
 
-def _extents(region: Region, domain: isl.Set, count: int) -> list[str]:
-    """How often the outermost loops run, in C, where each counts from 0 and as far in any iteration."""
-    outer = domain.project_out(_SET, count, domain.dim(_SET) - count).intersect_params(region.context)
-    outer = outer.reset_tuple_id() if outer.has_tuple_id() else outer
+def outermost(domain: isl.Set, count: int) -> isl.Set:
+    """The iterations of the outermost loops of some."""
+    outer = domain.project_out(_SET, count, domain.dim(_SET) - count)
+    return outer.reset_tuple_id() if outer.has_tuple_id() else outer
+
+
+def extents_of(region: Region, domain: isl.Set, is_whole: bool = True) -> list[str]:
+    """How often loops run, in C, where each counts from 0, and as far in any iteration if all `is_whole`."""
+    outer = domain.intersect_params(region.context)
     result, names = list[str](), plain_names(region).parameters
     box = isl.Set.universe(outer.get_space()).intersect_params(outer.params())
-    for k in range(count):
+    for k in range(outer.dim(_SET)):
         last = highest(alone(outer, k))
         if last is None or last.n_piece() != 1:
             return []
         result.append(expression(last.add_constant_val(isl.Val(1)), region.context, names))
         within = isl.Set.from_pw_aff(last).apply(isl.Map("{ [v] -> [x] : 0 <= x <= v }"))
-        whole = within.insert_dims(_SET, 0, k).insert_dims(_SET, k + 1, count - k - 1)
+        whole = within.insert_dims(_SET, 0, k).insert_dims(_SET, k + 1, outer.dim(_SET) - k - 1)
         box = box.intersect(whole)
-    return result if box.is_equal(outer) and not any("__" in each for each in result) else []
+    fits = box.is_equal(outer) if is_whole else outer.is_subset(box)
+    return result if fits and not any("__" in each for each in result) else []
 
 
 # --- May each iteration have its own? ----------------------------------------------------
@@ -135,7 +141,7 @@ def _is_alike(own: list[tuple[Leaf, Access]], depth: int) -> bool:
 # --- The accesses ------------------------------------------------------------------------
 
 
-def _in_each(access: Access, one: Expanded) -> Access:
+def in_each(access: Access, one: Expanded) -> Access:
     """An access to the array of its own iteration."""
     relation, memory = access.relation, one.memory
     names = [f"i{k}" for k in range(relation.dim(_IN))]

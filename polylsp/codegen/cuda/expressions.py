@@ -116,11 +116,11 @@ def place_text(place: Place, words: Words) -> str:
     if place.site in words.elsewhere:
         return words.elsewhere[place.site]
     name = words.names[place.variable.name]
-    if not place.steps:
+    before = words.before.get(place.variable.name, ())
+    if not place.steps and not before:
         return f"*{name}" if place.variable.name in words.pointed else name
     inner = words.extents.get(place.variable.name)
     subscripts = [s for s in place.steps if not isinstance(s, Field)]
-    before = words.before.get(place.variable.name, ())
     count = len(before) + len(subscripts)
     if inner is None or len(subscripts) != len(place.steps) or count != len(inner) + 1:
         raise Unwritable(f"`{place.variable.source_name}` is no array of numbers here.")

@@ -27,7 +27,7 @@ class Frame:
     axes (`__p…`), the first ones of a block (`__b…`) and those of the dimensions left to a thread (`__d…`).
     `thread` is the place of a thread in its block along an axis, `step` counts its values there, and `linear`
     numbers the threads of a block. In copies, `number` counts the elements of a tile, and `subscripts` name
-    their places in the array."""
+    their places in the array. Variables that are `private` (unique names) have no place in memory."""
 
     words: Words
     leaves: Mapping[str, Leaf]
@@ -40,6 +40,7 @@ class Frame:
     number: str
     subscripts: Sequence[str]
     fresh: Fresh
+    private: frozenset[str] = frozenset()
 
     @property
     def axes(self) -> Sequence[Axis]:

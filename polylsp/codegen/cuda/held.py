@@ -18,11 +18,12 @@ from polylsp.codegen.cuda.statements import INDENT, braced
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Kept elements in a variable, `name`."""
+    """Kept elements in a variable, `name`; `stores`: in the end they go back to memory."""
 
     kept: Kept
     name: str
     words: str
+    stores: bool = True
 
 
 def variable(frame: Frame, held: Held) -> str:
@@ -47,6 +48,8 @@ def loaded(frame: Frame, held: Held) -> Iterator[str]:
 
 def stored(frame: Frame, held: Held) -> Iterator[str]:
     """What goes back to the array, by one of the threads that share it."""
+    if not held.stores:
+        return
     when = " && ".join(each for each in (_when(frame, held), one_lane(frame)) if each)
     line = f"{_element(frame, held)} = {variable(frame, held)};"
     yield from unrolled(frame, list(braced(f"if ({when})", iter([line]))) if when else [line])

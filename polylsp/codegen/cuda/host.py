@@ -9,6 +9,7 @@ from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.mapping import Kernel
 from polylsp.codegen.cuda.memory import Buffer, Memories
 from polylsp.codegen.cuda.setting import Setting
+from polylsp.codegen.cuda.slabs import Slabs
 from polylsp.codegen.cuda.statements import type_words
 from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.model.program import Variable
@@ -17,7 +18,7 @@ from polylsp.model.program import Variable
 @dataclass(frozen=True, eq=False)
 class Host:
     """The host function. It takes `scalars` and the buffers of `memories`; `limits` are the values that must
-    be small, in C."""
+    be small, in C; `slabs` are what it runs at a time."""
 
     name: str
     setting: Setting
@@ -25,6 +26,7 @@ class Host:
     memories: Memories
     kernels: tuple[tuple[Kernel, Written], ...]
     limits: tuple[str, ...]
+    slabs: Slabs | None = None
 
     @property
     def hosted(self) -> list[Buffer]:
@@ -34,14 +36,43 @@ class Host:
     @property
     def allocated(self) -> list[tuple[str, str, str]]:
         """The memory of the device: its name, the type of its elements, and its size in bytes."""
-        found = [(f"device_{b.name}", b.words, f"{b.allocated} * sizeof({b.words})") for b in self.buffers]
+        parts = self.slabs.parts if self.slabs is not None else {}
+        moving = [part.room for part in parts.values()]
+        rooms = [parts[b.variable.name].room if b.variable.name in parts else b for b in self.buffers]
+        turns = f"{self.slabs.called.turns} * " if self.slabs is not None and self.overlaps else ""
+        found = [
+            (f"device_{b.name}", b.words, f"{turns if b in moving else ''}{b.allocated} * sizeof({b.words})")
+            for b in rooms
+        ]
         sums = [(t.scratch, t.words, f"{BLOCKS} * sizeof({t.words})") for t in self.setting.totals]
         return found + sums
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Those of its memories."""
-        return self.memories.buffers
+        """Those of its memories; of arrays that are cut, what all slabs have together."""
+        parts = self.slabs.parts if self.slabs is not None else {}
+        found = self.memories.buffers
+        return tuple(parts[b.variable.name].whole if b.variable.name in parts else b for b in found)
+
+    @property
+    def moving(self) -> tuple[Buffer, ...]:
+        """What each slab brings along and takes away; without slabs, everything."""
+        if self.slabs is None:
+            return self.buffers
+        return tuple(part.buffer for part in self.slabs.parts.values())
+
+    @property
+    def staying(self) -> tuple[Buffer, ...]:
+        """What stays on the device while slabs come and go."""
+        parts = self.slabs.parts if self.slabs is not None else {}
+        return tuple(b for b in self.buffers if b.variable.name not in parts) if parts else ()
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether one slab is on its way while another is computed: transfers take their time beside kernels
+        where memory is locked, and no slab may change what another one uses."""
+        locked = self.slabs is not None and self.setting.settings.cuda_pinned
+        return locked and not self.setting.totals and not any(each.written for each in self.staying)
 
 
 def header(host: Host) -> list[str]:

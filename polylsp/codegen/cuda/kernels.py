@@ -26,6 +26,7 @@ from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.naming import Fresh, dimension_names
 from polylsp.codegen.cuda.references import references
 from polylsp.codegen.cuda.region import Region, declared_in
+from polylsp.codegen.cuda.scalar_expansion import all_kept
 from polylsp.codegen.cuda.setting import Setting
 from polylsp.codegen.cuda.sizes import sizes_of, with_blocks
 from polylsp.codegen.cuda.statements import INDENT, words_of
@@ -84,10 +85,13 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     picked = chosen(able, [each.seen for each in found_here])
     axes = with_blocks(sizes, axes_of(launch, picked, names, known))
     alone = _frame(setting, launch, uncut(launch, axes), known, names, fresh)
-    if summed is not None and total is not None:
+    private = [each for each in found_here if each.access.memory.variable.name in setting.private]
+    if summed is not None and total is not None and not private:
         frame, lines = alone, added_up(alone, summed, total, partial)
     else:
         cut = _frame(setting, launch, blocking(launch, axes, found_here, sizes), known, names, fresh)
+        if not all_kept(private, cut.blocking.kept):
+            raise Unwritable("A number of each iteration has no place on the device.")
         frame, lines = _body(setting, cut, alone)
     ends = [end for axis in frame.axes for end in (axis.first, axis.end)]
     found = {word for line in (*lines, *ends) for word in WORD.findall(line)}
@@ -95,7 +99,7 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     made = Written(
         name,
         tuple(counters),
-        tuple(each for each in counters if each in found),
+        tuple(each for each in (*setting.slab, *counters) if each in found),
         _named(setting, leaves, found),
         _buffers(setting, leaves, found),
         frame,
@@ -106,13 +110,18 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     )
     parameters = _parameters(made, words, partial)
     if frame.is_cut:
-        bounds = f"__global__ void __launch_bounds__({prod(frame.blocking.threads)})"
-        head = [bounds, *wrapped(f"{name}(", parameters, ")")]
+        head = [_bounded(frame.blocking), *wrapped(f"{name}(", parameters, ")")]
     else:
         head = wrapped(f"__global__ void {name}(", parameters, ")")
     plain = [_without_conversions(line, made, words) for line in lines]
     text = (f"// {_comment(setting, leaves)}", *head, "{", *_folded(plain), "}")
     return replace(made, lines=text)
+
+
+def _bounded(choice: Blocking) -> str:
+    """The first words of a kernel whose blocks have this many threads, and shall share a multiprocessor."""
+    together = f", {choice.at_once}" if choice.at_once > 1 else ""
+    return f"__global__ void __launch_bounds__({prod(choice.threads)}{together})"
 
 
 def _ints(words: Words) -> set[str]:
@@ -136,10 +145,12 @@ def _folded(lines: Sequence[str]) -> Iterator[str]:
 
 def _body(setting: Setting, cut: Frame, uncut: Frame) -> tuple[Frame, list[str]]:
     """The lines of a kernel, as it is cut; without tiles and registers where these cannot be written."""
-    types = {b.variable.name: b.words for b in setting.buffers}
+    types = {**setting.private, **{b.variable.name: b.words for b in setting.buffers}}
     try:
         return cut, body(cut, types)
     except Unwritable:
+        if any(each.memory.variable.name in setting.private for each in cut.blocking.kept):
+            raise
         return uncut, body(uncut, types)
 
 
@@ -154,8 +165,9 @@ def _frame(
     """What the parts of a kernel are called."""
     known_as = {**known, **{axis.parameter: axis.name for axis in choice.axes}}
     known_as |= {f"__d{number}": names[k] for number, k in enumerate(choice.left)}
+    words, leaves, private = setting.words, setting.leaves, frozenset(setting.private)
     if not choice.tiled and choice.lanes is None:
-        return Frame(setting.words, setting.leaves, launch, choice, known_as, {}, {}, "", "", (), fresh)
+        return Frame(words, leaves, launch, choice, known_as, {}, {}, "", "", (), fresh, private)
     known_as |= {axis.base: fresh.name(f"{axis.name}0") for axis in choice.axes}
     strips = [part.strip.dimension for part in choice.parts if part.strip is not None]
     known_as |= {STRIP: fresh.name(f"{names[strips[0]]}0")} if strips else {}
@@ -165,8 +177,8 @@ def _frame(
     step = {axis.letter: fresh.name(n) for axis, n in zip(choice.axes, "qpr", strict=False)}
     linear = fresh.name("thread") if len(choice.axes) > 1 else place["x"]
     number, *subscripts = (fresh.name(each) for each in ("e", "plane", "row", "column"))
-    words, leaves = setting.words, setting.leaves
-    return Frame(words, leaves, launch, choice, known_as, place, step, linear, number, subscripts, fresh)
+    parts = (place, step, linear, number, subscripts)
+    return Frame(words, leaves, launch, choice, known_as, *parts, fresh, private)
 
 
 def _on(order: isl.UnionMap, kernel: Kernel) -> isl.UnionMap:

@@ -10,7 +10,7 @@ from typing import Literal
 import islpy as isl
 
 from polylsp.analysis.effects import expressions, walk
-from polylsp.codegen.cuda.axes import Axis, is_next, values_of
+from polylsp.codegen.cuda.axes import Axis, count, is_next, is_same, values_of
 from polylsp.codegen.cuda.launch import maps_of, onto
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.references import Reference
@@ -81,8 +81,10 @@ def shares_of(
     neighbours = [_weight(each, axes[0].dimension, found) for each in sums]
     if sum(terms) == sum(neighbours) == 0:
         return None
-    lanes, letter, threads = _ROWS if sum(terms) > sum(neighbours) else _COLUMNS
-    if lanes.letter == "y" and _ENOUGH <= _count(axes[0].values) < float("inf"):
+    in_rows = sum(_jumps(each, each.dimension, found) for each in sums)
+    in_columns = sum(_jumps(each, axes[0].dimension, found) for each in sums)
+    lanes, letter, threads = _ROWS if in_rows < in_columns else _COLUMNS
+    if lanes.letter == "y" and _ENOUGH <= count(axes[0].values) < float("inf"):
         return None
     return Shares(replace(axes[0], letter=letter, threads=threads, each=1), lanes, splits, alone)
 
@@ -121,13 +123,32 @@ def _updated(
 def _pieces(
     segment: Segment, axis: Axis, held: Sequence[Kept], found: Sequence[Reference]
 ) -> Iterator[Segment]:
-    """The leaves of a segment one by one, if they all are terms of one sum: their order does not matter."""
-    if len(segment.leaves) == 1 or _updated(segment, held, found) is None:
+    """The leaves of a segment one by one, if they all are terms of sums: their order does not matter."""
+    pieces = [_piece(order, axis) for order in maps_of(segment.order)]
+    if len(pieces) == 1 or not _are_sums(pieces, held, found):
         yield segment
-        return
-    for order in maps_of(segment.order):
-        loops = list(_loops(order, axis))
-        yield Segment(order.to_union_map(), loops[0] if loops else None)
+    else:
+        yield from pieces
+
+
+def _piece(order: isl.Map, axis: Axis) -> Segment:
+    loops = list(_loops(order, axis))
+    return Segment(order.to_union_map(), loops[0] if loops else None)
+
+
+def _are_sums(pieces: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]) -> bool:
+    """Whether leaves change nothing but sums, each in one way, and none sees the sum of another."""
+    updates = [update for piece in pieces if (update := _updated(piece, held, found)) is not None]
+    ways = {(one.memory.name, operator) for one, operator, _ in updates}
+    names = {name for name, _ in ways}
+    if len(updates) < len(pieces) or len(ways) > len(names):
+        return False
+    sums = [r for one in held if one.memory.name in names for r in one.references]
+    return all(
+        each in own or each.leaf.name not in piece.leaves
+        for piece, (_, _, own) in zip(pieces, updates, strict=True)
+        for each in sums
+    )
 
 
 def _split(segment: Segment, axis: Axis, held: Sequence[Kept], found: Sequence[Reference]) -> Split | None:
@@ -176,13 +197,12 @@ def _weight(split: Split, dimension: int, found: Sequence[Reference]) -> int:
     return sum(is_next(each.seen, dimension) for each in own)
 
 
+def _jumps(split: Split, dimension: int, found: Sequence[Reference]) -> int:
+    """How many accesses of a sum are far apart where neighbours differ in a dimension."""
+    name = split.references[0].leaf.name
+    own = [each.seen for each in found if each.leaf.name == name and each not in split.references]
+    return sum(not is_next(each, dimension) and not is_same(each, dimension) for each in own)
+
+
 def _terms(segment: Segment, dimension: int) -> float:
-    return _count(values_of(segment.order, dimension))
-
-
-def _count(values: isl.Set) -> float:
-    """How many values there are at most, whatever the sizes."""
-    every = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
-    low, high = every.dim_min_val(0), every.dim_max_val(0)
-    bounded = low.is_int() and high.is_int()
-    return high.to_python() - low.to_python() + 1 if bounded else float("inf")
+    return count(values_of(segment.order, dimension))

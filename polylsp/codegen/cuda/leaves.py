@@ -40,7 +40,8 @@ class Leaf:
 @dataclass(frozen=True, eq=False)
 class Expanded:
     """An array of which each iteration of some `loops` (ordinals) has its own, with these loops as further
-    dimensions of its `memory`, as long as `extents` say in C. `originals` are the accesses as they were."""
+    dimensions of its `memory`, as long as `extents` say in C. `originals` are the accesses as they were; a
+    scalar, which no caller sees, has none."""
 
     memory: Memory
     loops: tuple[int, ...]
@@ -52,13 +53,19 @@ class Expanded:
 class Leaves:
     """The leaves of a region in source order. `shared` are the accesses that instances may have in common,
     each with its leaf; `kept` the scalars among these (unique names), of which those that are `opened` have a
-    place on the device alone."""
+    place on the device alone, and those that are `private` none but registers."""
 
     leaves: tuple[Leaf, ...]
     shared: tuple[tuple[Leaf, Access], ...]
     kept: frozenset[str]
     opened: frozenset[str]
     expanded: tuple[Expanded, ...] = ()
+    private: frozenset[str] = frozenset()
+
+    @property
+    def has_own_scalars(self) -> bool:
+        """Whether iterations have elements of their own of what is a scalar in the program."""
+        return bool(self.private) or any(not each.originals for each in self.expanded)
 
 
 @dataclass(frozen=True)

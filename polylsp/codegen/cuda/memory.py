@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -29,7 +30,8 @@ from polylsp.model.verdict import Assumption
 class Buffer:
     """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
     elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
-    device has such an array for `each` iteration of loops that run so often; the last one is the caller's."""
+    device has such an array for `each` iteration of loops that run so often; the last one is the caller's. An
+    array of scalars has no `count` of its own."""
 
     variable: Variable
     memory: Memory
@@ -52,12 +54,13 @@ class Buffer:
     @property
     def elements(self) -> str:
         """How many elements are on the device, as a product in `size_t`."""
-        return " * ".join(["(size_t)" + _factor(self.count), *map(_factor, self.inner)])
+        return " * ".join([_counted("size_t", self.count), *map(_factor, self.inner)])
 
     @property
     def extents(self) -> tuple[str, ...]:
         """How many elements its dimensions on the device have, but for the first."""
-        return (*self.each[1:], self.count, *self.inner) if self.each else self.inner
+        own = (self.count, *self.inner) if self.count else self.inner
+        return (*self.each[1:], *own) if self.each else self.inner
 
     @property
     def allocated(self) -> str:
@@ -80,7 +83,7 @@ class Buffer:
         """The first of these elements; empty for the very first."""
         if self.first == "0":
             return ""
-        return " * ".join(["(ptrdiff_t)" + _factor(self.first), *map(_factor, self.inner)])
+        return " * ".join([_counted("ptrdiff_t", self.first), *map(_factor, self.inner)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,8 +109,9 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
             return one
         buffers.append(one)
     ordered = tuple(sorted(buffers, key=lambda each: each.name))
-    every = list({a.memory.name: a.memory for _, a in found.shared}.values())
-    written = {a.memory.name for _, a in found.shared if a.kind == "write"}
+    placed = [a for _, a in found.shared if a.memory.variable.name not in found.private]
+    every = list({a.memory.name: a.memory for a in placed}.values())
+    written = {a.memory.name for a in placed if a.kind == "write"}
     apart = [p for p in combinations(ordered, 2) if (p[0].written or p[1].written) and _may_overlap(*p)]
     told = {frozenset((one.memory.path, other.memory.path)) for one, other in apart}
     rest = overlap_assumptions([m for m in every if m.name in written], every, set())
@@ -134,7 +138,8 @@ def _moved(found: Leaves) -> dict[str, list[Access]]:
     """The accesses to what is moved, by variable: arrays, and scalars that the device sets."""
     result: dict[str, list[Access]] = {}
     for _, access in found.shared:
-        result.setdefault(access.memory.variable.name, []).append(access)
+        if access.memory.variable.name not in found.private:
+            result.setdefault(access.memory.variable.name, []).append(access)
     return {
         name: accesses
         for name, accesses in result.items()
@@ -153,6 +158,21 @@ def _of_each(
     one = next((each for each in found.expanded if each.memory is accesses[0].memory), None)
     if one is None:
         return _buffer(region, accesses, assumed)
+    if not one.originals:
+        words = _words(region, one.memory) or ""
+        return Buffer(
+            one.memory.variable,
+            one.memory,
+            words,
+            "0",
+            "",
+            (),
+            False,
+            False,
+            True,
+            hosted=False,
+            each=one.extents,
+        )
     made = _buffer(region, list(one.originals), assumed)
     return replace(made, memory=one.memory, each=one.extents) if isinstance(made, Buffer) else made
 
@@ -187,12 +207,16 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     part = section(region.subject, region.scop, accesses, region.place, plain_names(region))
     if part is None:
         return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
-    inner = part.inner
+    inner, count = part.inner, part.count
     if region.subject.language == PYTHON.name:
-        inner = _lengths(memory)
-    return Buffer(
-        variable, memory, words, part.first, part.count, inner, moved.comes_in, moved.goes_out, written
-    )
+        inner, count = _lengths(memory), _in_python(count)
+    return Buffer(variable, memory, words, part.first, count, inner, moved.comes_in, moved.goes_out, written)
+
+
+def _in_python(count: str) -> str:
+    """How many rows there are, unless there are none, as Python says it."""
+    found = re.fullmatch(r"\((.*) \? (.*) : 0\)", count)
+    return f"({found[2]} if {found[1].replace(' && ', ' and ')} else 0)" if found else count
 
 
 def _lengths(memory: Memory) -> tuple[str, ...]:
@@ -240,12 +264,30 @@ _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed",
 def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
     """The products that must stay within `int`, in which the device counts elements."""
     for each in buffers:
-        if each.each:
+        if each.each and each.extents:
             yield " * ".join(["(long long)" + _factor(each.each[0]), *map(_factor, each.extents)])
         elif each.inner:
-            last = each.count if each.first == "0" else f"({each.first}) + {each.count}"
+            last = each.count if each.first == "0" else f"({_factor(each.first)} + {each.count})"
             yield " * ".join(["(long long)" + _factor(last), *map(_factor, each.inner)])
 
 
+def _counted(words: str, text: str) -> str:
+    """A number of elements in a type of 64 bits: no product in it is computed with fewer."""
+    if re.fullmatch(r"\w+(?: \* \w+)*", text):
+        return f"({words}){text}"
+    return f"({words}){_factor(_PRODUCT.sub(_WIDE, text))}"
+
+
+_PRODUCT = re.compile(r"(\b(?:\d+ \* )?)([A-Za-z_]\w*(?: \* [A-Za-z_]\w*)+)")
+_WIDE = r"\1(long long)\2"
+"""Several sizes in a term of a sum, and how they are multiplied with 64 bits."""
+
+
 def _factor(text: str) -> str:
-    return text if text.isidentifier() or text.isdigit() or text.startswith("(") else f"({text})"
+    return text if text.isidentifier() or text.isdigit() or _is_whole(text) else f"({text})"
+
+
+def _is_whole(text: str) -> bool:
+    """Whether parentheses stand around all of a text."""
+    depth = [text[: k + 1].count("(") - text[: k + 1].count(")") for k in range(len(text))]
+    return text.startswith("(") and depth[-1] == 0 and all(depth[:-1])

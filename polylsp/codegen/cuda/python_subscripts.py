@@ -27,12 +27,15 @@ def _statements(region: Region, site: Site) -> Iterator[ScopStatement]:
 
 
 def _negative_in(region: Region, statement: ScopStatement, subscript: Expr) -> Sign:
-    names = {counter(region.subject, o).name: f"d{k}" for k, o in enumerate(statement.loops)}
+    # What goes on as long as a condition holds has a dimension, and no variable that counts it.
+    counted = [(k, o) for k, o in enumerate(statement.loops) if region.subject.loop(o).step.statements]
+    names = {counter(region.subject, o).name: f"d{k}" for k, o in counted}
     parameters = {text: name for name, text in region.scop.parameters.items()}
     text = _linear(subscript, names, parameters)
     if text is None:
         return "sometimes"
-    dimensions, listed = ", ".join(names.values()), ", ".join(sorted(parameters.values()))
+    dimensions = ", ".join(f"d{k}" for k in range(len(statement.loops)))
+    listed = ", ".join(sorted(parameters.values()))
     below = isl.Set(f"[{listed}] -> {{ [{dimensions}] : {text} < 0 }}")
     domain = statement.domain.reset_tuple_id() if statement.domain.has_tuple_id() else statement.domain
     domain = domain.intersect_params(region.context)

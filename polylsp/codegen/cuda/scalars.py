@@ -38,6 +38,8 @@ def _ordered(host: Host, scalars: set[Variable]) -> tuple[Variable, ...]:
 def _limits(host: Host, words: set[str]) -> Iterator[str]:
     """The values that must fit, in C: sizes and products of them."""
     for text_of_parameter in host.setting.parameters.values():
+        if text_of_parameter in host.setting.slab:
+            continue
         factors = [each.removeprefix("(int)") for each in text_of_parameter.split(" * ")]
         if all(factor in words for factor in factors):
             yield " * ".join(["(long long)" + factors[0], *factors[1:]]) if len(factors) > 1 else factors[0]

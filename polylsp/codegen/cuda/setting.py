@@ -17,6 +17,7 @@ from polylsp.codegen.cuda.narrow import narrow
 from polylsp.codegen.cuda.python_expressions import PythonWords
 from polylsp.codegen.cuda.python_whole import Sizes
 from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.statements import type_words
 from polylsp.codegen.cuda.totals import Total
 from polylsp.codegen.transform.leaves import counter
 from polylsp.language import PYTHON
@@ -32,7 +33,9 @@ _USUAL = Settings()
 class Setting:
     """The words of a region's statements, the accesses that its leaves share, `parameters` as C writes them
     (isl name to text, in signed types), the variables behind these, and its buffers. `totals` are the sums of
-    blocks that its kernels have asked for, `settings` what the user has set."""
+    blocks that its kernels have asked for, `settings` what the user has set; `slab` are C's names for the
+    ends of a slab, where launches are given these. `private` are the scalars that have no place but
+    registers, by unique name with their types."""
 
     region: Region
     leaves: Mapping[str, Leaf]
@@ -44,6 +47,8 @@ class Setting:
     fresh: Fresh
     settings: Settings
     totals: list[Total] = field(default_factory=list[Total])
+    slab: tuple[str, ...] = ()
+    private: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 def setting_of(
@@ -68,7 +73,10 @@ def setting_of(
     words = Words(subject, names, extents, pointed, before=before, exact=exact, narrow=narrowed)
     leaves = {leaf.name: leaf for leaf in found.leaves}
     buffers = memories.buffers
-    made = Setting(region, leaves, found.shared, words, texts, variables, buffers, fresh, settings)
+    private = {v.name: type_words(v) for v in subject.variables if v.name in found.private}
+    made = Setting(
+        region, leaves, found.shared, words, texts, variables, buffers, fresh, settings, private=private
+    )
     unnamed = _unnamed(made)
     if unnamed:
         return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")

@@ -33,10 +33,11 @@ INDENT = "    "
 def lines_of(statements: Sequence[Statement], words: Words) -> Iterator[str]:
     """The lines of statements that follow one another; raises `Unwritable`."""
     inside = [inner for each in statements for inner in (flat(each) if _is_header(each) else [each])]
-    _refuse_twins([s.variable for s in inside if isinstance(s, Declare)])
-    heads: set[int] = set()
-    for loop in (s for s in inside if isinstance(s, Loop)):
-        heads |= {id(s) for s in starts(inside, loop)}
+    loops = [starts(inside, s) for s in inside if isinstance(s, Loop)]
+    heads = {id(s) for head in loops for s in head}
+    own = {id(s) for head in loops if _is_initialiser(head) for s in head}
+    # What a `for` declares is known in that loop alone.
+    _refuse_twins([s.variable for s in inside if isinstance(s, Declare) and id(s) not in own])
     merged = _initialisers(inside)
     for number, each in enumerate(inside):
         if id(each) in heads or number in merged.values():
@@ -180,9 +181,14 @@ def _loop(loop: Loop, head: Sequence[Statement], words: Words) -> Iterator[str]:
     yield from braced(f"for ({first};{space}{condition};{' ' if last else ''}{last})", iter(body))
 
 
+def _is_initialiser(head: Sequence[Statement]) -> bool:
+    """Whether what a `for` does first is to declare a variable with its value."""
+    return len(head) == 2 and bool(_initialisers(list(head)))
+
+
 def _first(head: Sequence[Statement], words: Words) -> tuple[str, list[str]]:
     """What a `for` does first, in its header where it is one thing; the lines before it otherwise."""
-    if len(head) == 2 and _initialisers(list(head)):
+    if _is_initialiser(head):
         return _initialised(head[0], head[1], words).rstrip(";"), []
     if len(head) == 1 and isinstance(head[0], Assign):
         return _assign(head[0], words), []

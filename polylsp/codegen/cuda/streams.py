@@ -37,7 +37,9 @@ class _Growing:
 
 
 def groups_of(host: Host) -> tuple[Group, ...]:
-    """The groups of a host function's kernels, where there are several."""
+    """The groups of a host function's kernels, where there are several; slabs wait for each other anyway."""
+    if host.slabs is not None:
+        return ()
     growing: list[_Growing] = []
     for kernel, made in host.kernels:
         one = _alone(host, kernel, made)
@@ -56,6 +58,8 @@ def groups_of(host: Host) -> tuple[Group, ...]:
 
 def count_of(host: Host) -> int:
     """How many streams a host function has."""
+    if host.overlaps:
+        return 2
     return min(_MOST, len(groups_of(host)))
 
 

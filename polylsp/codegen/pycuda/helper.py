@@ -7,11 +7,13 @@ from collections.abc import Iterator, Sequence
 
 from polylsp.codegen.cuda.device_code import device_lines
 from polylsp.codegen.cuda.layout import wrapped
+from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.region import loops_at
 from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.codegen.pycuda.checks import checks
 from polylsp.codegen.pycuda.host import Host, closing, listed, scalars
 from polylsp.codegen.pycuda.launches import launches
+from polylsp.codegen.pycuda.slabs import slab_loop, taken_lines
 from polylsp.codegen.pycuda.types import element_text, itemsize
 from polylsp.settings import Settings
 
@@ -106,7 +108,7 @@ def _run(host: Host) -> list[str]:
     started, driver, back = host.own("started"), host.own("driver"), host.own("results")
     gpu, array, rows = host.own("GPUArray"), host.own("array"), host.own("rows")
     first = host.own("first")
-    inner = [*_ready(host), f"{started} = True", *launches(host), *_fetched(host)]
+    inner = [*_ready(host), f"{started} = True", *_slabs(host)]
     written = [b.name for b in host.written]
     held = f"any(isinstance({array}, {gpu}) for {array} in ({listed(written)}))"
     stored = [
@@ -130,6 +132,19 @@ def _run(host: Host) -> list[str]:
     ]
 
 
+def _slabs(host: Host) -> Iterator[str]:
+    """The kernels with what is fetched: for all iterations, or slab by slab."""
+    slabs, back = host.launched.slabs, host.own("results")
+    yield from [f"{back} = []"] if any(b.goes_out for b in host.arrays) else []
+    if slabs is None:
+        yield from (*launches(host), *_synchronized(host), *_numbers_back(host), *_fetched(host, host.arrays))
+        return
+    placed = [_placed(host, each) for each in host.moving]
+    body = [*placed, *launches(host), *_synchronized(host), *_fetched(host, host.moving)]
+    yield from slab_loop(host, slabs, body)
+    yield from (*_numbers_back(host), *_fetched(host, host.staying))
+
+
 def _told_back(host: Host) -> str:
     """What the function gives back where it has done its work."""
     values = [f"{host.own(f'{each.name}_back')}[0]" for each in host.returned]
@@ -138,7 +153,7 @@ def _told_back(host: Host) -> str:
 
 def _ready(host: Host) -> Iterator[str]:
     """Compiled kernels, and memory for the arrays."""
-    driver, numpy, memory = host.own("driver"), host.own("np"), host.own("memory")
+    driver, memory = host.own("driver"), host.own("memory")
     names = [host.own(made.name) for _, made in host.launched.kernels]
     names += [host.own(total.kernel) for total in host.launched.setting.totals]
     yield f"if {driver}.Context.get_current() is None:"
@@ -149,22 +164,36 @@ def _ready(host: Host) -> Iterator[str]:
     yield ""
     yield from _placing(host)
     yield ""
+    placed = list(_all_placed(host))
+    yield from [*placed, ""] if placed else []
+    yield from _blocks(host)
+    yield ""
+    if host.launched.slabs is not None:
+        yield from taken_lines(host)
+        yield ""
+
+
+def _all_placed(host: Host) -> Iterator[str]:
+    """What is on the device from the start gets its place there."""
+    driver, numpy = host.own("driver"), host.own("np")
     for each in host.numbers:
         own, kind = host.own(f"{each.name}_memory"), f"{numpy}.{element_text(each)}"
         yield f"{own} = {driver}.mem_alloc({itemsize(each)})"
         yield f"{driver}.memcpy_htod({own}, {numpy}.array([{each.name}], {kind}))"
         yield f"{host.address(each)} = {numpy}.uintp(int({own}))"
-    for each in host.arrays:
-        place = (each.name, each.first, each.count, str(each.comes_in))
-        yield f"{host.address(each)} = {host.own('place')}({', '.join(place)})"
+    for each in host.arrays if host.launched.slabs is None else host.staying:
+        yield _placed(host, each)
     for each in (b for b in host.launched.memories.buffers if not b.hosted):
         yield f"{host.own(f'{each.name}_memory')} = {driver}.mem_alloc({itemsize(each)})"
         yield f"{host.address(each)} = {numpy}.uintp(int({host.own(f'{each.name}_memory')}))"
     for total in host.launched.setting.totals:
         yield f"{host.own(total.scratch)} = {driver}.mem_alloc({BLOCKS} * {_size_of(host, total.words)})"
-    yield ""
-    yield from _blocks(host)
-    yield ""
+
+
+def _placed(host: Host, buffer: Buffer) -> str:
+    """An array gets its place on the device."""
+    place = (buffer.name, buffer.first, buffer.count, str(buffer.comes_in))
+    return f"{host.address(buffer)} = {host.own('place')}({', '.join(place)})"
 
 
 def _placing(host: Host) -> Iterator[str]:
@@ -192,20 +221,27 @@ def _blocks(host: Host) -> Iterator[str]:
     yield f"{_INDENT}return max(1, min({most}, -(-{count} // {each})))"
 
 
-def _fetched(host: Host) -> Iterator[str]:
-    """Nothing of the host changes before all results are there."""
-    driver, numpy, back = host.own("driver"), host.own("np"), host.own("results")
-    gpu, array, rows = host.own("GPUArray"), host.own("array"), host.own("rows")
-    there, first, count = host.own("there"), host.own("first"), host.own("count")
-    out = [b for b in host.arrays if b.goes_out]
-    yield f"{driver}.Context.synchronize()"
+def _synchronized(host: Host) -> Iterator[str]:
+    yield f"{host.own('driver')}.Context.synchronize()"
+
+
+def _numbers_back(host: Host) -> Iterator[str]:
+    """The numbers that the caller needs then."""
+    driver, numpy = host.own("driver"), host.own("np")
     for each in host.returned:
         own = host.own(f"{each.name}_back")
         yield f"{own} = {numpy}.empty(1, {numpy}.{element_text(each)})"
         yield f"{driver}.memcpy_dtoh({own}, {host.address(each)})"
+
+
+def _fetched(host: Host, buffers: Sequence[Buffer]) -> Iterator[str]:
+    """Nothing of the host changes before all results are there."""
+    driver, numpy, back = host.own("driver"), host.own("np"), host.own("results")
+    gpu, array, rows = host.own("GPUArray"), host.own("array"), host.own("rows")
+    there, first, count = host.own("there"), host.own("first"), host.own("count")
+    out = [b for b in buffers if b.goes_out]
     if not out:
         return
-    yield f"{back} = []"
     items = [f"({b.name}, {host.address(b)}, {b.first}, {b.count})" for b in out]
     yield from wrapped(f"for {array}, {there}, {first}, {count} in (", items, closing(items) + ":")
     start = f"int({there}) + {first} * ({array}.nbytes // {array}.shape[0])"

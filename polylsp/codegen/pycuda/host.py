@@ -45,6 +45,20 @@ class Host:
         return sorted(own, key=lambda each: not each.written)
 
     @property
+    def moving(self) -> list[Buffer]:
+        """What each slab brings along and takes away; without slabs, all arrays."""
+        slabs = self.launched.slabs
+        if slabs is None:
+            return self.arrays
+        return [slabs.parts[b.variable.name].buffer for b in self.arrays if b.variable.name in slabs.parts]
+
+    @property
+    def staying(self) -> list[Buffer]:
+        """What stays on the device while slabs come and go."""
+        moving = {each.name for each in self.moving}
+        return [each for each in self.arrays if each.name not in moving]
+
+    @property
     def written(self) -> list[Buffer]:
         """Those whose elements change."""
         return [each for each in self.arrays if each.written]
@@ -66,11 +80,13 @@ def host_of(found: Launched, known: Sequence[str]) -> Host:
     setting = found.setting
     texts = plain_names(found.region).parameters
     parameters = {name: text for name, text in texts.items() if name in setting.parameters}
+    parameters |= {name: text for name, text in setting.parameters.items() if text in setting.slab}
     spelled = {setting.words.names[v.name]: v.source_name for v in _variables(found)}
     names = {v.source_name for v in _variables(found)} | {b.name for b in setting.buffers}
     names |= {word for each in known for word in NAMES.findall(each)}
     counters = {name for _, made in found.kernels for name in made.counters}
-    return Host(found, parameters, spelled, Fresh({*names, *counters}))
+    slabs = found.slabs.called.all if found.slabs is not None else ()
+    return Host(found, parameters, spelled, Fresh({*names, *counters, *slabs}))
 
 
 def scalars(host: Host, lines: list[str]) -> list[Variable]:

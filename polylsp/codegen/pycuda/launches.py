@@ -89,7 +89,7 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     counters = dict(zip(kernel.counters, values, strict=True))
     numpy, grid = host.own("np"), host.own("grid")
     yield from _grid(host, kernel, counters)
-    arguments = [f"{numpy}.int32({counters[name]})" for name in kernel.passed]
+    arguments = [f"{numpy}.int32({counters.get(name, name)})" for name in kernel.passed]
     arguments += [f"{numpy}.{number_text(v)}({v.source_name})" for v in kernel.scalars]
     arguments += [host.address(b) for b in kernel.buffers]
     arguments += [host.own(kernel.total.scratch)] if kernel.total is not None else []

@@ -32,7 +32,8 @@ def leaves_of(subject: Subject, leaves: Sequence[Leaf]) -> Leaves | Declined:
         return Declined("These loops are not understood well enough to be moved.")
     conflicts = Conflicts(found[1].scop)
     opened = sorted({o for leaf in leaves for o in leaf.loops})
-    if any(not conflicts.scop.loops[o].domain.dim(isl.dim_type.set) for o in opened):
+    domains = [conflicts.scop.loops[o].domain for o in opened]
+    if any(not each.dim(isl.dim_type.set) or each.is_empty() for each in domains):
         return Declined("One of these loops never runs.")
     obstacle = _obstacle(subject, conflicts.scop, roots) or _jumps(subject, opened)
     if obstacle is not None:

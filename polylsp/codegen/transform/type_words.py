@@ -6,15 +6,11 @@ from collections.abc import Iterator
 
 from tree_sitter import Node
 
+from polylsp.analysis.spelling import integer_words
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.syntax import every, file_node, function_node
 from polylsp.model.program import Array, Floating, Integer, Pointer, Type, Variable
 
-_INTEGERS = {
-    (1, False): "_Bool", (8, True): "signed char", (8, False): "unsigned char", (16, True): "short",
-    (16, False): "unsigned short", (32, True): "int", (32, False): "unsigned", (64, True): "long",
-    (64, False): "unsigned long",
-}  # fmt: skip
 _FLOATINGS = {32: "float", 64: "double", 80: "long double"}
 _DECLARATIONS = ("declaration", "parameter_declaration")
 
@@ -33,7 +29,7 @@ def element_words(subject: Subject, variable: Variable, of_type: Type) -> str | 
 def plain_words(of_type: Type) -> str | None:
     """A number's type in C's own words."""
     if isinstance(of_type, Integer):
-        return _INTEGERS.get((of_type.bits, of_type.signed))
+        return integer_words(of_type)
     return _FLOATINGS.get(of_type.bits) if isinstance(of_type, Floating) else None
 
 

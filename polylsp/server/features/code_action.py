@@ -9,6 +9,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
 from polylsp.ide.actions import Offer, offers
+from polylsp.ide.difference import difference
 from polylsp.ide.function_action import function_offers
 from polylsp.ide.kernel_action import kernel_offers
 from polylsp.ide.lookup import loop_of_ask
@@ -57,7 +58,7 @@ async def resolve(ls: PolylspServer, action: types.CodeAction) -> Json:
     made: Json = ls.protocol.plain(action)
     document, answer = await _worked_out(ls, action.data)
     if isinstance(answer, Declined):
-        ls.tell_user(answer.reason, types.MessageType.Info)
+        _tell_why(ls, answer)
         return made
     made.update(_edit(ls, document, answer))
     if "command" in made and not ls.client.resolves_commands:
@@ -71,7 +72,7 @@ async def apply(ls: PolylspServer, data: Any) -> Json:
     """Work an action out and have the client apply it; answers whether it did."""
     document, answer = await _worked_out(ls, data)
     if isinstance(answer, Declined):
-        ls.tell_user(answer.reason, types.MessageType.Info)
+        _tell_why(ls, answer)
         return {"applied": False}
     edit = convert_actions.workspace_edit(document, answer.replacements, ls.client, answer.created)
     params = types.ApplyWorkspaceEditParams(ls.protocol.typed(edit, types.WorkspaceEdit))
@@ -81,6 +82,14 @@ async def apply(ls: PolylspServer, data: Any) -> Json:
     elif answer.remarks:
         ls.tell_user(" ".join(answer.remarks), types.MessageType.Info)
     return {"applied": outcome.applied}
+
+
+def _tell_why(ls: PolylspServer, answer: Declined) -> None:
+    """Tell the user why there is no edit; what it would make of files that stand in its way, in the log."""
+    shown = " The log shows the difference." if answer.kept else ""
+    ls.tell_user(f"{answer.reason}{shown}", types.MessageType.Info)
+    for each in answer.kept:
+        ls.window_log_message(types.LogMessageParams(types.MessageType.Info, difference(each)))
 
 
 # --- Listing -----------------------------------------------------------------------------

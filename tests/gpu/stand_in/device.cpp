@@ -6,6 +6,11 @@ extern "C" void *played_allocate(size_t bytes)
     return played::allocate(bytes);
 }
 
+extern "C" size_t played_available()
+{
+    return played::available();
+}
+
 extern "C" void played_release(void *start)
 {
     played::release(static_cast<char *>(start));

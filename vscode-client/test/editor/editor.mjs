@@ -14,6 +14,7 @@ const SETTINGS = {
   'editor.minimap.enabled': false,
   'telemetry.telemetryLevel': 'off',
   'workbench.startupEditor': 'none',
+  'workbench.editor.useModal': 'off', // newer editors show the page about trust above the others
   'workbench.enableExperiments': false,
   'workbench.secondarySideBar.defaultVisibility': 'hidden',
   'chat.disableAIFeatures': true,

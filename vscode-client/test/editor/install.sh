@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# install.sh FOLDER: a real VS Code for the tests, the one that runs in a browser, and what drives the browser.
+# install.sh FOLDER: a real VS Code for the tests, the one that runs in a browser, and what drives the browser. It is the
+# oldest that the extension is for; CODE_SERVER names another one (4.139.1 is VS Code 1.139).
 # From the npm registry alone: what wants other downloads (terminal, search, native logs) is left out, and not needed.
 set -euo pipefail
-version=4.100.3
+version=${CODE_SERVER:-4.100.3}
 playwright=1.56.1
 mkdir -p "$1" && cd "$1"
 if [[ -f ready-$version-$playwright ]]; then

@@ -12,6 +12,7 @@ import numpy as np
 DEVICE = ctypes.CDLL(os.environ["PLAYED_DEVICE"])
 DEVICE.played_allocate.restype = ctypes.c_void_p
 DEVICE.played_allocate.argtypes = [ctypes.c_size_t]
+DEVICE.played_available.restype = ctypes.c_size_t
 DEVICE.played_release.argtypes = [ctypes.c_void_p]
 DEVICE.played_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
@@ -25,6 +26,10 @@ class Error(Exception):
 
 class LogicError(Error):
     """A call that makes no sense."""
+
+
+class MemoryError(Error):
+    """There is no memory left on the device."""
 
 
 def may_fail() -> None:
@@ -67,15 +72,6 @@ class Event:
         return 1e3 * (self.at - other.at)
 
 
-def mem_get_info() -> tuple[int, int]:
-    free = int(os.environ.get("PLAYED_FREE", 2**36))
-    return free, free
-
-
-class MemoryError(Error):
-    """There is no memory left on the device."""
-
-
 class DeviceAllocation:
     """Memory of the device, until nothing refers to it any more."""
 
@@ -93,7 +89,15 @@ def mem_alloc(count: int) -> DeviceAllocation:
     may_fail()
     if Context.current is None or count <= 0:
         raise LogicError("cuMemAlloc failed: invalid argument")
-    return DeviceAllocation(DEVICE.played_allocate(int(count)))
+    start = DEVICE.played_allocate(int(count))
+    if start is None:
+        raise MemoryError("cuMemAlloc failed: out of memory")
+    return DeviceAllocation(start)
+
+
+def mem_get_info() -> tuple[int, int]:
+    may_fail()
+    return DEVICE.played_available(), 1 << 36
 
 
 def memcpy_htod(dest: object, src: np.ndarray) -> None:
@@ -122,7 +126,7 @@ _TYPES = {
     "unsigned char": np.uint8, "short": np.int16, "unsigned short": np.uint16, "unsigned int": np.uint32,
     "unsigned long long": np.uint64, "bool": np.bool_, "long": np.int64, "unsigned long": np.uint64,
 }  # fmt: skip
-SIGNATURE = re.compile(r"__global__ void (?:__launch_bounds__\(\d+\)\s+)?(\w+)\(([^)]*)\)")
+SIGNATURE = re.compile(r"__global__ void (?:__launch_bounds__\([\d, ]+\)\s+)?(\w+)\(([^)]*)\)")
 
 
 class Function:

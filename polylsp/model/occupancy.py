@@ -38,15 +38,20 @@ MULTIPROCESSORS = {
 
 def occupancy(taken: Resources, threads: int) -> float:
     """The part of a multiprocessor's threads that blocks of so many threads can fill."""
+    warps = -(-threads // _WARP)
+    return blocks_at_once(taken, threads) * warps * _WARP / MULTIPROCESSORS[taken.architecture].threads
+
+
+def blocks_at_once(taken: Resources, threads: int) -> int:
+    """How many blocks of so many threads a multiprocessor has room for."""
     has = MULTIPROCESSORS[taken.architecture]
     warps = -(-threads // _WARP)
-    blocks = min(
+    return min(
         has.blocks,
         has.threads // (warps * _WARP),
         _by_registers(taken.registers, warps),
         has.shared // max(1, _up(taken.shared + has.kept, has.piece)),
     )
-    return blocks * warps * _WARP / has.threads
 
 
 def _by_registers(registers: int, warps: int) -> int:

@@ -1,0 +1,80 @@
+"""Slabs: iterations of the outermost loops that run one after the other, for which the device has only what
+they need, where it has no room for everything (the loop tiling of jit4GPU: Garg and Amaral, A compilation
+framework to execute Python numerical-intensive applications in a hybrid CPU-GPU execution environment, 2012,
+section 4.4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+
+import islpy as isl
+
+from polylsp.codegen.cuda.mapping import Kernel
+from polylsp.codegen.cuda.memory import Memories
+from polylsp.codegen.cuda.setting import Setting
+from polylsp.codegen.cuda.slab_boxes import END, FIRST, Ends
+from polylsp.codegen.cuda.slab_parts import Part
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """C's names for the `first` iteration of a slab, for the `end` behind it, for its `size`; for what tells
+    how much `memory` is free and how much `room` that is; for the `stream` of a slab, its `turn`, and how
+    many `turns` there are."""
+
+    first: str
+    end: str
+    size: str
+    memory: str
+    room: str
+    stream: str
+    turn: str
+    turns: str
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All of them."""
+        return tuple(getattr(self, each.name) for each in fields(self))
+
+
+@dataclass(frozen=True, eq=False)
+class Slabs:
+    """`instances` are those of one slab, and `parts` what it needs of arrays, by the unique names of their
+    variables: all others stay on the device. `loops` (ordinals) are cut; things are `called` so in C."""
+
+    called: Called
+    ends: Ends
+    instances: isl.UnionSet
+    parts: Mapping[str, Part]
+    loops: tuple[int, ...]
+
+    def of_slab(self, memories: Memories) -> Memories:
+        """The buffers while a slab runs."""
+        own = {name: part.buffer for name, part in self.parts.items()}
+        return replace(memories, buffers=tuple(own.get(b.variable.name, b) for b in memories.buffers))
+
+    def of(self, kernel: Kernel) -> Kernel:
+        """What a kernel runs for one slab."""
+        return replace(kernel, domain=kernel.domain.intersect(self.instances))
+
+    def setting(self, whole: Setting) -> Setting:
+        """What the kernels of a slab have in common."""
+        whole.fresh.used.update(self.called.all)
+        region = replace(whole.region, context=whole.region.context.intersect(self.ends.slab))
+        parameters = {**whole.parameters, FIRST: self.called.first, END: self.called.end}
+        slab = (self.called.first, self.called.end)
+        return replace(whole, region=region, parameters=parameters, slab=slab)
+
+    def words(self, setting: Setting) -> str:
+        """The loops that are cut, with their lines."""
+        subject = setting.region.subject
+        facts = [subject.known(each) for each in self.loops]
+        words = (f"`{each.iterator}` (line {subject.line_number(each.site)})" for each in facts)
+        return ", ".join(dict.fromkeys(words))
+
+    def remark(self, memories: Memories) -> str:
+        """What a person should know of them."""
+        names = [f"`{b.name}`" for b in memories.buffers if b.variable.name in self.parts]
+        listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+        return f"Where the device has too little memory, it gets {listed} slab by slab."
