@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polylsp.codegen.harness.plan import harness
 from polylsp.codegen.subject import Subject
@@ -54,7 +54,10 @@ def planned(
     if isinstance(made, NoPlan):
         return made
     usual = MEASURED[subject.language] if has_gpu else MEASURED[subject.language][:1]
-    versions = list(_versions(_Maker(subject, wanted, make), wanted.targets or usual))
+    versions = [
+        replace(each, is_wanted=False) if isinstance(each, Variant) and not wanted.targets else each
+        for each in _versions(_Maker(subject, wanted, make), wanted.targets or usual)
+    ]
     variants = tuple(each for each in versions if isinstance(each, Variant))
     missing = tuple(each for each in versions if isinstance(each, Missing))
     if not variants:

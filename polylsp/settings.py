@@ -115,7 +115,7 @@ class Settings:
     estimated_gpu: str = field(
         default="H100",
         metadata={
-            "doc": "GPU for which measurements come with an estimate of its speed, as there is none here.",
+            "doc": "GPU for which measurements come with an estimate of its speed, if there is none here.",
             "choices": ("none", "RTX 4090", "A100", "H100", "H200"),
         },
     )

@@ -7,6 +7,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -17,6 +18,9 @@ import polylsp
 from polylsp.cli.exits import Exit
 from polylsp.cli.output import write_lines
 from polylsp.ide.styled import Line, Piece, Style
+from polylsp.runtime.compiler import Compiler
+from polylsp.runtime.machine import compiler_here
+from polylsp.runtime.offload_tools import OFFLOADED, why_no_device
 from polylsp.runtime.store import cache_folder
 
 State = Literal["ok", "missing", "optional"]
@@ -106,6 +110,7 @@ def _compilers() -> Iterator[Finding]:
         release = next((line for line in lines if "release" in line), lines[0] if lines else "")
         where = shutil.which(name)
         yield _found(name, f"{release.strip()} ({where})" if shown is not None else None, "optional", advice)
+    yield from _offloading()
     yield _nvrtc()
     yield _pycuda()
 
@@ -116,6 +121,20 @@ def _nvrtc() -> Finding:
     except PackageNotFoundError:
         install = f"run `{sys.executable} -m pip install {' '.join(_NVRTC)}`"
         return Finding("NVRTC", "optional", f"compiles kernels on save, without a GPU: {install}")
+
+
+def _offloading() -> Iterator[Finding]:
+    """Whether programs of the system's compiler find a device; a program of one line is asked."""
+    path = compiler_here()
+    for target in OFFLOADED if path else ():
+        with tempfile.TemporaryDirectory() as folder:
+            absent = why_no_device(Compiler(path, ()), target, folder)
+        yield _found(
+            target,
+            f"{path} has a device" if absent is None else None,
+            "optional",
+            absent.reason if absent else "",
+        )
 
 
 def _pycuda() -> Finding:

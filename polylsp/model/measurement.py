@@ -84,7 +84,7 @@ class Member:
     of the field (`position.x`)."""
 
     name: str
-    kind: Literal["f", "i", "u"]
+    kind: Literal["f", "i", "u", "b"]
     size: int
     length: int = 1
 
@@ -138,7 +138,8 @@ class Rung:
 class Variant:
     """Another version of the file that does the same. `parameters` are the settings that it was made with,
     by name, where they are not the user's. `files` are those that an edit makes beside it, by name;
-    `helpers` the functions that run kernels, and give the loops back to the host where that fails."""
+    `helpers` the functions that run kernels, and give the loops back to the host where that fails.
+    `is_wanted`: somebody asked for it; else nothing is said of it where there is no device for it."""
 
     target: ActionName
     form: Form
@@ -148,6 +149,7 @@ class Variant:
     parameters: Parameters = ()
     files: tuple[tuple[str, str], ...] = ()
     helpers: tuple[str, ...] = ()
+    is_wanted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from polylsp.model.measurement import Plan, Variant
 from polylsp.runtime.building import Version, built
 from polylsp.runtime.compiler import OPTIMISED, Compiler, NoCompiler, compiler_for
 from polylsp.runtime.cuda_tools import CudaCompiler, cuda_compiler
-from polylsp.runtime.device import compiler_name
+from polylsp.runtime.device import compiler_name, cuda_name
 from polylsp.runtime.instrumented import DECLARED, telling_calls, telling_kernels
 from polylsp.runtime.offload_tools import MANDATORY, OFFLOADED, offloading_flags, why_no_device
 from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, version_names
@@ -40,9 +40,12 @@ class CTools:
         """Those for speed."""
         return " ".join(OPTIMISED)
 
-    def name(self, about: Callable[[], str]) -> str:
-        """What the compiler says of itself."""
-        return compiler_name(self.compiler)
+    def name(self, about: Callable[[], str], *, has_kernels: bool) -> str:
+        """What the compilers say of themselves."""
+        own = compiler_name(self.compiler)
+        if not has_kernels or isinstance(self.cuda, NotBuilt):
+            return own
+        return f"{own}; {cuda_name(self.cuda.path)}"
 
     def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:
         """The programs of all versions."""

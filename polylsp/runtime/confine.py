@@ -18,6 +18,8 @@ from pathlib import Path
 from polylsp.runtime import kernel
 
 NOBODY = 65534
+_DEVICES = ("nvidia*", "dxg")
+"""Those of a GPU, the latter in Linux inside of Windows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,7 @@ def _limit(limits: Limits, user: int, *, is_separate: bool) -> None:
 
 def _devices() -> tuple[str, ...]:
     """What NVIDIA's driver is spoken to through."""
-    return tuple(map(str, Path("/dev").glob("nvidia*")))
+    return tuple(str(each) for name in _DEVICES for each in Path("/dev").glob(name))
 
 
 def _user(limits: Limits, folder: str) -> int:

@@ -7,6 +7,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
+from polylsp.runtime.machine import gpu_here
 from polylsp.runtime.tools import NotBuilt
 from polylsp.settings import Settings
 
@@ -51,7 +52,8 @@ def cuda_compiler(settings: Settings) -> CudaCompiler | NotBuilt:
         return CudaCompiler(path)
     if named:
         return NotBuilt(f"The compiler `{named}` of the setting `cuda_compiler` was not found.")
-    return NotBuilt("There is no `nvcc` here, which builds kernels: install NVIDIA's CUDA Toolkit.")
+    reason = "There is no `nvcc` here, which builds kernels: install NVIDIA's CUDA Toolkit."
+    return NotBuilt(reason, is_absence=not gpu_here())
 
 
 def device_environment() -> dict[str, str]:

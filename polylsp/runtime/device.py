@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 from polylsp.runtime.compiler import Compiler
@@ -15,18 +16,32 @@ _PROCESSORS = Path("/sys/devices/system/cpu")
 
 def compiler_name(compiler: Compiler) -> str:
     """What a compiler says of itself, in a line."""
+    return next(iter(_said(compiler.path, compiler.environment)), compiler.path)
+
+
+def cuda_name(path: str) -> str:
+    """What `nvcc` says of itself: its release, which stands below the copyright."""
+    release = (each for each in _said(path, {"PATH": "/usr/bin:/bin"}) if "release" in each)
+    return next(release, path)
+
+
+def _said(path: str, environment: Mapping[str, str]) -> list[str]:
+    """The lines that a compiler says of itself."""
     try:
-        said = subprocess.run(
-            [compiler.path, "--version"],
-            capture_output=True,
-            timeout=_SECONDS,
-            check=False,
-            env=compiler.environment,
-            stdin=subprocess.DEVNULL,
-        ).stdout.decode(errors="replace")
+        return (
+            subprocess.run(
+                [path, "--version"],
+                capture_output=True,
+                timeout=_SECONDS,
+                check=False,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+            )
+            .stdout.decode(errors="replace")
+            .splitlines()
+        )
     except (OSError, subprocess.TimeoutExpired):
-        said = ""
-    return next(iter(said.splitlines()), compiler.path)
+        return []
 
 
 def processors() -> int:

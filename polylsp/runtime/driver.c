@@ -6,7 +6,7 @@
  *     real K VALUE
  *     memory K KIND SIZE FIRST COUNT WRITTEN FILL LOW HIGH [SHAPE]
  *                                                 elements FIRST .. FIRST + COUNT - 1 of the K-th memory; KIND
- *                                                 is f, i or u, or s of structures, FILL random, kept,
+ *                                                 is f, i, u or b, or s of structures, FILL random, kept,
  *                                                 positive-definite or ascending; with a SHAPE (as 3x4)
  *                                                 tables of pointers lead to it, one less than lengths
  *     allocate GUARDED                            make all memories; GUARDED: an access outside is a crash
@@ -210,6 +210,8 @@ static void fill_view(int k, const struct view *v)
             set_real(v, i, positive_definite(k, i, side));
         else if (v->kind == 'f')
             set_real(v, i, 0.5 + uniform(k, own));
+        else if (v->kind == 'b')
+            set_integer(v, i, (long long)(mixed(mixed((uint64_t)k + 1) ^ own) & 1));
         else if (strcmp(m->fill, "ascending") == 0)
             set_integer(v, i, m->low + (long long)((double)(m->high - m->low) * (double)i / (double)(v->count > 1 ? v->count - 1 : 1)));
         else

@@ -175,6 +175,6 @@ def _lines(plan: Plan, rung: Rung) -> Iterator[str]:
 
 def _largest(memory: MemoryPlan) -> int:
     if memory.members:
-        whole = [each for each in memory.members if each.kind != "f"]
+        whole = [each for each in memory.members if each.kind in ("i", "u")]
         return min((2 ** (8 * each.size - (each.kind == "i")) - 1 for each in whole), default=memory.high)
     return 2 ** (8 * memory.size - (memory.kind == "i")) - 1

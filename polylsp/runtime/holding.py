@@ -45,13 +45,14 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
     assert trial.rung is not None
     program, variant = trial.programs[name], trial.variants[name]
     if isinstance(program, NotBuilt):
-        trial.leave_out(name, program.reason)
+        trial.leave_out(name, program.reason, is_told=variant.is_wanted or not program.is_absence)
         return
     try:
         found = _checked(trial, name, guarded=guarded)
     except LeftToHost as left:
         is_ours = left.is_of_kernels and not _rests_on_more(trial, variant)
-        trial.leave_out(name, f"It {left}.", is_error=is_ours)
+        is_told = variant.is_wanted or not left.is_absence
+        trial.leave_out(name, f"It {left}.", is_error=is_ours, is_told=is_told)
         return
     except Late as late:
         trial.leave_out(name, f"It {late}, which is far more than the original takes.")
@@ -73,7 +74,8 @@ def _checked(trial: Trial, name: str, *, guarded: bool) -> Same | Differs:
     harness = trial.started(name, trial.rung, guarded=guarded)
     if trial.variants[name].helpers:
         gpu, needed = trial.gpu(name), device_footprint(trial.plan, trial.rung)
-        if needed > gpu.free:
+        # With slabs, kernels make do with what there is.
+        if needed > gpu.free and not trial.settings.cuda_slabs:
             there = f"{_shown(gpu.free)} are free on {gpu.name}"
             raise LeftToHost(0, f"its arrays take {_shown(needed)}, and {there}")
     most = (

@@ -38,12 +38,14 @@ def why_no_device(compiler: Compiler, target: ActionName, folder: str) -> NotBui
     try:
         found = _counted(compiler, target, folder)
     except Ended as ended:
-        return NotBuilt(f"Whether {_NAMES[target]} has a device here could not be found out: it {ended}.")
+        return NotBuilt(
+            f"Whether {_NAMES[target]} has a device here could not be found out: it {ended}.", True
+        )
     if isinstance(found, NotBuilt) or (found.isdecimal() and int(found) > 0):
         return found if isinstance(found, NotBuilt) else None
     name, call = Path(compiler.path).name, _COUNTED[target][1]
     told = f"`{call}` is {found or 'nothing'}"
-    return NotBuilt(f"What `{name}` builds has no device for {_NAMES[target]} here: {told}.")
+    return NotBuilt(f"What `{name}` builds has no device for {_NAMES[target]} here: {told}.", True)
 
 
 def _counted(compiler: Compiler, target: ActionName, folder: str) -> str | NotBuilt:
@@ -55,5 +57,5 @@ def _counted(compiler: Compiler, target: ActionName, folder: str) -> str | NotBu
     build = (compiler.path, *flags, f"{target}.c", "-o", made)
     if run(build, folder, _LIMITS, {**compiler.environment, "TMPDIR": folder}, _SECONDS).status != 0:
         name, told = Path(compiler.path).name, " ".join(flags)
-        return NotBuilt(f"`{name}` does not build {_NAMES[target]} for a device (`{told}`).")
+        return NotBuilt(f"`{name}` does not build {_NAMES[target]} for a device (`{told}`).", True)
     return run((str(Path(folder, made)),), folder, _LIMITS, device_environment(), _SECONDS).words.strip()

@@ -36,6 +36,9 @@ _SIGNALS = {
 _OF_KERNELS = (1, 9, 98, 700, *range(703, 720))
 """Errors of CUDA about launches, and about what kernels did."""
 
+_OF_ABSENCE = (3, 35, 100)
+"""Those where there is no driver, or none that is new enough, or no device."""
+
 
 class Ended(Exception):
     """The program is no more; the message says how it ended, without a subject: "divided by zero"."""
@@ -64,6 +67,11 @@ class LeftToHost(Ended):
     def __init__(self, code: int, words: str) -> None:
         super().__init__(f"did not run on a GPU: {words}")
         self.code = code
+
+    @property
+    def is_absence(self) -> bool:
+        """Whether there is no device here, or nothing that speaks to it."""
+        return self.code in _OF_ABSENCE
 
     @property
     def is_of_kernels(self) -> bool:

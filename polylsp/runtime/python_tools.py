@@ -41,8 +41,8 @@ class PythonTools:
         """Nothing is asked of an interpreter."""
         return ""
 
-    def name(self, about: Callable[[], str]) -> str:
-        """What it says of itself."""
+    def name(self, about: Callable[[], str], *, has_kernels: bool) -> str:
+        """What it says of itself, PyCUDA included."""
         return about()
 
     def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:

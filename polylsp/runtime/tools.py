@@ -47,9 +47,11 @@ class Runnable:
 
 @dataclass(frozen=True, slots=True)
 class NotBuilt:
-    """Why there is no program, in one sentence."""
+    """Why there is no program, in one sentence. `is_absence`: this machine has no device that it could run
+    on."""
 
     reason: str
+    is_absence: bool = False
 
 
 Built = Mapping[str, Union[Runnable, NotBuilt]]
@@ -75,8 +77,9 @@ class Tools(Protocol):
         """What is asked of it for the sake of speed; empty if nothing is."""
         ...
 
-    def name(self, about: Callable[[], str]) -> str:
-        """What it is called, in a line; `about` is what the program of the original says."""
+    def name(self, about: Callable[[], str], *, has_kernels: bool) -> str:
+        """What it is called, in a line, with what builds kernels if there are any; `about` is what the
+        program of the original says."""
         ...
 
     def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:

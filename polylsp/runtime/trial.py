@@ -25,7 +25,7 @@ class Observer(Protocol):
 @dataclass
 class Trial:
     """Those that fail are left out from then on. `errors`: how far off results of versions are, at most;
-    `missing`: what was left out, by name; `gpus`: where versions run their kernels."""
+    `missing`: what was left out, by name, of which some is `untold`; `gpus`: where versions run kernels."""
 
     plan: Plan
     settings: Settings
@@ -39,6 +39,7 @@ class Trial:
     harnesses: dict[str, Harness] = field(default_factory=dict[str, Harness])
     missing: dict[str, Missing] = field(default_factory=dict[str, Missing])
     errors: dict[str, float] = field(default_factory=dict[str, float])
+    untold: set[str] = field(default_factory=set[str])
     seconds_of_original: float = 0.0
     gpus: dict[str, Gpu] = field(default_factory=dict[str, Gpu])
     _made: dict[str, tuple[Rung, bool]] = field(default_factory=dict[str, "tuple[Rung, bool]"])
@@ -77,10 +78,11 @@ class Trial:
         self.gpus[name] = self.harnesses[name].gpu(self.seconds_left())
         return self.gpus[name]
 
-    def leave_out(self, name: str, reason: str, *, is_error: bool = False) -> None:
+    def leave_out(self, name: str, reason: str, *, is_error: bool = False, is_told: bool = True) -> None:
         """A version cannot be measured."""
         variant = self.variants[name]
         self.end(name)
+        self.untold |= set() if is_told else {name}
         self.missing[name] = Missing(variant.target, variant.form, reason, is_error, variant.parameters)
 
     def end(self, name: str) -> None:

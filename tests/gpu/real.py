@@ -2,8 +2,9 @@
 
 C with nvcc, Python with PyCUDA where it is installed; what the programs print is compared with what they
 print without kernels, and every host function must have said that its kernels ran. In C they also run in
-slabs, as with little memory, and under compute-sanitizer (memcheck, racecheck). Without a GPU nothing runs,
-which is told; `--without-device` then builds the programs, which have to run their own loops.
+slabs, as with little memory, and under compute-sanitizer (memcheck, racecheck), and some samples are measured
+as `polylsp measure` does it. Without a GPU nothing runs, which is told; `--without-device` then builds the
+programs, which have to run their own loops.
 """
 
 from __future__ import annotations
@@ -22,7 +23,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
+from polylsp.ide.measured import measured_label
+from polylsp.model.measurement import Measurement, Plan
+from polylsp.runtime.process import carried_out
 from polylsp.settings import Settings
+from tests.bench.estimates import planned
 from tests.codegen.running import assert_same
 
 from .device import Offloaded, offloaded
@@ -37,6 +42,9 @@ SLABS = "slabs"
 NAMED = {"given": SIZES[0], "odd": SIZES[1], "large": LARGE, SLABS: SIZES[1]}
 _LITTLE = "-DDEVICE_MEMORY=15000"
 """What makes host functions take slabs, where they can."""
+
+MEASURED = ("gemm", "mvt", "jacobi-2d", "deriche")
+"""One with shared memory, one with streams, one with a loop of launches, and one with several kernels."""
 
 _TOLD = re.compile(r"^kernels of \w+: (\d+)$", re.MULTILINE)
 _END = "    return error;\n"
@@ -68,6 +76,9 @@ def works(machine: Machine, kernels: list[str]) -> Iterator[Work]:
     for file in sorted(FOLDER.glob("*.c")):
         for size in NAMED if not kernels or file.stem in kernels else ():
             yield Work(f"{file.stem}.c {size}", lambda at, f=file, s=size: _in_c(machine, f, s, at))
+    for name in MEASURED:
+        if not kernels or name in kernels:
+            yield Work(f"{name}.c measured", lambda _, n=name: _measured(machine, FOLDER / f"{n}.c"))
     for file in sorted(PYTHON.glob("*.py")) if importlib.util.find_spec("pycuda") else ():
         for size in ("given", "odd") if not kernels or file.stem in kernels else ():
             yield Work(f"{file.stem}.py {size}", lambda at, f=file, s=size: _in_python(f, s, at))
@@ -126,6 +137,24 @@ def _run(*command: str) -> None:
 
 def _printed(*command: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=300, check=False)
+
+
+def _measured(machine: Machine, file: Path) -> str:
+    """What `polylsp measure --target cuda` finds; without a device, that there is none."""
+    with _ISL:
+        plan = planned(file)
+    assert isinstance(plan, Plan), plan
+    found = carried_out(plan, Settings(), lambda _: None)
+    assert isinstance(found, Measurement), found
+    if not machine.device:
+        (missing,) = found.missing
+        assert "did not run on a GPU" in missing.reason and not missing.is_error, missing
+        return "told that there is no device"
+    (figure,) = found.figures
+    assert figure.on_device is not None and not found.missing, found
+    assert 0 < figure.on_device.kernels.median < figure.times.median, figure
+    assert figure.on_device.transfers.median > 0, figure
+    return measured_label(found)
 
 
 # --- Python ------------------------------------------------------------------------------

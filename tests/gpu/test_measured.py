@@ -14,6 +14,7 @@ import pytest
 
 from polylsp.model.measurement import AskToMeasure, Measurement, NotMeasured, Outcome, Plan, Tuned
 from polylsp.pipeline import analyse, measurable
+from polylsp.runtime import timing
 from polylsp.runtime.c_tools import CTools
 from polylsp.runtime.confine import NOBODY
 from polylsp.runtime.cuda_tools import cuda_compiler
@@ -66,7 +67,6 @@ class Bench:
     """Measures with the stand-ins. What was built of a plan is used again, with other words to the device."""
 
     settings: Settings
-    monkeypatch: pytest.MonkeyPatch
 
     def outcome(self, plan: Plan) -> Outcome:
         with folder_for_programs() as folder:
@@ -83,10 +83,9 @@ class Bench:
             told = {ORIGINAL: {}, **dict(zip(version_names(plan), said, strict=True))}
             return {name: _saying(program, told[name]) for name, program in programs.items()}
 
-        self.monkeypatch.setattr(type(tools), "build", build)
-        found = measurement(self.outcome(plan))
-        self.monkeypatch.undo()
-        return found
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(type(tools), "build", build)
+            return measurement(self.outcome(plan))
 
     def outcomes(self, plan: Plan, *said: Mapping[str, str]) -> Iterator[Outcome]:
         """What comes of a plan for each of some environments of the programs with kernels."""
@@ -96,9 +95,9 @@ class Bench:
             programs = tools.build(plan, folder, 2, lambda *_: None)
             for each in said:
                 told = {name: _saying(program, each) for name, program in programs.items()}
-                self.monkeypatch.setattr(CTools, "build", lambda *_, told=told: told)
-                yield measured(plan, self.settings, folder, lambda *_: None)
-            self.monkeypatch.undo()
+                with pytest.MonkeyPatch.context() as patched:
+                    patched.setattr(CTools, "build", lambda *_, told=told: told)
+                    yield measured(plan, self.settings, folder, lambda *_: None)
 
 
 def _saying(program: Runnable | NotBuilt, said: Mapping[str, str]) -> Runnable | NotBuilt:
@@ -118,7 +117,8 @@ def folder_for_programs() -> Iterator[str]:
 
 @pytest.fixture
 def bench(nvcc: str, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    return Bench(Settings(cuda_compiler=nvcc), monkeypatch)
+    monkeypatch.setattr(timing, "_SECONDS_OF_RUNS", 0.0)  # As few runs as there can be.
+    return Bench(Settings(cuda_compiler=nvcc))
 
 
 NAMED = {"POLYLSP_CUDA_DEVICE": f"NVIDIA H100 80GB HBM3 {2**36}"}
@@ -238,13 +238,16 @@ def test_other_blocks_are_tried_where_there_is_a_device(
 
 
 def test_without_pycuda_nothing_passes_for_a_kernel(bench: Bench, tmp_path: Path) -> None:
-    (missing,) = bench.outcome_of_each(planned(WAVE, tmp_path / "wave.py", n=500), {}).missing
+    plan = planned(WAVE, tmp_path / "wave.py", n=500)
+    # Of what nobody asked for by name, nothing is said.
+    unasked = replace(plan.variants[0], is_wanted=False)
+    (missing,) = bench.outcome_of_each(replace(plan, variants=(*plan.variants, unasked)), {}, {}).missing
     assert "PyCUDA cannot be imported by this Python" in missing.reason and not missing.is_error
 
 
 def test_without_a_compiler_of_kernels_nothing_is_measured(tmp_path: Path) -> None:
     plan = planned(TWO, tmp_path / "two.c", n=2000)
-    bench = Bench(Settings(cuda_compiler="nowhere/nvcc"), pytest.MonkeyPatch())
+    bench = Bench(Settings(cuda_compiler="nowhere/nvcc"))
     found = bench.outcome(plan)
     assert isinstance(found, NotMeasured) and "`nowhere/nvcc` of the setting" in found.reason
     refused = cuda_compiler(Settings(cuda_compiler="/bin/sh"))

@@ -51,6 +51,20 @@ def test_a_launch_for_each_step_and_what_it_moves(planning: Planning) -> None:
     assert (second.operations, second.least_bytes) == (0.0, moved)
 
 
+@pytest.mark.parametrize(
+    ("columns", "read"),
+    [(100, 32 * 50), (3, 24 * 50), (1, 8 * 50)],
+    ids=["a sector for each", "whole rows", "one behind the other"],
+)
+def test_pieces_of_rows_bring_the_sectors_that_they_are_in(
+    planning: Planning, columns: int, read: int
+) -> None:
+    text = "void f(int n, int m, const double a[restrict n][m], double *restrict b)"
+    plan = planned(planning(text + "{ for (int i = 0; i < n; i++) b[i] = a[i][0]; }", n=50, m=columns))
+    ((_, (work,)),) = plan.workloads
+    assert work.least_bytes == read + 8 * 50
+
+
 def test_triangles_are_counted_as_such_and_sums_are_no_parallelism(planning: Planning) -> None:
     plan = planned(planning(TRIANGLE, n=200))
     ((_, (work,)),) = plan.workloads

@@ -18,6 +18,7 @@ from polylsp.model.measurement import (
     Size,
     Structure,
 )
+from polylsp.runtime import timing
 from polylsp.runtime.measure import measured
 from polylsp.settings import Settings
 
@@ -33,6 +34,11 @@ void f(const Csr *restrict a, const double *restrict x, double *restrict y)
     }
 }
 """
+
+
+@pytest.fixture(autouse=True)
+def few_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "_SECONDS_OF_RUNS", 0.0)
 
 
 def planned(plan: Plan | NoPlan) -> Plan:
@@ -99,12 +105,13 @@ def test_sizes_are_those_for_which_arrays_of_fixed_length_have_room(
 
 BODIES = """
 struct at { double x, y; };
-typedef struct { char tag; struct at place; short turns[3]; float mass; } Body;
+typedef struct { char tag; struct at place; short turns[3]; float mass; _Bool turns_back; } Body;
 void f(int n, Body *restrict b, const Body c[restrict])
 {
     for (int i = 0; i < n; i++) {
         b[i].place.y = b[i].place.x + c[2 * i].mass;
         b[i].turns[1] = b[i].turns[2] + 1;
+        b[i].turns[0] *= !c[i].turns_back;
     }
 }
 """
@@ -118,7 +125,8 @@ def test_arrays_of_structures_are_compared_field_by_field(planning: Planning, fo
         Member("place.y", "f", 8),
         Member("turns", "i", 2, 3),
     )
-    assert (b.structure, b.written, c.members, c.written) == ("Body", True, (Member("mass", "f", 4),), False)
+    assert c.members == (Member("mass", "f", 4), Member("turns_back", "b", 1))
+    assert (b.structure, b.written, c.structure, c.written) == ("Body", True, "Body", False)
     assert plan.rungs[0].extents == (Extent(0, 500), Extent(0, 999))
     (good,) = plan.variants
     off = [
@@ -159,6 +167,10 @@ LOOP = "for (int i = 0; i < n; i++)"
         (
             f"struct p {{ double *x; }}; void g(struct p *a) {{ a->x[0] = 1; }}"
             f" void f(int n, struct p *a) {{ g(a); {LOOP} a->x[i] = 0; }}",
+            "`a` holds structures",
+        ),
+        (
+            f"struct p {{ int k : 3; }}; void f(int n, struct p *a) {{ {LOOP} a[i].k = 1; }}",
             "`a` holds structures",
         ),
         (

@@ -7,14 +7,8 @@ from collections.abc import Iterator
 from typing import Union
 
 from polylsp.codegen.harness.boxes import spoken_of
-from polylsp.codegen.harness.storage import (
-    Storage,
-    changed_globals,
-    counted,
-    element_of,
-    is_written,
-    shape_of,
-)
+from polylsp.codegen.harness.memories import element_of, is_written
+from polylsp.codegen.harness.storage import Storage, changed_globals, counted, shape_of
 from polylsp.codegen.numba.source import Source
 from polylsp.codegen.subject import Subject
 from polylsp.model.measurement import Argument, MemoryPlan, NoPlan, Number, Pointee, Size

@@ -4,33 +4,21 @@ of its file."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from polylsp.analysis.effects import effects, walk
-from polylsp.codegen.harness.members import (
-    Member,
-    changes_pointer,
-    is_structure,
-    members,
-    spelling,
-    type_name,
-)
-from polylsp.codegen.harness.structures import element_type, fields, is_of_structures, size_of
+from polylsp.analysis.effects import effects
+from polylsp.codegen.harness.members import Member, is_structure, members, spelling, type_name
+from polylsp.codegen.harness.memories import member_of, memory_of
 from polylsp.codegen.names import declared_sizes
 from polylsp.codegen.subject import Subject
-from polylsp.model.extents import constant_extents
 from polylsp.model.measurement import Argument, MemoryPlan, NoPlan, Number, Pointee, Size, Structure
 from polylsp.model.program import (
     Array,
-    Declare,
     Floating,
     Function,
     Integer,
     Place,
     Pointer,
-    Struct,
-    Type,
-    Unsupported,
     Variable,
 )
 
@@ -87,7 +75,7 @@ def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
             arguments.append(found[0])
             taken_apart += found[1]
         else:
-            made = _memory(subject, parameter, definite)
+            made = memory_of(subject, parameter, definite)
             if isinstance(made, NoPlan):
                 return made
             arguments.append(Pointee(len(memories)))
@@ -100,13 +88,13 @@ def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
             is_whole = isinstance(member.type, Integer)
             arguments.append(whole if is_whole else _real(member, len(arguments)))
             continue
-        made = _member(subject, each, definite)
+        made = member_of(subject, each, definite)
         if isinstance(made, NoPlan):
             return made
         memories.append(made)
         variables.append(member)
     for variable in _globals(subject):
-        made = _memory(subject, variable, definite)
+        made = memory_of(subject, variable, definite)
         if isinstance(made, MemoryPlan):
             memories.append(made)
             variables.append(variable)
@@ -126,29 +114,6 @@ def _structure(subject: Subject, parameter: Variable) -> tuple[Structure, tuple[
     return (Structure(parameter.source_name, name), found) if name and found else None
 
 
-def _member(subject: Subject, member: Member, definite: frozenset[str]) -> MemoryPlan | NoPlan:
-    """What a member points at, or the member itself."""
-    variable = member.variable
-    if not isinstance(variable.type, Pointer):
-        made = _memory(subject, replace(variable, storage="global"), definite)
-    elif changes_pointer(subject, member) or isinstance(variable.type.to, Pointer):
-        return NoPlan(
-            f"`{variable.name}` may come to point elsewhere: data for that cannot be made up. {_ADVICE}"
-        )
-    else:
-        made = _memory(subject, variable, definite)
-    return made if isinstance(made, NoPlan) else replace(made, written=member.is_written or made.written)
-
-
-def element_of(of_type: Type) -> Type:
-    """What the elements of an array are, or of what a pointer points at."""
-    if isinstance(of_type, Pointer):
-        of_type = of_type.to
-    while isinstance(of_type, Array):
-        of_type = of_type.element
-    return of_type
-
-
 def shape_of(variable: Variable) -> tuple[str, ...]:
     """How the lengths of a parameter that is an array of Python are spelled, outermost first."""
     found: list[str] = []
@@ -164,101 +129,6 @@ def counted(subject: Subject) -> frozenset[str]:
     models = [nest.scop for nest in subject.nests]
     known = {text for one in models for name, text in one.parameters.items() if name not in one.derived}
     return declared_sizes(subject) | known
-
-
-def _memory(subject: Subject, variable: Variable, definite: frozenset[str]) -> MemoryPlan | NoPlan:
-    levels, name = pointers_of(variable.type), variable.source_name
-    element = element_of(levels[-1])
-    is_global = variable.storage == "global"
-    if len(levels) > 1 and (
-        is_global or len(levels) > _MOST_LEVELS or _changes_pointers(subject, variable, len(levels))
-    ):
-        return NoPlan(f"`{name}` holds pointers that may change: data for that cannot be made up. {_ADVICE}")
-    if is_of_structures(variable.type) and (made := _of_structures(subject, variable)) is not None:
-        return made
-    if not isinstance(element, (Integer, Floating)):
-        return NoPlan(f"`{name}` {_reason(element)}: data for that cannot be made up. {_ADVICE}")
-    if is_global and isinstance(variable.type, Array) and constant_extents(variable.type) is None:
-        return NoPlan(f"How many elements `{name}` has is not known in this file.")
-    whole = isinstance(element, Integer)
-    is_array = isinstance(variable.type, (Array, Pointer))
-    fill = (
-        "positive-definite"
-        if name in definite
-        else "random"
-        if is_array and not (is_global and whole)
-        else "kept"
-    )
-    return MemoryPlan(
-        name,
-        "f" if isinstance(element, Floating) else "i" if element.signed else "u",
-        16 if element.bits == 80 else max(1, element.bits // 8),
-        is_global,
-        is_global or is_written(subject, variable),
-        fill,
-        levels=len(levels),
-    )
-
-
-def _of_structures(subject: Subject, variable: Variable) -> MemoryPlan | None:
-    """An array of structures, if all that the function uses of these are numbers."""
-    found, name = fields(subject, variable), element_type(subject, variable)
-    is_global = variable.storage == "global"
-    if not found or name is None:
-        return None
-    return MemoryPlan(
-        variable.source_name,
-        "s",
-        size_of(found),
-        is_global,
-        is_global or is_written(subject, variable),
-        "kept" if is_global and any(each.kind != "f" for each in found) else "random",
-        structure=name,
-        members=found,
-    )
-
-
-def pointers_of(of_type: Type) -> tuple[Type, ...]:
-    """A type, and those of the pointers that it points at, the last of which is no pointer to pointers."""
-    inner = of_type.to if isinstance(of_type, Pointer) else None
-    return (of_type, *pointers_of(inner)) if isinstance(inner, Pointer) else (of_type,)
-
-
-def _changes_pointers(subject: Subject, variable: Variable, levels: int) -> bool:
-    """Whether the function may change a pointer that others lead to."""
-    places = [place for place in subject.effects.places if place.variable == variable]
-    return (
-        levels > _MOST_LEVELS
-        or bool(subject.effects.calls)
-        or any(len(place.steps) < levels for place in places)
-    )
-
-
-_MOST_LEVELS = 4
-_ADVICE = "Measure a function whose arrays hold numbers."
-
-
-def _reason(element: Type) -> str:
-    match element:
-        case Struct():
-            return "holds structures"
-        case Pointer():
-            return "holds pointers"
-        case _:
-            return "holds neither whole nor real numbers"
-
-
-def is_written(subject: Subject, parameter: Variable) -> bool:
-    """Whether the function may write what a parameter points at: directly, or in a way that is not
-    followed here."""
-    own = subject.effects
-    pointers = {v.name for v in subject.function.parameters if isinstance(v.type, (Array, Pointer))}
-    if own.calls or pointers & own.scalars or any(place.variable == parameter for place in own.places):
-        return True
-    return any(
-        isinstance(s, Unsupported) or (isinstance(s, Declare) and isinstance(s.variable.type, Pointer))
-        for s in walk(subject.function.body)
-    )
 
 
 def _changed(subject: Subject) -> frozenset[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from polylsp.codegen.harness.members import places, type_name
 from polylsp.codegen.harness.numbers import declared
 from polylsp.codegen.subject import Subject
@@ -58,13 +60,18 @@ def _member(place: Place) -> Member | None:
     while isinstance(of_type, Array):
         of_type = of_type.element
     name = ".".join(each.name for each in named)
-    match of_type:
-        case Floating(bits):
-            return Member(name, "f", _bytes(bits), length)
-        case Integer(bits, is_signed):
-            return Member(name, "i" if is_signed else "u", _bytes(bits), length)
-        case _:
-            return None
+    if isinstance(of_type, Integer) and of_type.bits not in (1, 8, 16, 32, 64):
+        return None  # Bits of a byte have no address.
+    if not isinstance(of_type, (Integer, Floating)):
+        return None
+    return Member(name, kind_of(of_type), _bytes(of_type.bits), length)
+
+
+def kind_of(of_type: Integer | Floating) -> Literal["f", "i", "u", "b"]:
+    """Which numbers those of a type are. The one bit of `_Bool` is a truth value."""
+    if isinstance(of_type, Floating):
+        return "f"
+    return "b" if of_type.bits == 1 else "i" if of_type.signed else "u"
 
 
 def _bytes(bits: int) -> int:

@@ -14,6 +14,7 @@ import islpy as isl
 
 from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.harness.boxes import box, fixed, is_modelled
+from polylsp.codegen.harness.numbers import row
 from polylsp.codegen.subject import Subject
 from polylsp.model.expressions import subexpressions
 from polylsp.model.measurement import DeviceWork, Rung
@@ -25,6 +26,8 @@ _IN = isl.dim_type.in_
 _SMALL = 11
 _TILE = 16
 """How often an element that is used again and again is used each time it is loaded, without much effort."""
+_SECTOR = 32
+"""The bytes that a device moves at least at once."""
 _SEVERAL = 4
 
 
@@ -147,11 +150,12 @@ def _traffic(
         for access in _accesses(scop, [number]):
             if access.kind != kind:
                 continue
-            elements, size = _elements(access, scop, found.middles, sizes), _size(access)
+            ends, size = _touched(access, scop, found.middles, sizes), _size(access)
+            elements = prod(max(0, high - low + 1) for low, high in ends) if ends is not None else 1
             reuse = max(1.0, found.points / max(1, found.launches * elements))
-            name = access.memory.name
-            least[name] = max(least.get(name, 0), found.launches * elements * size)
-            moved = found.points * size / min(_TILE, reuse)
+            name, spread = access.memory.name, _spread(access, ends, scop, sizes)
+            least[name] = max(least.get(name, 0), found.launches * elements * size * spread)
+            moved = found.points * size * spread / min(_TILE, reuse)
             most[number, name] = max(most.get((number, name), 0), moved)
     return _Traffic(sum(least.values()), sum(most.values()))
 
@@ -161,13 +165,30 @@ def _accesses(scop: Scop, numbers: Sequence[int]) -> Iterator[Access]:
     yield from (a for a in scop.accesses if a.statement in wanted and a.memory.dimensions)
 
 
-def _elements(access: Access, scop: Scop, middles: tuple[int, ...], sizes: Mapping[str, int]) -> int:
-    """The elements that one launch touches, about."""
+def _touched(
+    access: Access, scop: Scop, middles: tuple[int, ...], sizes: Mapping[str, int]
+) -> list[tuple[int, int]] | None:
+    """A box around the elements that one launch touches, about; `None` where there is none."""
     relation = access.relation
     for dimension, value in enumerate(middles):
         relation = relation.fix_val(_IN, dimension, isl.Val(value))
-    ends = box(relation.range(), scop, sizes)
-    return prod(max(0, high - low + 1) for low, high in ends) if ends is not None else 1
+    return box(relation.range(), scop, sizes)
+
+
+def _spread(
+    access: Access, ends: list[tuple[int, int]] | None, scop: Scop, sizes: Mapping[str, int]
+) -> float:
+    """How many bytes move for each that is used: a piece of a row brings all of the sectors that it is in."""
+    memory, size = access.memory, _size(access)
+    spelled = scop.parameters
+    steps: Sequence[int] = [
+        sum(c * prod(sizes.get(spelled.get(n, n), 0) for n in names) for names, c in stride)
+        for stride in memory.strides
+    ] or (row(memory.variable.type, sizes) or ())
+    if ends is None or len(ends) < 2 or len(steps) < len(ends) or len(memory.shape) > len(ends):
+        return 1.0
+    piece, whole = (ends[-1][1] - ends[-1][0] + 1) * size, steps[len(ends) - 2] * size
+    return max(1.0, min(max(piece, _SECTOR), whole) / piece) if piece > 0 else 1.0
 
 
 def _size(access: Access) -> int:
