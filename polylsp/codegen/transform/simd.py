@@ -26,6 +26,8 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     name, verdict = known.iterator or known.kind, known.verdict
     if is_directed(text):
         return Declined(f"A directive stands before the loop `{name}` already.")
+    if any(ordinal in each.loops for each in subject.facts.directives):
+        return Declined(f"A directive hands out the iterations of the loop `{name}` already.")
     if any(each.parent == ordinal for each in subject.facts.loops):
         return Declined(f"The loop `{name}` has loops inside.")
     if not isinstance(verdict, Parallel) or not verdict.reductions:
