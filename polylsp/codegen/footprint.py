@@ -6,7 +6,7 @@ contiguous in memory (OpenMP 5.2, 5.8.3; OpenACC 3.3, 2.7.1).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -18,7 +18,19 @@ from polylsp.codegen.names import declared_sizes, names_at, written
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.unused import within_array
-from polylsp.model.program import Array, Pointer, Site, Type
+from polylsp.model.program import (
+    Array,
+    Binary,
+    Cast,
+    Constant,
+    Expr,
+    Integer,
+    Place,
+    Pointer,
+    Read,
+    Site,
+    Type,
+)
 from polylsp.model.scop import Access, Memory, Scop
 
 _PARAM = isl.dim_type.param
@@ -125,7 +137,8 @@ def _rows(
         return None
     first = hull(elements, 0, names, where)
     if first is not None:
-        first = within_array(first, _bare(elements), _bare(everywhere), names, where)
+        declared = _declared(memory.variable.type, names)
+        first = within_array(first, _bare(elements), _bare(everywhere), names, where, declared)
     if first is None:
         return None
     space = elements.get_space()
@@ -141,6 +154,32 @@ def _rows(
     text = f"{memory.variable.source_name}{first.text}{whole}"
     surely = box if exact else None
     return Section(text, surely, not first.exact, first.values(), first.first, first.count, tuple(inner))
+
+
+def _declared(of_type: Type, names: Names) -> isl.Set | None:
+    """The subscripts that an array is declared to have, if its size is a sum of parameters and numbers."""
+    extent = of_type.extent if isinstance(of_type, Array) else None
+    own = {text: name for name, text in names.parameters.items()}
+    size = _sum(extent, own) if extent is not None else None
+    if size is None:
+        return None
+    return isl.Set(f"[{', '.join(names.parameters)}] -> {{ [x] : 0 <= x < {size} }}")
+
+
+def _sum(value: Expr, own: Mapping[str, str]) -> str | None:
+    """A sum in isl's words; `own` are its parameters by their texts."""
+    match value:
+        case Constant(int() as number):
+            return str(number)
+        case Read(Place(variable, ())):
+            return own.get(variable.source_name)
+        case Cast(operand, Integer()):
+            return _sum(operand, own)
+        case Binary("+" | "-" as operator, left, right):
+            parts = _sum(left, own), _sum(right, own)
+            return None if None in parts else f"({parts[0]} {operator} {parts[1]})"
+        case _:
+            return None
 
 
 def _bare(elements: isl.Set) -> isl.Set:

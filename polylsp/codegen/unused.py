@@ -13,13 +13,20 @@ from polylsp.codegen.hull import Hull, at_least, exceeds_zero
 
 
 def within_array(
-    section: Hull, used: isl.Set, everywhere: isl.Set, names: Names, where: isl.Set
+    section: Hull, used: isl.Set, everywhere: isl.Set, names: Names, where: isl.Set, declared: isl.Set | None
 ) -> Hull | None:
     """The section as it is, or with nothing in it where it would begin before the array, or reach beyond
-    what code around uses `everywhere`, while no value is `used`; `None` if C cannot say when that is."""
+    what code around uses `everywhere`, or what the array is `declared` to have where that uses nothing, while
+    no value is `used`; `None` if C cannot say when that is."""
     sizes = at_least(0, [name for name, text in names.parameters.items() if text.isidentifier()])
     nothing = where.subtract(used.params()).intersect(sizes)
-    outside = _outside(section.values(), everywhere).intersect_params(nothing).params()
+    values = section.values()
+    outside = _outside(values, everywhere)
+    if declared is not None:
+        outside = outside.union(
+            values.subtract(declared).subtract(values.intersect_params(everywhere.params()))
+        )
+    outside = outside.intersect_params(nothing).params()
     if outside.is_empty():
         return section
     conditions = _conditions(used.remove_divs().params().gist(where).coalesce())
