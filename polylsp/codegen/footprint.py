@@ -54,17 +54,25 @@ class Section:
 
 
 def section(
-    subject: Subject, scop: Scop, accesses: Sequence[Access], region: Stretch, names: Names | None = None
+    subject: Subject,
+    scop: Scop,
+    accesses: Sequence[Access],
+    region: Stretch,
+    names: Names | None = None,
+    may_be_empty: bool = True,
 ) -> Section | None:
     """The section around all elements that accesses of one memory touch in one run of `region`, as it
-    can be written before it, with `names` or those that are known there; `None` if it cannot be written."""
+    can be written before it, with `names` or those that are known there; `None` if it cannot be written.
+    `may_be_empty`: where the region uses nothing, there may be nothing in it."""
     memory = accesses[0].memory
     elements = touched(scop, accesses, region)
     names = names or names_before(subject, scop, region)
     if memory.strides:
         return _linear(memory, elements, names)
     around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
-    return _rows(subject, memory, elements, around, names, region, entered(subject, scop, region))
+    declared = _declared(memory.variable.type, names) if may_be_empty else None
+    where = entered(subject, scop, region)
+    return _rows(subject, memory, elements, around, names, region, where, declared)
 
 
 def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
@@ -129,6 +137,7 @@ def _rows(
     names: Names,
     region: Stretch,
     where: isl.Set,
+    declared: isl.Set | None,
 ) -> Section | None:
     subscripts = _leading(memory.shape)
     inner = inner_extents(subject, memory.variable.type, subscripts, region.site, names)
@@ -137,7 +146,6 @@ def _rows(
         return None
     first = hull(elements, 0, names, where)
     if first is not None:
-        declared = _declared(memory.variable.type, names)
         first = within_array(first, _bare(elements), _bare(everywhere), names, where, declared)
     if first is None:
         return None

@@ -162,7 +162,8 @@ def _section(
         return _Item(name)
     one = len({a.memory.name for a in accesses}) == 1
     region = stretch_of(subject, root)
-    part = section(subject, scop, accesses, region) if one else None
+    # A private copy of no elements is none that compilers know.
+    part = section(subject, scop, accesses, region, may_be_empty=False) if one else None
     if part is not None and not part.assumed:
         return _Item(part.text, tuple(_not_empty(subject, scop, region, name, part)))
     return Declined(
