@@ -42,7 +42,7 @@ class Section:
     whole in C while less of them is touched. `assumed`: its ends are not surely inside the array.
     `rows` are the values of its first subscript, where these are all that it leaves out; `first` and `count`
     say in C where these begin and how many they are, and `inner` how many elements the other dimensions
-    have."""
+    have. `conditional`: there is nothing in it at parameters at which it would leave the array."""
 
     text: str
     elements: isl.Set | None
@@ -51,6 +51,7 @@ class Section:
     first: str = ""
     count: str = ""
     inner: tuple[str, ...] = ()
+    conditional: bool = False
 
 
 def section(
@@ -72,7 +73,8 @@ def section(
     around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
     declared = _declared(memory.variable.type, names) if may_be_empty else None
     where = entered(subject, scop, region)
-    return _rows(subject, memory, elements, around, names, region, where, declared)
+    found = _rows(subject, memory, elements, around, names, region, where, declared)
+    return found if may_be_empty or found is None or not found.conditional else None
 
 
 def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
@@ -144,7 +146,7 @@ def _rows(
     split = memory.dimensions != memory.shape.count("[]")
     if not subscripts or memory.follows_pointers or memory.scoped or inner is None or split:
         return None
-    first = hull(elements, 0, names, where)
+    usual = first = hull(elements, 0, names, where)
     if first is not None:
         first = within_array(first, _bare(elements), _bare(everywhere), names, where, declared)
     if first is None:
@@ -161,7 +163,16 @@ def _rows(
     whole = "".join(f"[0:{extent}]" for extent in inner)
     text = f"{memory.variable.source_name}{first.text}{whole}"
     surely = box if exact else None
-    return Section(text, surely, not first.exact, first.values(), first.first, first.count, tuple(inner))
+    return Section(
+        text,
+        surely,
+        not first.exact,
+        first.values(),
+        first.first,
+        first.count,
+        tuple(inner),
+        first is not usual,
+    )
 
 
 def _declared(of_type: Type, names: Names) -> isl.Set | None:
