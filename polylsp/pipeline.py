@@ -109,6 +109,11 @@ def drawn(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
 
 def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     """The edit that an action makes, or why there is none."""
+    return _in_cell(text, ask.starts, _edit(path, text, settings, ask))
+
+
+def _edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
+    """The same, where lines of a notebook count through all of its cells."""
     # Loaded when somebody asks: most who analyse a file do not edit it.
     from polylsp.codegen.asked import asked
 
@@ -117,7 +122,7 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     if subject is None:
         return Declined(f"There is no function `{ask.function}` here any more.")
     found = asked(subject, ask, settings, rewritten(path, settings, ask.function, ask.starts))
-    return _in_cell(text, ask.starts, _unless_there(path, _with_remark(ask, found)))
+    return _unless_there(path, _with_remark(ask, found))
 
 
 def _with_remark(ask: Ask, found: Answer) -> Answer:
@@ -130,11 +135,16 @@ def _with_remark(ask: Ask, found: Answer) -> Answer:
 
 def _in_cell(text: str, start: int, found: Answer) -> Answer:
     """The answer about a function of a notebook: lines in its sentences are those of the function's cell."""
-    above = max((at for at, _ in cells_of(text) if at <= start), default=0)
-    lines = text.count("\n", 0, above)
+    lines = _lines_above(text, start)
     if isinstance(found, Declined):
-        return Declined(lines_moved(found.reason, -lines)) if lines else found
+        return replace(found, reason=lines_moved(found.reason, -lines)) if lines else found
     return replace(found, remarks=tuple(lines_moved(each, -lines) for each in found.remarks))
+
+
+def _lines_above(text: str, start: int) -> int:
+    """How many lines stand above the cell of a function; none in a file that is no notebook."""
+    above = max((at for at, _ in cells_of(text) if at <= start), default=0)
+    return text.count("\n", 0, above)
 
 
 def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -> Plan | NoPlan:
@@ -143,20 +153,23 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     from polylsp.planning import planned
     from polylsp.runtime.machine import gpu_here
 
-    if cells_of(text):
-        return NoPlan("Functions of notebooks are not measured: put this one into a file of its own.")
     subject = subject_of(path, text, settings, wanted.function, wanted.starts)
     if subject is None:
         return NoPlan(f"There is no function `{wanted.function}` here any more.")
     preset = dict(settings.measured_sizes())
-    return planned(
+    found = planned(
         subject,
         path,
         wanted,
         preset,
-        lambda made, ask: edit(path, made, settings, ask),
+        lambda made, ask: _edit(path, made, settings, ask),
         has_gpu=bool(settings.cluster or gpu_here()),
     )
+    lines = _lines_above(text, wanted.starts)
+    if isinstance(found, NoPlan):
+        return NoPlan(lines_moved(found.reason, -lines))
+    missing = (replace(each, reason=lines_moved(each.reason, -lines)) for each in found.missing)
+    return replace(found, missing=tuple(missing))
 
 
 def _unless_there(path: str, found: Answer) -> Answer:

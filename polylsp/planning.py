@@ -6,28 +6,39 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from polylsp.analysis.effects import loops_in
 from polylsp.codegen.harness.plan import harness
 from polylsp.codegen.subject import Subject
+from polylsp.frontends.python.cell_program import NoProgram, cell_program
+from polylsp.frontends.python.outline import outline
 from polylsp.language import PYTHON, C
-from polylsp.model.action import ActionName, Answer, Ask, Declined, Edited, applied
+from polylsp.model.action import (
+    DEVICE_TARGETS,
+    KERNEL_TARGETS,
+    ActionName,
+    Answer,
+    Ask,
+    Declined,
+    Edited,
+    applied,
+)
 from polylsp.model.measurement import (
     AskToMeasure,
     Missing,
     NoPlan,
     Plan,
     Variant,
+    are_of_directives,
     are_of_kernels,
 )
+from polylsp.notebook import cells_of
 
 MEASURED: dict[str, tuple[ActionName, ...]] = {
     C.name: ("openmp", "openacc", "openmp-target", "cuda"),
-    PYTHON.name: ("numba", "pycuda"),
+    PYTHON.name: ("numba", "slices", "pycuda"),
 }
-"""The targets that can be compared, by language; where there is no GPU, the first alone is unless others are
-named."""
+"""What can be compared, by language; what is for devices only where there is a GPU, unless it is named."""
 
-_OFFLOADED = ("openacc", "openmp-target")
-_KERNELS = ("cuda", "pycuda")
 _ALWAYS = (("offload_threshold", "0"),)
 """On a device also where that does not pay: small sizes are for comparing what comes out."""
 
@@ -47,39 +58,65 @@ def planned(
     """How to measure a function, or why that cannot be done."""
     loops = subject.facts.loops
     if not loops:
-        return NoPlan(f"`{wanted.function}` has no loops.")
+        return NoPlan(_without_loops(subject))
     if wanted.parameters and subject.language != C.name and not are_of_kernels(wanted.parameters):
         return NoPlan(f"No setting changes what is made of `{wanted.function}`.")
     made = harness(subject, dict(wanted.sizes), preset)
     if isinstance(made, NoPlan):
         return made
-    usual = MEASURED[subject.language] if has_gpu else MEASURED[subject.language][:1]
     versions = [
         replace(each, is_wanted=False) if isinstance(each, Variant) and not wanted.targets else each
-        for each in _versions(_Maker(subject, wanted, make), wanted.targets or usual)
+        for each in _versions(
+            _Maker(subject, wanted, make), wanted.targets or _usual(subject.language, has_gpu=has_gpu)
+        )
     ]
     variants = tuple(each for each in versions if isinstance(each, Variant))
     missing = tuple(each for each in versions if isinstance(each, Missing))
     if not variants:
         return NoPlan(missing[0].reason if missing else f"No setting changes `{wanted.function}`.")
+    texts = [_program(subject, each) for each in (subject.text, *(one.text for one in variants))]
+    programs = [each for each in texts if isinstance(each, str)]
+    if len(programs) < len(texts):
+        return next(NoPlan(each.reason) for each in texts if isinstance(each, NoProgram))
+    original, *others = programs
+    if not wanted.targets:
+        # Most loops have no form on slices, which nobody has to be told who did not ask for it.
+        missing = tuple(each for each in missing if each.target != "slices")
     return Plan(
         path,
         wanted.function,
         wanted.ordinal or loops[0].ordinal,
-        subject.text,
+        original,
         made.call,
         made.data.sizes,
         made.data.arguments,
         made.data.memories,
         made.rungs,
         made.small,
-        variants,
+        tuple(replace(one, text=text) for one, text in zip(variants, others, strict=True)),
         missing,
         made.given,
         subject.language,
-        _seen_to(subject),
+        (*_seen_to(subject), *(f"`{name}` is not negative" for name in made.data.sizes)),
         subject.language == PYTHON.name and "parallel=True" in subject.text,
         workloads=made.workloads,
+    )
+
+
+def _usual(language: str, *, has_gpu: bool) -> tuple[ActionName, ...]:
+    """What is compared where nobody names anything."""
+    return tuple(
+        each for each in MEASURED[language] if has_gpu or each not in (*DEVICE_TARGETS, *KERNEL_TARGETS)
+    )
+
+
+def _without_loops(subject: Subject) -> str:
+    name = subject.function.name
+    if not any(True for _ in loops_in(subject.function.body)):
+        return f"`{name}` has no loops."
+    return (
+        f"`{name}` has array statements but no loops: NumPy runs these as they are, and there is no other "
+        "version to compare them with."
     )
 
 
@@ -100,7 +137,28 @@ class _Maker:
     ) -> Answer:
         wanted = self.wanted
         chosen = (*parameters, *wanted.parameters)
-        return self.make(text, Ask(action, wanted.function, wanted.starts, ordinal, chosen))
+        return self.make(text, Ask(action, wanted.function, self._starts(text), ordinal, chosen))
+
+    def _starts(self, text: str) -> int:
+        return self.wanted.starts if self.subject.language == C.name else _starts_in(text, self.subject)
+
+
+def _starts_in(text: str, subject: Subject) -> int:
+    """Where a function of Python starts in a text that an edit has made: imports may stand above it now."""
+    if text is subject.text:
+        return subject.start
+    name = subject.function.name
+    before, after = (
+        [f.start for f in outline(each).functions if f.name == name] for each in (subject.text, text)
+    )
+    return after[before.index(subject.start)]
+
+
+def _program(subject: Subject, text: str) -> str | NoProgram:
+    """What runs when a version is called: the file, or of a notebook what it needs."""
+    if not cells_of(text):
+        return text
+    return cell_program(text, subject.function.name, _starts_in(text, subject))
 
 
 def _versions(maker: _Maker, targets: tuple[ActionName, ...]) -> Iterator[Variant | Missing]:
@@ -115,11 +173,11 @@ def _versions(maker: _Maker, targets: tuple[ActionName, ...]) -> Iterator[Varian
 def _versions_for(maker: _Maker, target: ActionName) -> Iterator[Variant | Missing]:
     """Those for one target; with settings, only what they make another."""
     parameters = maker.wanted.parameters
-    if target in _KERNELS:
+    if target in KERNEL_TARGETS:
         if not parameters or are_of_kernels(parameters):
             yield _with_kernels(maker, target)
         return
-    if not parameters:
+    if not parameters or are_of_directives(parameters):
         yield _directed(maker, target)
     if target == "openmp" and maker.subject.language == C.name and not are_of_kernels(parameters):
         yield _restructured(maker, target)
@@ -154,18 +212,24 @@ def _restructured(maker: _Maker, target: ActionName) -> Variant | Missing:
 
 def _directed(maker: _Maker, target: ActionName) -> Variant | Missing:
     """The function with directives on the loop that is asked for, or on all of its outermost loops: from
-    the last to the first, so that those before keep their numbers."""
-    text, wanted = maker.subject.text, maker.wanted
+    the last to the first, so that those before keep their numbers. Slices may be those of loops inside."""
+    wanted, refused = maker.wanted, list[Declined]()
     outermost = [loop.ordinal for loop in maker.subject.facts.loops if loop.depth == 1]
-    chosen = [wanted.ordinal] if wanted.ordinal else list(reversed(outermost))
+    waiting = [wanted.ordinal] if wanted.ordinal else outermost
     made: Variant | None = None
-    refused: list[Declined] = []
-    for ordinal in chosen:
-        answer = maker.ask(text, target, ordinal, _ALWAYS if target in _OFFLOADED else ())
+    while waiting:
+        ordinal = waiting.pop()
+        text = made.text if made is not None else maker.subject.text
+        answer = maker.ask(text, target, ordinal, _ALWAYS if target in DEVICE_TARGETS else ())
         if isinstance(answer, Edited):
-            text = applied(text, answer.replacements)
             assumed = made.assumptions if made is not None else ()
-            made = Variant(target, "directives", text, tuple(dict.fromkeys((*assumed, *answer.assumptions))))
+            both = tuple(dict.fromkeys((*assumed, *answer.assumptions)))
+            after = applied(text, answer.replacements)
+            made = Variant(target, "directives", after, both, (), wanted.parameters)
         else:
             refused.append(answer)
-    return made if made is not None else Missing(target, "directives", refused[0].reason)
+            inside = (loop.ordinal for loop in maker.subject.facts.loops if loop.parent == ordinal)
+            waiting += inside if target == "slices" else ()
+    if made is None:
+        return Missing(target, "directives", refused[0].reason, parameters=wanted.parameters)
+    return made

@@ -43,6 +43,21 @@ class Settings:
         default=1_000_000,
         metadata={"doc": "Operations from which on running a loop on a device is worth the transfers."},
     )
+    collapse: int = field(
+        default=0,
+        metadata={
+            "doc": "Loops inside each other that one directive of OpenMP or OpenACC hands out"
+            " together, or fewer where not as many can be; 0: by what the loops do.",
+            "least": 0,
+        },
+    )
+    unroll_factors: tuple[int, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Iterations that unrolling runs together, from 1 to 16, of each loop that it is done to,"
+            " outermost first; loops beyond those named stay as they are; empty: by what they do."
+        },
+    )
     tile_sizes: tuple[int, ...] = field(
         default=(),
         metadata={"doc": "Sides of the tiles that tiling makes, outermost first; empty: by `cache_kb`."},
@@ -71,6 +86,13 @@ class Settings:
             " outermost loop first, the loop inside of threads last; empty: by what a kernel does."
         },
     )
+    cuda_vectors: bool = field(
+        default=True,
+        metadata={
+            "doc": "Let a thread of a GPU load and store neighbouring elements at once (`double2`, `float4`),"
+            " where they lie at multiples of 16 bytes."
+        },
+    )
     cuda_pinned: bool = field(
         default=False,
         metadata={
@@ -79,10 +101,10 @@ class Settings:
         },
     )
     cuda_slabs: bool = field(
-        default=False,
+        default=True,
         metadata={
-            "doc": "Let a GPU that has no room for the arrays of a nest take the iterations of its outermost"
-            " loop in slabs, each with the parts of the arrays that it needs."
+            "doc": "Let a GPU that has no room for the arrays of a nest take the iterations of a loop in"
+            " slabs, each with the parts of the arrays that it needs."
         },
     )
     sizes: tuple[str, ...] = field(
@@ -166,4 +188,4 @@ class Settings:
         return replace(self, **{**numbers, **whole})
 
 
-_SEVERAL = ("tile_sizes", "cuda_block_sizes", "cuda_tile_sizes")
+_SEVERAL = ("unroll_factors", "tile_sizes", "cuda_block_sizes", "cuda_tile_sizes")

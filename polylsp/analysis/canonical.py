@@ -47,7 +47,7 @@ def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
     if counter is None:
         return "its condition does not compare a counter with a bound"
     starts = [s for s in before if isinstance(s, (Assign, Declare)) and _inside(s, loop)]
-    assigned = [s for s in starts if isinstance(s, Assign)]
+    assigned = [s for s in starts if isinstance(s, Assign) and not _keeps_bound(s.target.variable, counter)]
     if len(assigned) != 1 or assigned[0].target.variable != counter:
         return f"its header does not start with `{counter.source_name} = …` alone"
     steps = loop.step.statements
@@ -61,6 +61,11 @@ def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
     if counter.name in inside:
         return f"`{counter.source_name}` is changed in its body"
     return _moving_bound(loop, counter, inside)
+
+
+def _keeps_bound(variable: Variable, counter: Variable) -> bool:
+    """Whether a variable of ours keeps what a `range` of Python was told, and is not its counter."""
+    return "@@" in variable.name and variable != counter
 
 
 def counter_of(loop: Loop) -> Variable | None:

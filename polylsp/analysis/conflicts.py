@@ -154,7 +154,7 @@ class Conflicts:
 
     def certain(self, access: Access) -> bool:
         """Whether the access surely happens, at exactly the element stated."""
-        return access.exact and not self.statement(access).guards
+        return self.scop.certain(access)
 
     def same_element(self, source: Access, sink: Access) -> isl.Map:
         """Pairs of statement instances that access one element."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+
 import islpy as isl
 
 from polylsp.analysis.conflicts import Conflicts
@@ -49,10 +51,10 @@ def lacking(
 
 def lasting(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Mend:
     """The clause for a variable whose last value is needed after the loop. One that has a value before is
-    firstprivate too where the loop may not run: compilers copy it back all the same."""
+    firstprivate too where the loop may not set it: compilers copy it back all the same."""
     name, words = variable.source_name, sharing.construct.directive.words
     takes_both = "for" in words and "distribute" not in words
-    if takes_both and _may_have_value(sharing, variable) and _may_not_run(conflicts, sharing):
+    if takes_both and _may_have_value(sharing, variable) and _may_not_set(conflicts, sharing, variable):
         return Mend(f"firstprivate({name}) lastprivate({name})")
     return Mend(f"lastprivate({name})")
 
@@ -77,18 +79,33 @@ def _may_have_value(sharing: DataSharing, variable: Variable) -> bool:
     return any(site.first < loop.site.first or any(within(site, o) for o in again) for site in sites)
 
 
-def _may_not_run(conflicts: Conflicts, sharing: DataSharing) -> bool:
-    """Whether the loops of the directive may have no iteration when the first of them begins."""
+def _may_not_set(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> bool:
+    """Whether there may be no iteration that sets a variable when the loops of the directive begin."""
     loops, dims = conflicts.scop.loops, isl.dim_type.set
     handed = sharing.construct.loops
-    inside = loops[handed[-1].ordinal].domain
-    depth = inside.dim(dims) - len(handed)
-    runs = _unnamed(inside.project_out(dims, depth, len(handed)))
-    if depth == 0:
-        return not conflicts.defined().is_subset(runs.params())
+    depth = loops[handed[-1].ordinal].domain.dim(dims) - len(handed)
+    sets = _setting(conflicts, handed[-1].ordinal, variable)
+    runs = reduce(isl.Set.union, (_outer(each, depth) for each in sets)) if sets else None
+    if runs is None or depth == 0:
+        return runs is None or not conflicts.defined().is_subset(runs.params())
     around = [each.ordinal for each in sharing.directed.loops if within(handed[0].site, each.site)]
     begins = [loops[o].domain for o in around if o in loops and loops[o].domain.dim(dims) == depth]
-    return len(begins) != 1 or not _unnamed(begins[0]).is_subset(runs)
+    return len(begins) != 1 or not _outer(begins[0], depth).is_subset(runs)
+
+
+def _setting(conflicts: Conflicts, ordinal: int, variable: Variable) -> list[isl.Set]:
+    """Where in a loop a variable is surely set; anywhere, if that is no memory of the model."""
+    scop = conflicts.scop
+    inside = [a for a in scop.accesses if ordinal in scop.statements[a.statement].loops]
+    writes = [a for a in inside if a.memory.path == variable.source_name and a.kind == "write"]
+    if not writes:
+        return [scop.loops[ordinal].domain]
+    return [scop.statements[a.statement].domain for a in writes if scop.certain(a)]
+
+
+def _outer(domain: isl.Set, depth: int) -> isl.Set:
+    """The values of the first iterators."""
+    return _unnamed(domain.project_out(isl.dim_type.set, depth, domain.dim(isl.dim_type.set) - depth))
 
 
 def _unnamed(domain: isl.Set) -> isl.Set:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from polylsp.model.program import (
     AddressOf,
+    Array,
     Binary,
     Call,
     Cast,
@@ -104,8 +105,19 @@ def spell_place(place: Place) -> str:
             text = f"{text[:-1]}, {spell(step.subscript)}]"
         else:
             text = f"{text}[{spell(step.subscript)}]"
-        of_type = place.type
+        of_type = _inside(of_type, step)
     return text.replace("->.", "->")
+
+
+def _inside(of_type: Type | None, step: Index | Field) -> Type | None:
+    """The type of what a step leads to; `None` where it is not known."""
+    match step, of_type:
+        case Field(_, found), _:
+            return found
+        case _, Pointer(found) | Array(found):
+            return found
+        case _:
+            return None
 
 
 def _is_arrow(of_type: object, step: Index, rest: list[Index | Field]) -> bool:

@@ -139,7 +139,9 @@ def _measure(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--set", dest="sizes", action="append", default=[], type=size, metavar="NAME=SIZE", help="a size"
     )
-    command.add_argument("--target", dest="targets", action="append", default=[], choices=TARGETS)
+    command.add_argument(
+        "--target", dest="targets", action="append", default=[], choices=(*TARGETS, "slices")
+    )
     command.add_argument("--format", choices=("text", "json"), default="text")
     command.add_argument(
         "--cluster",

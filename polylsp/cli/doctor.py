@@ -18,9 +18,10 @@ import polylsp
 from polylsp.cli.exits import Exit
 from polylsp.cli.output import write_lines
 from polylsp.ide.styled import Line, Piece, Style
+from polylsp.model.action import DEVICE_TARGETS
 from polylsp.runtime.compiler import Compiler
 from polylsp.runtime.machine import compiler_here
-from polylsp.runtime.offload_tools import OFFLOADED, why_no_device
+from polylsp.runtime.offload_tools import why_no_device
 from polylsp.runtime.store import cache_folder
 
 State = Literal["ok", "missing", "optional"]
@@ -126,7 +127,7 @@ def _nvrtc() -> Finding:
 def _offloading() -> Iterator[Finding]:
     """Whether programs of the system's compiler find a device; a program of one line is asked."""
     path = compiler_here()
-    for target in OFFLOADED if path else ():
+    for target in DEVICE_TARGETS if path else ():
         with tempfile.TemporaryDirectory() as folder:
             absent = why_no_device(Compiler(path, ()), target, folder)
         yield _found(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from polylsp.cli.places import Place
 from polylsp.encoding import decode
 from polylsp.language import LANGUAGES, language_of
 from polylsp.notebook import SUFFIX, NotebookSource
@@ -19,6 +20,10 @@ _SEARCHED = frozenset(suffix for one in LANGUAGES for suffix in one.searched)
 
 class Unreadable(Exception):
     """A file that cannot be read; the message is for the user."""
+
+
+class NoLine(Exception):
+    """A place that is not there; the message is for the user."""
 
 
 class NotOurs(Unreadable):
@@ -75,6 +80,20 @@ def line_in(source: Source, line: int, cell: int) -> int | None:
     if found is None or found.line + line - 1 > source.line_of(found.span.end):
         return None
     return found.line + line - 1
+
+
+def read_line(place: Place) -> tuple[Source, int]:
+    """The text of a file, and the 0-based line of it that a place means; raises `Unreadable`."""
+    source = read(place.path)
+    line = line_in(source, place.line, place.cell)
+    if line is None:
+        raise NoLine(f"{place}: there is no such line")
+    return source, line
+
+
+def cell_of(source: Source, line: int) -> int | None:
+    """The cell in which a 0-based line stands, from 0; `None` in a file that is no notebook."""
+    return source.cell(source.line_starts[min(line, len(source.line_starts) - 1)])
 
 
 def is_notebook(path: str) -> bool:

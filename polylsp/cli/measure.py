@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import Unreadable, read, settings_of
+from polylsp.cli.files import NoLine, Unreadable, cell_of, read_line, settings_of
 from polylsp.cli.one_file import measurable
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
 from polylsp.ide.measured import is_wrong, measured_parts
@@ -19,22 +19,26 @@ from polylsp.runtime.process import Step, carried_out
 def run(options: argparse.Namespace) -> int:
     """Measures the function around a line: with the edit of the loop there, or on its header with those of
     all its loops."""
-    path, line = options.place.path, options.place.line
+    place = options.place
     try:
-        plan = measurable(path, read(path).text, line - 1, options)
+        source, line = read_line(place)
+        plan = measurable(place.path, source, line, options)
     except Unreadable as unreadable:
         complain(str(unreadable))
         return Exit.UNREADABLE
+    except NoLine as reason:
+        complain(str(reason))
+        return Exit.USAGE
     if isinstance(plan, NoPlan):
-        complain(f"{path}:{line}: {plan.reason}")
+        complain(f"{place}: {plan.reason}")
         return Exit.USAGE
     found = carried_out(plan, settings_of(options), show)
     clear()
     if isinstance(found, NotMeasured):
-        complain(f"{path}:{line}: {found.reason}")
+        complain(f"{place}: {found.reason}")
         return Exit.ERRORS if found.is_error else Exit.USAGE
     if options.format == "json":
-        write_json(measured_object(path, line, found))
+        write_json(measured_object(place.path, place.line, found, cell_of(source, line)))
     else:
         for part in measured_parts(found):
             write_lines([*part_lines(part, terminal_width()), ()])

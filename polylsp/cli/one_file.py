@@ -51,10 +51,10 @@ def edited(
     return answer
 
 
-def measurable(path: str, text: str, line: int, options: argparse.Namespace) -> Union[Plan, NoPlan]:
+def measurable(path: str, source: Source, line: int, options: argparse.Namespace) -> Union[Plan, NoPlan]:
     """How to measure the loop or the function that a 0-based line is about; raises `Unreadable`."""
-    file = _File(path, text, settings_of(options))
-    chosen = _Measured(file, line, tuple(options.sizes), tuple(dict.fromkeys(options.targets)))
+    file = _File(path, source.text, settings_of(options))
+    chosen = _Measured(file, source, line, tuple(options.sizes), tuple(dict.fromkeys(options.targets)))
     (plan,) = results(_plan, [chosen], 1, file.settings)
     if isinstance(plan, Crashed):
         raise Unreadable(f"{path}: {plan.reason}")
@@ -70,13 +70,13 @@ class Version:
 
 
 def versions(
-    path: str, text: str, line: int, options: argparse.Namespace, parameters: Sequence[Parameters]
+    path: str, source: Source, line: int, options: argparse.Namespace, parameters: Sequence[Parameters]
 ) -> Generator[Version, None, None]:
     """How to measure the function that a 0-based line is about, with each of some settings; raises
     `Unreadable`."""
-    file = _File(path, text, settings_of(options))
+    file = _File(path, source.text, settings_of(options))
     sizes, targets = tuple(options.sizes), tuple(dict.fromkeys(options.targets))
-    chosen = [_Measured(file, line, sizes, targets, each) for each in parameters]
+    chosen = [_Measured(file, source, line, sizes, targets, each) for each in parameters]
     for made in results(_version, chosen, 1, file.settings):
         yield Version(NoPlan(made.reason), "") if isinstance(made, Crashed) else made
 
@@ -118,6 +118,7 @@ class _Action:
 @dataclass(frozen=True, slots=True)
 class _Measured:
     file: _File
+    source: Source
     line: int
     sizes: tuple[tuple[str, int], ...]
     targets: tuple[ActionName, ...]
@@ -150,12 +151,13 @@ def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union
 
 def _as_tuned(file: _File, source: Source, report: FileReport, ask: Ask) -> Ask:
     """What is asked, with what tuning found for the code as it is now."""
-    known = tuned.load(file.path) if not file.settings.tile_sizes else {}
+    known = tuned.load(file.path)
     placed = next((each for each in report.functions if each.start == ask.starts), None)
     if placed is None or ask.function not in known:
         return ask
     code = code_name(source, report, placed)
-    return replace(ask, parameters=tuned.parameters_for(known, ask.action, ask.function, code))
+    found = tuned.parameters_for(known, ask.action, ask.function, code, file.settings)
+    return replace(ask, parameters=found)
 
 
 def _plan(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> Union[Plan, NoPlan]:
@@ -165,7 +167,7 @@ def _plan(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> Uni
 def _version(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> Version:
     from polylsp.pipeline import measurable
 
-    file, source = chosen.file, Source(chosen.file.text)
+    file, source = chosen.file, chosen.source
     report = _analyse(file, given_up, observe)
     wanted = measured_on_line(source, report, chosen.line, chosen.sizes, chosen.targets)
     if wanted is None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from polylsp.notebook import SUFFIX
 
-_SIZE = re.compile(r"[^\W\d]\w*(\.shape\[\d\]|->[\w.]+)?")
+_SIZE = re.compile(r"[^\W\d][\w.]*(\.shape\[\d\]|(->[\w.]+)+)?")
 _CELL = re.compile(rf"(.+{re.escape(SUFFIX)}):(?:cell )?(\d+)", re.DOTALL | re.IGNORECASE)
 
 

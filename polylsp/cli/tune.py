@@ -3,51 +3,56 @@
 from __future__ import annotations
 
 import argparse
-import time
+from collections.abc import Sequence
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import Unreadable, read, settings_of
+from polylsp.cli.files import NoLine, Unreadable, cell_of, read_line, settings_of
 from polylsp.cli.measure import clear, show
 from polylsp.cli.one_file import Version, versions
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
 from polylsp.ide.measured import best_words, is_wrong, measured_parts
 from polylsp.ide.measured_json import best_object, measured_object
 from polylsp.ide.terminal import part_lines
-from polylsp.model.measurement import Figure, Measurement, NoPlan, NotMeasured, Plan, Tuned
+from polylsp.model.measurement import Figure, Measurement, NoPlan, NotMeasured, Plan
 from polylsp.runtime import tuned
 from polylsp.runtime.process import Step, carried_out
-from polylsp.runtime.search import CANDIDATES, NOTHING_TO_TUNE, best_of, of_kernels, searched
+from polylsp.runtime.search import CANDIDATES, best_of, of_kernels, searched
+from polylsp.text import Source
 
 
 def run(options: argparse.Namespace) -> int:
     """Tunes the function around a line. What is found is remembered when it comes to its end or is
     interrupted."""
-    path, line = options.place.path, options.place.line
+    place = options.place
     try:
-        own, others = _versions(path, line, options)
+        source, line = read_line(place)
+        own, others = _versions(place.path, source, line, options)
     except Unreadable as unreadable:
         complain(str(unreadable))
         return Exit.UNREADABLE
+    except NoLine as reason:
+        complain(str(reason))
+        return Exit.USAGE
     plan = own.plan if isinstance(own.plan, NoPlan) else searched(own.plan, [each.plan for each in others])
-    if isinstance(plan, Plan) and isinstance(own.plan, Plan) and len(plan.variants) == len(own.plan.variants):
-        plan = NoPlan(NOTHING_TO_TUNE.format(plan.function))
     if isinstance(plan, NoPlan):
-        complain(f"{path}:{line}: {plan.reason}")
+        complain(f"{place}: {plan.reason}")
         return Exit.USAGE
     found, best = _carried_out(plan, options, own.code)
     clear()
     if isinstance(found, NotMeasured):
-        complain(f"{path}:{line}: {found.reason}")
+        complain(f"{place}: {found.reason}")
         return Exit.ERRORS if found.is_error else Exit.USAGE
-    _print(found, best, options)
+    _print(found, best, options, cell_of(source, line))
     return Exit.ERRORS if is_wrong(found) else Exit.DONE
 
 
-def _versions(path: str, line: int, options: argparse.Namespace) -> tuple[Version, list[Version]]:
+def _versions(
+    path: str, source: Source, line: int, options: argparse.Namespace
+) -> tuple[Version, list[Version]]:
     """How the function is measured with the user's settings, and with others."""
     found: list[Version] = []
     tried = ((), *CANDIDATES, *of_kernels(settings_of(options)))
-    for each in versions(path, read(path).text, line - 1, options, tried):
+    for each in versions(path, source, line, options, tried):
         show(Step(len(found), f"making version {len(found) + 1}"))
         found.append(each)
     return found[0], found[1:]
@@ -66,28 +71,22 @@ def _carried_out(
         found = carried_out(plan, settings_of(options), observe)
     except KeyboardInterrupt:
         if best:
-            _remember(plan, code, best[-1])
+            _remember(plan, code, best[-1:])
         raise
     last = best_of(found.figures) if isinstance(found, Measurement) else None
     if isinstance(found, Measurement):
-        _remember(plan, code, last)
+        _remember(plan, code, found.figures)
     return found, last
 
 
-def _remember(plan: Plan, code: str, best: Figure | None) -> None:
-    known = {name: each for name, each in tuned.load(plan.path).items() if name != plan.function}
-    if best is None:
-        tuned.save(plan.path, known)
-        return
-    sizes = tuple(zip(plan.names, plan.rungs[0].sizes, strict=True)) if plan.given else ()
-    entry = Tuned(plan.function, code, best.parameters, best.speedup, sizes, time.time())
-    tuned.save(plan.path, {**known, plan.function: entry})
+def _remember(plan: Plan, code: str, figures: Sequence[Figure]) -> None:
+    tuned.save(plan.path, {**tuned.load(plan.path), plan.function: tuned.worth_keeping(plan, code, figures)})
 
 
-def _print(found: Measurement, best: Figure | None, options: argparse.Namespace) -> None:
+def _print(found: Measurement, best: Figure | None, options: argparse.Namespace, cell: int | None) -> None:
     path, line = options.place.path, options.place.line
     if options.format == "json":
-        write_json({**measured_object(path, line, found), "best": best_object(best)})
+        write_json({**measured_object(path, line, found, cell), "best": best_object(best)})
         return
     for part in (*measured_parts(found), best_words(best)):
         write_lines([*part_lines(part, terminal_width()), ()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from polylsp.analysis.conflicts import Conflicts
@@ -11,7 +11,8 @@ from polylsp.codegen.host import headers, runs
 from polylsp.codegen.merged import merged
 from polylsp.codegen.moving import Data, Question, Transfer, Update
 from polylsp.codegen.naming import unnamed_pointer
-from polylsp.codegen.present import of_another_family
+from polylsp.codegen.nesting import limited
+from polylsp.codegen.present import left_out, of_another_family
 from polylsp.codegen.routines import is_compiled, routines
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.stretch import Stretch, stretch_of
@@ -21,7 +22,7 @@ from polylsp.codegen.work import Work, largest_of, work_in, work_of
 from polylsp.model.action import Declined
 from polylsp.model.directive import Family
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Loop, Site, Statement
+from polylsp.model.program import Array, Loop, Pointer, Site, Statement
 from polylsp.model.roots import parallel_roots
 from polylsp.model.scop import Scop
 from polylsp.model.verdict import Assumption, Parallel
@@ -101,11 +102,13 @@ class Region:
 @dataclass(frozen=True)
 class Abilities:
     """What the directives of one target, of a `family`, can do: `together` gives the loops, the first one
-    first, that share a directive, `refuses` says why they cannot run a kernel (empty if they can)."""
+    first, that share a directive, `refuses` says why they cannot run a kernel (empty if they can). `most` is
+    how many loops the user wants to share one (0: as many as can)."""
 
     family: Family
     together: Callable[[Subject, LoopFacts], tuple[LoopFacts, ...]]
     refuses: Callable[[Subject, Kernel], str]
+    most: int = 0
 
 
 def region(subject: Subject, ordinal: int, target: Abilities) -> Region | Declined:
@@ -146,7 +149,7 @@ def shared(
         if isinstance(kernel, Declined):
             return kernel
         kernels.append(kernel)
-    mixed = of_another_family(subject, place.site, target.family)
+    mixed = of_another_family(subject, place.site, target.family) or _with_copy(subject, kernels)
     if mixed:
         return Declined(mixed)
     scop = _model(subject, place.site)
@@ -161,12 +164,23 @@ def shared(
     return Region(tuple(kernels), stays, data.assumptions)
 
 
+def _with_copy(subject: Subject, kernels: Sequence[Kernel]) -> str:
+    """Why kernels cannot be in one region: a reduction brings a whole array along, of which the region has a
+    part; empty if none does."""
+    arrays = {v.source_name for v in subject.variables if isinstance(v.type, (Array, Pointer))}
+    items = (item for each in kernels for clause in each.sharing.reductions for item in clause.arguments)
+    names = (item.partition("[")[0] for item in items)
+    copied = next((name for name in names if name in arrays), "")
+    return f"A loop combines elements of `{copied}` in a copy of its own." if copied else ""
+
+
 def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | Declined:
     """A loop as a kernel, without the arrays that move for it."""
-    reason = _obstacle(subject, root) or of_another_family(subject, root.site, target.family)
+    reason = _obstacle(subject, root) or left_out(subject, root)
+    reason = reason or of_another_family(subject, root.site, target.family)
     if reason:
         return Declined(reason)
-    loops = target.together(subject, root)
+    loops = limited(target.together(subject, root), target.most)
     data = sharing(subject, loops, "atomic")
     if isinstance(data, Declined):
         return data

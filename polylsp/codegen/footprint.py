@@ -6,28 +6,23 @@ contiguous in memory (OpenMP 5.2, 5.8.3; OpenACC 3.3, 2.7.1).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import islpy as isl
 
 from polylsp.analysis.value import Poly, Symbol
 from polylsp.codegen.affine import Names, alone, largest, smallest, sum_of
+from polylsp.codegen.declared import declared_rows
 from polylsp.codegen.hull import at_least, hull
 from polylsp.codegen.names import declared_sizes, names_at, written
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.unused import within_array
+from polylsp.language import PYTHON
 from polylsp.model.program import (
     Array,
-    Binary,
-    Cast,
-    Constant,
-    Expr,
-    Integer,
-    Place,
     Pointer,
-    Read,
     Site,
     Type,
 )
@@ -71,10 +66,13 @@ def section(
     if memory.strides:
         return _linear(memory, elements, names)
     around = touched(scop, [a for a in scop.accesses if a.memory is memory], replace(region, around=()))
-    declared = _declared(memory.variable.type, names) if may_be_empty else None
+    declared = declared_rows(memory.variable.type, names)
     where = entered(subject, scop, region)
-    found = _rows(subject, memory, elements, around, names, region, where, declared)
-    return found if may_be_empty or found is None or not found.conditional else None
+    own = declared if may_be_empty else None
+    found = _rows(subject, memory, elements, around, names, region, where, own)
+    if found is None or (found.conditional and not may_be_empty):
+        return _whole(subject, memory, names, region, declared)
+    return found
 
 
 def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
@@ -175,30 +173,21 @@ def _rows(
     )
 
 
-def _declared(of_type: Type, names: Names) -> isl.Set | None:
-    """The subscripts that an array is declared to have, if its size is a sum of parameters and numbers."""
-    extent = of_type.extent if isinstance(of_type, Array) else None
-    own = {text: name for name, text in names.parameters.items()}
-    size = _sum(extent, own) if extent is not None else None
-    if size is None:
+def _whole(
+    subject: Subject, memory: Memory, names: Names, region: Stretch, declared: isl.Set | None
+) -> Section | None:
+    """All that an array is declared to have, where data says which elements are used. Of a parameter, the
+    first size is a hint to people alone (C11 6.7.6.3p7)."""
+    of_type, subscripts = memory.variable.type, _leading(memory.shape)
+    if not isinstance(of_type, Array) or of_type.extent is None or subscripts != len(memory.shape):
         return None
-    return isl.Set(f"[{', '.join(names.parameters)}] -> {{ [x] : 0 <= x < {size} }}")
-
-
-def _sum(value: Expr, own: Mapping[str, str]) -> str | None:
-    """A sum in isl's words; `own` are its parameters by their texts."""
-    match value:
-        case Constant(int() as number):
-            return str(number)
-        case Read(Place(variable, ())):
-            return own.get(variable.source_name)
-        case Cast(operand, Integer()):
-            return _sum(operand, own)
-        case Binary("+" | "-" as operator, left, right):
-            parts = _sum(left, own), _sum(right, own)
-            return None if None in parts else f"({parts[0]} {operator} {parts[1]})"
-        case _:
-            return None
+    inner = inner_extents(subject, of_type, subscripts, region.site, names)
+    count = written(subject, of_type.extent, region.site, names)
+    if memory.follows_pointers or memory.scoped or inner is None or count is None:
+        return None
+    text = f"{memory.variable.source_name}[0:{count}]" + "".join(f"[0:{extent}]" for extent in inner)
+    is_hint = memory.variable.storage == "parameter" and subject.language != PYTHON.name
+    return Section(text, None, is_hint, declared, "0", count, tuple(inner))
 
 
 def _bare(elements: isl.Set) -> isl.Set:
@@ -239,18 +228,19 @@ def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
         if low is None or high is None:
             return None
         step = Poly.of({tuple(Symbol(n) for n in monomial): c for monomial, c in stride})
-        ends = _polynomial(low), _polynomial(high)
+        ends = polynomial(low), polynomial(high)
         if ends[0] is None or ends[1] is None:
             return None
         first, last = first + ends[0] * step, last + ends[1] * step
-    texts = _written_sum(first, names), _written_sum(last - first + 1, names)
+    texts = written_sum(first, names), written_sum(last - first + 1, names)
     if texts[0] is None or texts[1] is None:
         return None
     text = f"{memory.variable.source_name}[{texts[0]}:{texts[1]}]"
     return Section(text, None, first=texts[0], count=texts[1])
 
 
-def _polynomial(value: isl.Aff) -> Poly | None:
+def polynomial(value: isl.Aff) -> Poly | None:
+    """A sum of parameters as a polynomial; `None` where there is a division in it."""
     if value.dim(isl.dim_type.div):
         return None
     result = Poly.constant(int(str(value.get_constant_val())))
@@ -260,7 +250,8 @@ def _polynomial(value: isl.Aff) -> Poly | None:
     return result
 
 
-def _written_sum(value: Poly, names: Names) -> str | None:
+def written_sum(value: Poly, names: Names) -> str | None:
+    """A polynomial in C; `None` where one of its parameters cannot be written."""
     terms: list[tuple[int, str]] = []
     for monomial, factor in value.terms:
         words = [names.parameters.get(a.name) if isinstance(a, Symbol) else None for a in monomial]

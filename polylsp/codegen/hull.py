@@ -73,7 +73,7 @@ def _hull(own: isl.Set, names: Names, where: isl.Set) -> Hull | None:
 def _highest(values: isl.Set) -> list[isl.Aff] | None:
     """The few expressions of which the largest is the last value, wherever the set is not empty."""
     found = highest(values)
-    affs = _pieces(found, values) if found is not None else []
+    affs = pieces_of(found, values) if found is not None else []
     if found is None or not 0 < len(affs) <= _FEW:
         return None
     for some in (*([one] for one in affs), affs):
@@ -88,7 +88,7 @@ def _lowest(values: isl.Set) -> isl.Aff | None:
     found = lowest(values)
     if found is None:
         return None
-    affs = _pieces(found, values)
+    affs = pieces_of(found, values)
     if len(affs) < 2:
         return affs[0] if affs else None
     for each in (*affs, _zero(affs[0])):
@@ -99,8 +99,8 @@ def _lowest(values: isl.Set) -> isl.Aff | None:
     return None
 
 
-def _pieces(found: isl.PwAff, values: isl.Set) -> list[isl.Aff]:
-    """The different expressions for a value of a set."""
+def pieces_of(found: isl.PwAff, values: isl.Set) -> list[isl.Aff]:
+    """The different expressions for an end of a set."""
     affs: list[isl.Aff] = []
     for _, aff in found.gist(values.params()).coalesce().get_pieces():
         if not any(aff.plain_is_equal(other) for other in affs):

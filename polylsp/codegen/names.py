@@ -18,7 +18,9 @@ from polylsp.model.program import (
     Call,
     Constant,
     Expr,
+    Floating,
     Integer,
+    Place,
     Pointer,
     Read,
     Site,
@@ -121,7 +123,17 @@ def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
 def _is_disturbed(subject: Subject, variable: Variable) -> bool:
     """Whether the function may change a variable that others can reach."""
     own = subject.effects
-    return bool(own.calls) or bool(own.places) or variable.name in own.scalars
+    stored = any(_may_be(place, variable) for place in own.places)
+    return bool(own.calls) or stored or variable.name in own.scalars
+
+
+def _may_be(place: Place, variable: Variable) -> bool:
+    """Whether an element that is set may be a variable: not one of an array with a name of its own, nor a
+    real number where the variable is none (C11 6.5p7)."""
+    of_type, storage = place.variable.type, place.variable.storage
+    is_named = isinstance(of_type, Array) and storage != "parameter"
+    apart = isinstance(place.type, Floating) and isinstance(variable.type, (Integer, Pointer))
+    return not is_named and not apart
 
 
 def _repeats(subject: Subject, assign: Assign) -> bool:

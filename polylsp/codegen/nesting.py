@@ -37,6 +37,11 @@ def collapsible(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
     return tuple(found)
 
 
+def limited(loops: tuple[LoopFacts, ...], most: int) -> tuple[LoopFacts, ...]:
+    """No more of the loops that can share a directive than the user wants, if that is a number."""
+    return loops[:most] if most else loops
+
+
 def _only_loop(loop: Loop) -> Loop | None:
     """The loop that is all of a body."""
     inside = list(_statements(loop.body))

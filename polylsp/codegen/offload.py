@@ -51,10 +51,11 @@ class Dialect:
 def offloaded(subject: Subject, ordinal: int, settings: Settings, dialect: Dialect) -> Answer:
     """The parallel loops on the device, their arrays moved as little as can be: those that an action on
     a loop is about, or (`ordinal` 0) all of the function."""
+    target = replace(dialect.target, most=settings.collapse)
     if ordinal:
-        found = region(subject, ordinal, dialect.target)
+        found = region(subject, ordinal, target)
         return found if isinstance(found, Declined) else _edited(subject, [found], (), settings, dialect)
-    every = regions(subject, dialect.target)
+    every = regions(subject, target)
     if isinstance(every, Declined):
         return every
     return _edited(subject, list(every.regions), every.remarks, settings, dialect)

@@ -11,9 +11,9 @@ from polylsp.codegen.affine import largest, smallest, spelled
 from polylsp.codegen.atomic import Atomic, remark
 from polylsp.codegen.directive import Clause, Directive, clauses, condition, listed
 from polylsp.codegen.names import names_at
-from polylsp.codegen.nesting import collapsible, inner_loops, is_uneven
+from polylsp.codegen.nesting import collapsible, inner_loops, is_uneven, limited
 from polylsp.codegen.placing import before_loop, before_updates
-from polylsp.codegen.present import of_another_family
+from polylsp.codegen.present import left_out, of_another_family
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.work import work_of
@@ -69,10 +69,10 @@ def _made(subject: Subject, root: LoopFacts, settings: Settings) -> _Made | Decl
         return Declined(f"A directive cannot stand before the loop `{root.iterator}`: {root.misfit}.")
     if subject.begins_in_macro(root.site):
         return Declined(f"The loop `{root.iterator}` stands inside a macro: write it out first.")
-    mixed = of_another_family(subject, root.site, "omp")
-    if mixed:
-        return Declined(mixed)
-    loops = _together(subject, root)
+    present = left_out(subject, root) or of_another_family(subject, root.site, "omp")
+    if present:
+        return Declined(present)
+    loops = _together(subject, root, settings)
     data = sharing(subject, loops)
     if isinstance(data, Declined):
         return data
@@ -94,10 +94,12 @@ def _clauses(
     yield condition(work.condition(settings.parallel_threshold)) if work is not None else None
 
 
-def _together(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
-    """The loops that share the directive: all but the innermost one, which is left to the vector unit;
-    two of two only where the outer one has too few iterations to go round."""
+def _together(subject: Subject, root: LoopFacts, settings: Settings) -> tuple[LoopFacts, ...]:
+    """The loops that share the directive: as many as the user wants, or all but the innermost one, which is
+    left to the vector unit; two of two only where the outer one has too few iterations to go round."""
     loops = collapsible(subject, root)
+    if settings.collapse:
+        return limited(loops, settings.collapse)
     while len(loops) > 1 and not inner_loops(subject, loops[-1].ordinal):
         if len(loops) == 2 and _has_few(subject, root):
             return loops

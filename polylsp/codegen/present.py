@@ -11,6 +11,7 @@ from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Site
 
 _PRAGMA = re.compile(r"#\s*pragma\b|\b_Pragma\b")
+_CONDITIONAL = re.compile(r"^[ \t]*#[ \t]*(?:if|else|elif)", re.MULTILINE)
 _TITLES: dict[Family, str] = {"omp": "OpenMP", "acc": "OpenACC", "numba": "Numba"}
 
 
@@ -20,6 +21,22 @@ def keeps_apart(subject: Subject, outer: LoopFacts, inner: LoopFacts) -> bool:
         return True
     start, end = subject.span(outer.header).end, subject.span(inner.header).start
     return _PRAGMA.search(subject.text, start, end) is not None
+
+
+def left_out(subject: Subject, root: LoopFacts) -> str:
+    """Why no directive can stand before a loop: one stands there already in a branch of an `#if` that is not
+    compiled here (`#ifdef _OPENMP`), and may be elsewhere; empty if there is none."""
+    first = root.site.first
+    start = subject.span(Site(first - 1, first - 1)).end if first > 0 else 0
+    end = subject.span(root.site).start
+    found = _PRAGMA.search(subject.text, start, end)
+    if found is None or _CONDITIONAL.search(subject.text, start, found.start()) is None:
+        return ""
+    line = subject.text.count("\n", 0, found.start()) + 1
+    return (
+        f"The pragma in line {line} stands before the loop `{root.iterator}` in a branch of `#if` "
+        "that is not compiled here: take it away first."
+    )
 
 
 def of_another_family(subject: Subject, site: Site, family: Family) -> str:

@@ -12,13 +12,14 @@ from polylsp.analysis.effects import effects
 from polylsp.codegen.atomic import Atomic, atomic
 from polylsp.codegen.directive import Clause
 from polylsp.codegen.footprint import Section, entered, section
+from polylsp.codegen.lasting import left_alone
 from polylsp.codegen.stretch import Stretch, stretch_of
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.trip_counts import surely_run
 from polylsp.model.action import Declined
 from polylsp.model.extents import constant_extents, is_whole_array
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Array, Type, Variable
+from polylsp.model.program import Type, Variable
 from polylsp.model.scop import Access, Scop
 from polylsp.model.verdict import Assumption, Parallel, Reduction
 
@@ -29,8 +30,8 @@ _MOST_BYTES = 1 << 20
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """Names for the clauses; `reductions` by operator, in the order of the source; `atomic` are the arrays
-    whose elements are updated one at a time instead; `kept` are those `lastprivate` that the loop leaves as
-    they are if it does not run: firstprivate too, since compilers copy them back all the same. `assumed`:
+    whose elements are updated one at a time instead; `kept` are those `lastprivate` that the loop may
+    leave as they are: firstprivate too, since compilers copy them back all the same. `assumed`:
     what has to be true for the clauses to be right."""
 
     private: tuple[str, ...]
@@ -60,6 +61,27 @@ def sharing(
     root = loops[0]
     verdict = root.verdict
     assert isinstance(verdict, Parallel)
+    refused = _refused(subject, loops, verdict)
+    if refused is not None:
+        return refused
+    reduced = [_reduced(subject, root, each, preferred) for each in verdict.reductions]
+    unknown = next((each for each in reduced if isinstance(each, Declined)), None)
+    if unknown is not None:
+        return unknown
+    own = {each.iterator for each in loops}
+    return Sharing(
+        tuple(n for n in verdict.private if n not in own),
+        verdict.lastprivate,
+        _clauses(verdict, reduced),
+        tuple(each for each in reduced if isinstance(each, Atomic)),
+        left_alone(subject, loops, verdict.lastprivate),
+        tuple(a for each in reduced if isinstance(each, _Item) for a in each.assumed),
+    )
+
+
+def _refused(subject: Subject, loops: tuple[LoopFacts, ...], verdict: Parallel) -> Declined | None:
+    """Why no clause gives a variable what it needs."""
+    root = loops[0]
     name = root.iterator or root.kind
     if verdict.inductions:
         counters = ", ".join(f"`{each.variable}`" for each in verdict.inductions)
@@ -71,36 +93,13 @@ def sharing(
         return Declined(
             f"`{hidden}` would need a copy per thread, but a function that the loop calls uses it."
         )
-    reduced = [_reduced(subject, root, each, preferred) for each in verdict.reductions]
-    refused = next((each for each in reduced if isinstance(each, Declined)), None)
-    if refused is not None:
-        return refused
-    own = {each.iterator for each in loops}
-    last = verdict.lastprivate
-    may_not_run = bool(last) and not surely_run(subject, loops)
-    counter = next((each for each in last if each in own), "") if may_not_run else ""
-    if counter:
+    counter = next((n for n in verdict.lastprivate if n in {each.iterator for each in loops}), "")
+    if counter and not surely_run(subject, loops):
         return Declined(
             f"`{counter}` is used after the loop `{name}`, which may not run at all, and a directive leaves "
             f"it open then: count in a variable of the loop's own, and set `{counter}` after the loop."
         )
-    updates = tuple(each for each in reduced if isinstance(each, Atomic))
-    return Sharing(
-        tuple(n for n in verdict.private if n not in own),
-        last,
-        _clauses(verdict, reduced),
-        updates,
-        tuple(n for n in last if may_not_run and _is_set_before(subject, root, n)),
-        tuple(a for each in reduced if isinstance(each, _Item) for a in each.assumed),
-    )
-
-
-def _is_set_before(subject: Subject, root: LoopFacts, name: str) -> bool:
-    """Whether a variable may have a value as a loop begins."""
-    variable = next(v for v in effects(subject.loop(root.ordinal)).variables if v.source_name == name)
-    if variable.storage != "local" or isinstance(variable.type, Array) or root.depth > 1:
-        return True
-    return any(each.site.first < root.site.first for each in subject.assigned(variable))
+    return None
 
 
 def _seen_by_calls(subject: Subject, root: LoopFacts, names: Iterable[str]) -> str:

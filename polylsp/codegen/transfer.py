@@ -22,7 +22,7 @@ from polylsp.codegen.naming import why_not_named
 from polylsp.codegen.updates import fills, is_filled_by, joint_section, updates_of
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Array, Variable
+from polylsp.model.program import Array, Pointer, Variable
 from polylsp.model.scop import Access, Memory
 from polylsp.model.verdict import Assumption, Parallel
 
@@ -159,7 +159,7 @@ def array_data(
     synchronised = [a for use in moving for a in (*use.fetched, *use.sent)]
     part = joint_section(asked, [*device, *synchronised], asked.region)
     if part is None:
-        return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
+        return unknown_extent(variable)
     updates = updates_of(asked, name, part, moving)
     if isinstance(updates, Declined):
         return updates
@@ -172,6 +172,13 @@ def array_data(
     return Data(
         (Transfer(name, part.text, comes_in, out, is_array),), tuple(updates), tuple(_within(name, part))
     )
+
+
+def unknown_extent(variable: Variable) -> Declined:
+    """Why an array cannot be moved of which nobody says how much is used."""
+    name = variable.source_name
+    advice = f": declare it with its size, as `{name}[n]`" if isinstance(variable.type, Pointer) else ""
+    return Declined(f"How much of `{name}` a device needs cannot be written down before the loop{advice}.")
 
 
 def _within(name: str, part: Section) -> Iterator[Assumption]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polylsp.language import C
 from polylsp.model.action import ActionName, Ask
 from polylsp.model.facts import LoopFacts
 from polylsp.model.measurement import AskToMeasure
@@ -51,19 +52,32 @@ def loop_on_line(source: Source, report: FileReport, line: int) -> tuple[PlacedF
 
 
 def function_on_line(source: Source, report: FileReport, line: int) -> PlacedFunction | None:
-    """The function whose header, as far as the `{` of its body, stands on a 0-based line."""
+    """The function whose header, as far as the `{` or the `:` before its body, stands on a 0-based line."""
     for placed in report.functions:
-        body = source.text.find("{", placed.span(placed.answer.facts.name_site).end)
+        named = placed.span(placed.answer.facts.name_site).end
+        body = source.text.find("{", named) if report.language == C.name else _colon(source.text, named)
         if source.line_of(placed.start) <= line <= source.line_of(max(body, placed.start)):
             return placed
     return None
 
 
+def _colon(text: str, start: int) -> int:
+    """The first `:` behind an offset that stands in no brackets."""
+    depth = 0
+    for offset in range(start, len(text)):
+        depth += (text[offset] in "([{") - (text[offset] in ")]}")
+        if text[offset] == ":" and not depth:
+            return offset
+    return start
+
+
 def loop_by_number(
     report: FileReport, function: str, ordinal: int
 ) -> tuple[PlacedFunction, LoopFacts] | None:
-    """Loop `ordinal` of the function of that name."""
-    for placed, loop in loops(report):
+    """Loop `ordinal` of the function of that name; in Python of the last one, which takes the place of those
+    before."""
+    every = loops(report) if report.language == C.name else reversed(list(loops(report)))
+    for placed, loop in every:
         if loop.ordinal == ordinal and placed.answer.facts.name == function:
             return placed, loop
     return None

@@ -18,6 +18,7 @@ _NAMES = {
     "openmp-target": "OpenMP offloading",
     "cuda": "CUDA",
     "numba": "Numba",
+    "slices": "NumPy slices",
     "pycuda": "PyCUDA",
 }
 
@@ -55,6 +56,8 @@ def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part
     if others:
         yield Bullets("Not measured", tuple(f"{_version(m)}: {m.reason}" for m in others))
     yield from found.remarks
+    if found.pinned_to is not None:
+        yield f"The original has one thread and was kept to one processor (number {found.pinned_to})."
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(found.when))
     flags = f", `{found.flags}`" if found.flags else ""
     yield f"{found.compiler}{flags}; {found.device}; {when}."

@@ -7,17 +7,20 @@ from typing import Any
 from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, Times
 
 
-def measured_object(path: str, line: int, found: Measurement) -> dict[str, Any]:
-    """The JSON that `polylsp measure` prints; `line` counts from 1."""
+def measured_object(path: str, line: int, found: Measurement, cell: int | None = None) -> dict[str, Any]:
+    """The JSON that `polylsp measure` prints; `line` counts from 1, in the `cell` of a notebook, which counts
+    from 0 among all of its cells."""
     return {
         "version": 1,
         "path": path,
         "line": line,
+        **({"cell": cell} if cell is not None else {}),
         "function": found.function,
         "loop": found.ordinal,
         "sizes": dict(found.sizes),
         "device": found.device,
         "threads": found.threads,
+        "pinned_to": found.pinned_to,
         "compiler": found.compiler,
         "time": found.when,
         "original": _times(found.original),

@@ -15,10 +15,11 @@ from polylsp.ide.lookup import function_span, loop_by_number, loops
 from polylsp.ide.measured import measured_label, measured_parts
 from polylsp.ide.pages import page_uri
 from polylsp.ide.suppression import is_suppressed, suppressed
+from polylsp.language import C
+from polylsp.model.facts import LoopFacts
 from polylsp.model.measurement import Measurement
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.roots import is_governed, parallel_roots
-from polylsp.notebook import SUFFIX
 from polylsp.settings import Settings
 from polylsp.text import Source, Span
 
@@ -47,23 +48,34 @@ class Lens:
     ordinal: int
 
 
-def lenses(source: Source, report: FileReport, kept: Mapping[Loop, Kept]) -> tuple[Lens, ...]:
+def lenses(source: Source, report: FileReport, kept: Mapping[Loop, Kept]) -> Iterator[Lens]:
     """One above each outermost loop that an edit can run in parallel."""
-    if report.path.endswith(SUFFIX):
-        return ()
-    return tuple(_lenses(source, report, kept))
-
-
-def _lenses(source: Source, report: FileReport, kept: Mapping[Loop, Kept]) -> Iterator[Lens]:
     for placed, loop in loops(report):
         facts = placed.answer.facts
         roots = parallel_roots(facts, loop.ordinal)
-        if facts.name == "main" or not facts.name.isidentifier() or loop.depth > 1 or not roots:
+        if loop.depth > 1 or not roots or not _is_called(report, placed, loop):
             continue
         if any(is_governed(facts, root.ordinal) for root in roots):
             continue
         title = _title(source, report, placed, kept.get((facts.name, loop.ordinal)))
         yield Lens(placed.span(loop.header), title, facts.name, loop.ordinal)
+
+
+def _is_called(report: FileReport, placed: PlacedFunction, loop: LoopFacts) -> bool:
+    """Whether a measurement can call the function, and has something to compare it with. For methods that are
+    slices alone: the others are for functions."""
+    facts, found = placed.answer.facts, placed.answer.feasibility
+    parts = facts.name.split(".")
+    if loop_by_number(report, facts.name, loop.ordinal) != (placed, loop):
+        return False
+    if len(parts) == 1:
+        return facts.name.isidentifier() and (facts.name != "main" or report.language != C.name)
+    around = {".".join(parts[: k + 1]) for k in range(len(parts) - 1)}
+    if found is None or around & {each.answer.facts.name for each in report.functions}:
+        return False
+    inside = {loop.ordinal}
+    inside |= {each.ordinal for each in facts.loops if each.parent in inside}
+    return any(each.action == "slices" and each.ordinal in inside for each in found.possible)
 
 
 def _title(source: Source, report: FileReport, placed: PlacedFunction, found: Kept | None) -> str:

@@ -44,8 +44,10 @@ TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
 PYTHON_TRANSFORMS: tuple[TransformName, ...] = ("slices",)
 """The transforms of loops in Python; all others are for C."""
 
+DEVICE_TARGETS: tuple[Target, ...] = ("openacc", "openmp-target")
+"""Whose directives run loops on a device."""
 
-WHOLE_FUNCTION: tuple[Target, ...] = ("openacc", "openmp-target")
+WHOLE_FUNCTION = DEVICE_TARGETS
 """The targets that can be asked for all parallel loops of a function at once."""
 
 

@@ -25,6 +25,11 @@ def are_of_kernels(parameters: Parameters) -> bool:
     return any(name.startswith("cuda_") for name, _ in parameters)
 
 
+def are_of_directives(parameters: Parameters) -> bool:
+    """Whether settings say something of directives, whatever order the loops are in."""
+    return any(name == "collapse" for name, _ in parameters)
+
+
 # --- What is asked, and planned --------------------------------------------------------------
 
 
@@ -272,7 +277,8 @@ class Estimate:
 @dataclass(frozen=True, slots=True)
 class Measurement:
     """What a function takes, and its versions. `device` names the processor, `when` is in seconds since
-    1970; `remarks` are sentences for a person, `flags` what the compiler was asked for."""
+    1970; `remarks` are sentences for a person, `flags` what the compiler was asked for; `pinned_to` is the
+    number of the processor that the original was kept to, if it has one thread."""
 
     function: str
     ordinal: int
@@ -287,6 +293,7 @@ class Measurement:
     remarks: tuple[str, ...] = ()
     flags: str = "-O3 -march=native"
     estimates: tuple[Estimate, ...] = ()
+    pinned_to: Union[int, None] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,11 +309,13 @@ Outcome = Union[Measurement, NotMeasured]
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """Which settings made the fastest version of a function (none: the user's own), when its code had a
-    name; how fast it was beside the original, and at which sizes."""
+    """Which settings made the fastest version of a form of a function for a target, when its code had a name;
+    how fast it was beside the original, and at which sizes."""
 
     function: str
     code: str
+    target: ActionName
+    form: Form
     parameters: Parameters
     speedup: float
     sizes: tuple[tuple[str, int], ...]

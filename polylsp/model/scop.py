@@ -136,3 +136,7 @@ class Scop:
     converted: frozenset[str] = frozenset()
     inherited: tuple[Assumption, ...] = ()
     defined: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
+
+    def certain(self, access: Access) -> bool:
+        """Whether an access surely happens, at exactly the element stated."""
+        return access.exact and not self.statements[access.statement].guards

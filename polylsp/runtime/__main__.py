@@ -4,7 +4,6 @@ standard output how far it is and what came of it. It starts the programs; whoev
 
 from __future__ import annotations
 
-import os
 import shutil
 import signal
 import sys
@@ -13,7 +12,7 @@ from types import FrameType
 from polylsp import frames
 from polylsp.model.measurement import Figure, NotMeasured, Outcome
 from polylsp.process import end_with_parent
-from polylsp.runtime.confine import NOBODY
+from polylsp.runtime.confine import open_to_programs
 from polylsp.runtime.measure import measured
 from polylsp.runtime.process import Errand, Step
 
@@ -27,8 +26,7 @@ def main() -> None:
     if errand is None:
         return
     try:
-        if os.geteuid() == 0:  # The programs run as nobody, and write there.
-            os.chown(errand.folder, NOBODY, NOBODY)
+        open_to_programs(errand.folder)
         _say(_outcome(errand))
     finally:
         shutil.rmtree(errand.folder, ignore_errors=True)

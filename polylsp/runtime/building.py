@@ -6,9 +6,11 @@ import os
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
+from time import monotonic
 
-from polylsp.runtime.compiler import OPTIMISED, Compiler
+from polylsp.runtime.compiler import Compiler
 from polylsp.runtime.confine import Limits
 from polylsp.runtime.cuda_tools import CudaCompiler, device_environment
 from polylsp.runtime.program import Ended, Program
@@ -27,7 +29,8 @@ _LINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all", "-lm")
 class Version:
     """A text to be compiled, by a name that a file can have; `flags` beside those of the project. `kernels`
     are files with kernels, by name, which a compiler of their own builds; `before` is what stands before the
-    text. What runs on a device is told of that in its `environment`."""
+    text. What runs on a device is told of that in its `environment`; what has one thread gets a
+    `processor`."""
 
     name: str
     text: str
@@ -35,6 +38,7 @@ class Version:
     kernels: tuple[tuple[str, str], ...] = ()
     before: str = ""
     environment: Mapping[str, str] | None = None
+    processor: int | None = None
 
 
 _NO_CUDA = NotBuilt("Nothing here builds kernels.")
@@ -61,11 +65,12 @@ def built(
     shop = _Shop(environment, folder, jobs, step)
     for driver in _DRIVERS:
         shutil.copy(Path(__file__).with_name(driver), Path(folder, driver))
-    compiling = {_DRIVER: (compiler.path, *OPTIMISED, "-w", "-c", "driver.c", "-o", _DRIVER)}
+    compiling = {_DRIVER: (compiler.path, *compiler.spelled.optimised, "-w", "-c", "driver.c", "-o", _DRIVER)}
     for each in versions:
         _write(path, each, folder)
         compiling |= _compiling(path, each, compiler, cuda)
-    objects = _run_all(shop, compiling)
+    # What takes longest stands last: versions that most was done to, and their kernels.
+    objects = _run_all(shop, dict(reversed(compiling.items())))
     wrong = {each.name: _first_wrong(objects, each) for each in versions}
     whole = [each for each in versions if not wrong[each.name]]
     linked = _run_all(shop, {each.name: _linking(each, compiler, cuda) for each in whole})
@@ -81,7 +86,7 @@ def _compiling(
     """The commands that make the objects of a version, by the name of each."""
     beside = f"-iquote{Path(path).absolute().parent}"
     source, made = f"{version.name}.c", f"{version.name}.o"
-    flags = (*OPTIMISED, *compiler.flags, *version.flags, *_QUIET, beside)
+    flags = (*compiler.spelled.optimised, *compiler.flags, *version.flags, *_QUIET, beside)
     found: dict[str, tuple[str, ...]] = {made: (compiler.path, *flags, "-c", source, "-o", made)}
     if isinstance(cuda, CudaCompiler):
         found.update((f"{name}.o", cuda.compiling(name, f"{name}.o")) for name in _kernel_files(version))
@@ -110,7 +115,7 @@ def _first_wrong(objects: Mapping[str, str], version: Version) -> str:
 def _runnable(version: Version, folder: str, threads: int) -> Runnable:
     command, environment = (str(Path(folder, version.name)),), _threads(threads)
     if version.environment is None:
-        return Runnable(command, environment)
+        return Runnable(command, environment, processor=version.processor)
     told = {**environment, **version.environment, **device_environment()}
     return Runnable(command, told, on_device=True)
 
@@ -155,18 +160,32 @@ def _run_all(shop: _Shop, commands: Mapping[str, Sequence[str]]) -> dict[str, st
             while waiting and len(running) < shop.jobs:
                 name, command = waiting.pop(0)
                 running[name] = Program(command, shop.folder, _LIMITS, shop.environment)
-            name = next(iter(running))
-            wrong[name] = _outcome(running[name])
-            running.pop(name).close()
-            shop.step()
+            for name, reason in _next(running).items():
+                wrong[name] = reason
+                running.pop(name).close()
+                shop.step()
     finally:
         for program in running.values():
             program.close()
     return wrong
 
 
-def _outcome(program: Program) -> str:
+def _next(running: Mapping[str, Program]) -> dict[str, str]:
+    """The commands that end next, each with what went wrong with it; all where none ends for long."""
+    until = monotonic() + _SECONDS
+    while wait([each for program in running.values() for each in program.streams], until - monotonic()):
+        found = {name: _outcome(program) for name, program in running.items()}
+        ended = {name: reason for name, reason in found.items() if reason is not None}
+        if ended:
+            return ended
+    return dict.fromkeys(running, f"The compiler did not come to its end within {_SECONDS:.0f} s.")
+
+
+def _outcome(program: Program) -> str | None:
+    """What went wrong with a command; `None` while it runs."""
     try:
+        if not program.has_ended():
+            return None
         done = program.finish(_SECONDS)
     except Ended as ended:
         return f"The compiler {ended}."

@@ -6,14 +6,15 @@ import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from polylsp.model.action import ActionName
+from polylsp.model.action import DEVICE_TARGETS, ActionName
 from polylsp.model.measurement import Plan, Variant
 from polylsp.runtime.building import Version, built
-from polylsp.runtime.compiler import OPTIMISED, Compiler, NoCompiler, compiler_for
+from polylsp.runtime.compiler import Compiler, NoCompiler, compiler_for
 from polylsp.runtime.cuda_tools import CudaCompiler, cuda_compiler
 from polylsp.runtime.device import compiler_name, cuda_name
 from polylsp.runtime.instrumented import DECLARED, telling_calls, telling_kernels
-from polylsp.runtime.offload_tools import MANDATORY, OFFLOADED, offloading_flags, why_no_device
+from polylsp.runtime.offload_tools import MANDATORY, offloading_flags, why_no_device
+from polylsp.runtime.threads import c_has_threads, own_processor
 from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, version_names
 from polylsp.settings import Settings
 
@@ -28,7 +29,7 @@ class CTools:
     @property
     def is_repeatable(self) -> bool:
         """Whether the original has no threads."""
-        return "-fopenmp" not in self.compiler.flags
+        return not self.compiler.has_threads
 
     @property
     def seconds_at_first(self) -> float:
@@ -38,7 +39,7 @@ class CTools:
     @property
     def flags(self) -> str:
         """Those for speed."""
-        return " ".join(OPTIMISED)
+        return " ".join(self.compiler.spelled.optimised)
 
     def name(self, about: Callable[[], str], *, has_kernels: bool) -> str:
         """What the compilers say of themselves."""
@@ -49,7 +50,8 @@ class CTools:
 
     def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:
         """The programs of all versions."""
-        versions = [Version(ORIGINAL, plan.text + plan.call)]
+        alone = None if c_has_threads(plan.text, self.compiler.flags) else own_processor()
+        versions = [Version(ORIGINAL, plan.text + plan.call, processor=alone)]
         left_out = self._without_device(plan, folder)
         for name, each in zip(version_names(plan), plan.variants, strict=True):
             versions += [self._version(name, each, plan.call)] if name not in left_out else []
@@ -68,7 +70,7 @@ class CTools:
     def _without_device(self, plan: Plan, folder: str) -> dict[str, NotBuilt]:
         """The versions for devices that there are none of, by name, each with why."""
         asked: list[ActionName] = [
-            each for each in OFFLOADED if any(variant.target == each for variant in plan.variants)
+            each for each in DEVICE_TARGETS if any(variant.target == each for variant in plan.variants)
         ]
         reasons = {each: why_no_device(self.compiler, each, folder) for each in asked}
         named = zip(version_names(plan), plan.variants, strict=True)
@@ -76,11 +78,11 @@ class CTools:
         return {name: reason for name, reason in found.items() if reason is not None}
 
     def _version(self, name: str, variant: Variant, call: str) -> Version:
-        if variant.target in OFFLOADED:
+        if variant.target in DEVICE_TARGETS:
             flags = offloading_flags(self.compiler, variant.target)
             return Version(name, variant.text + call, flags, environment=MANDATORY)
         if not variant.files:
-            return Version(name, variant.text + call, ("-fopenmp",))
+            return Version(name, variant.text + call, (self.compiler.spelled.openmp,))
         kernels = tuple(
             (each, telling_kernels(each, text, is_first=number == 0))
             for number, (each, text) in enumerate(variant.files)

@@ -5,16 +5,40 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polylsp.frontends.c.options import Command, command_for
 from polylsp.runtime.flags import RefusedFlag, taken
 from polylsp.settings import Settings
 
-_KNOWN = re.compile(r"(?:[\w.+]+-)*(?:gcc|clang|cc|icx)(?:-[\d.]+)?")
+_KNOWN = re.compile(r"(?:[\w.+]+-)*(?:gcc|clang|cc|icx|nvc)(?:-[\d.]+)?")
 _LOOKED_FOR = ("gcc", "cc", "clang")
-OPTIMISED = ("-O3", "-march=native")
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """How a compiler is told of some things: speed on this machine, OpenMP, and each kind of directives for a
+    device."""
+
+    optimised: tuple[str, ...]
+    openmp: str
+    openmp_target: tuple[str, ...]
+    openacc: tuple[str, ...]
+
+
+# gcc builds for the devices that it was made for; clang has to be told.
+_GCC = Flags(("-O3", "-march=native"), "-fopenmp", ("-fopenmp",), ("-fopenacc",))
+_CLANG = replace(
+    _GCC,
+    openmp_target=("-fopenmp", "--offload-arch=native"),
+    openacc=("-fopenacc", "--offload-arch=native"),
+)
+# NVIDIA HPC Compilers User's Guide, "Command-line options", "Using OpenACC", "Using OpenMP": with these,
+# directives are obeyed by the device alone.
+_NVC = Flags(
+    ("-fast", "-O3", "-tp=native"), "-mp", ("-mp=gpu", "-gpu=ccnative"), ("-acc=gpu", "-gpu=ccnative")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +47,17 @@ class Compiler:
 
     path: str
     flags: tuple[str, ...]
+
+    @property
+    def spelled(self) -> Flags:
+        """How it is told of speed and of directives."""
+        name = Path(self.path).name
+        return _NVC if re.fullmatch(r"nvc(-[\d.]+)?", name) else _CLANG if "clang" in name else _GCC
+
+    @property
+    def has_threads(self) -> bool:
+        """Whether the project has directives of OpenMP obeyed."""
+        return any(each == self.spelled.openmp or each.startswith("-mp") for each in self.flags)
 
     @property
     def environment(self) -> dict[str, str]:

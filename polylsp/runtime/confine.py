@@ -18,6 +18,8 @@ from pathlib import Path
 from polylsp.runtime import kernel
 
 NOBODY = 65534
+_OF_OTHERS = 64
+"""Processes and threads that the same user may start elsewhere while a program runs."""
 _DEVICES = ("nvidia*", "dxg")
 """Those of a GPU, the latter in Linux inside of Windows."""
 
@@ -27,7 +29,7 @@ class Limits:
     """What a process may use: seconds of CPU over all its threads, bytes of address space, bytes of one
     file, processes and threads. `trusted`: it is a compiler, and stays who we are. `reads`: folders that it
     has to be able to read. `on_device`: it uses a GPU, for which CUDA takes any amount of addresses: then
-    `memory` is what it may write to."""
+    `memory` is what it may write to. `processor`: the only one that it may run on (`None`: it may on all)."""
 
     cpu_seconds: int
     memory: int
@@ -36,6 +38,7 @@ class Limits:
     trusted: bool = False
     reads: tuple[str, ...] = ()
     on_device: bool = False
+    processor: int | None = None
 
 
 def confining(limits: Limits, folder: str) -> Callable[[], None]:
@@ -49,6 +52,8 @@ def confining(limits: Limits, folder: str) -> Callable[[], None]:
             _leave_a_keeper(is_alone=False)
         user = _user(limits, folder)
         _limit(limits, user, is_separate=is_separate)
+        if limits.processor is not None:
+            os.sched_setaffinity(0, (limits.processor,))
         kernel.write_only_beneath(folder, _devices() if limits.on_device else ())
         _become(user)
         kernel.end_with_parent()
@@ -74,7 +79,9 @@ def _in_a_fork(attempt: Callable[[], bool]) -> bool:
 
 
 def _limit(limits: Limits, user: int, *, is_separate: bool) -> None:
-    processes = limits.processes if is_separate else limits.processes + _running(user)
+    # Linux counts all that a user runs; apart from the rest only for who had to become another user for that.
+    is_counted_apart = is_separate and os.geteuid() != 0
+    processes = limits.processes + (0 if is_counted_apart else _running(user) + _OF_OTHERS)
     wanted = (
         (resource.RLIMIT_CPU, limits.cpu_seconds),
         (resource.RLIMIT_DATA if limits.on_device else resource.RLIMIT_AS, limits.memory),
@@ -101,6 +108,12 @@ def _user(limits: Limits, folder: str) -> int:
     if os.geteuid() != 0 or limits.trusted:
         return os.getuid()
     return NOBODY if _is_reached(folder) and all(map(_is_reached, limits.reads)) else os.getuid()
+
+
+def open_to_programs(folder: str) -> None:
+    """Let programs write there, whoever they will be."""
+    if os.geteuid() == 0:
+        os.chown(folder, NOBODY, NOBODY)
 
 
 def _is_reached(folder: str) -> bool:

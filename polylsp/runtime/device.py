@@ -16,7 +16,7 @@ _PROCESSORS = Path("/sys/devices/system/cpu")
 
 def compiler_name(compiler: Compiler) -> str:
     """What a compiler says of itself, in a line."""
-    return next(iter(_said(compiler.path, compiler.environment)), compiler.path)
+    return next((each for each in _said(compiler.path, compiler.environment) if each.strip()), compiler.path)
 
 
 def cuda_name(path: str) -> str:

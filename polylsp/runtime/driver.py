@@ -2,8 +2,9 @@
 
     driver.py PATH VERSION CALL [NAME...]
 
-PATH is the user's file, VERSION holds the text in its place, CALL is the expression that is timed: it names
-the function, `number(K)` and `memory(K)`. Each NAME is a function that runs kernels, of which
+PATH is the user's file, VERSION holds the text in its place. The last line of CALL is the expression that is
+timed: it names the function, `number(K)`, `memory(K)` and `made(K)`, an object that a line before it makes:
+`make(K, NAME, CLASS, ATTRIBUTES, NUMBERS)`. Each NAME is a function that runs kernels, of which
 `driver_kernels.py` tells. This file stands alone: the interpreter that runs it need not have polylsp, but
 NumPy. Beside what `driver.c` answers:
 
@@ -13,6 +14,7 @@ NumPy. Beside what `driver.c` answers:
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import platform
@@ -23,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from driver_objects import UnmadeError, held, made
 
 NEAREST = 0
 _DIRECTIONS = {
@@ -112,8 +115,10 @@ class Version:
     def __init__(self, path: str, text: str, call: str, helpers: list[str]) -> None:
         self._path, self._text, self._call, self._helpers = path, text, call, helpers
         self.kernels: Any = None
+        self._makers: list[types.CodeType] = []
         self._code: types.CodeType | None = None
         self._names: dict[str, Any] = {}
+        self._objects: dict[int, tuple[str, Any]] = {}
         self.numbers: dict[int, float] = {}
         self.memories: dict[int, Memory] = {}
         self._has_run = False
@@ -138,11 +143,29 @@ class Version:
             "function": module,
             "number": self.numbers.__getitem__,
             "memory": self._array,
+            "make": self._make,
+            "made": self._made,
         }
-        return compile(self._call, "polylsp", "eval")
+        *makers, call = (compile(line, "polylsp", "eval") for line in self._call.split("\n"))
+        self._makers = makers
+        return call
 
     def _array(self, number: int) -> np.ndarray[Any, Any]:
         return self.memories[number].array
+
+    def _make(self, number: int, name: str, *parts: Any) -> None:
+        try:
+            self._objects[number] = (name, made(*parts))
+        except UnmadeError as error:
+            raise Refused(str(error)) from error
+
+    def _made(self, number: int) -> Any:
+        return self._objects[number][1]
+
+    def attributes(self) -> list[tuple[str, Any]]:
+        """What the objects hold that the function was given, by its spelling."""
+        objects = self._objects.values()
+        return [(f"{of}.{name}", value) for of, one in objects for name, value in held(one)]
 
     def prepare(self) -> None:
         """Load the file, if that was not done."""
@@ -154,6 +177,8 @@ class Version:
         assert self._code is not None
         for each in self.memories.values():
             each.restore()
+        for each in self._makers:
+            eval(each, self._names)
         if self.kernels is not None:
             self.kernels.begin()
         began = time.perf_counter_ns()
@@ -187,10 +212,18 @@ def _words(error: BaseException) -> str:
 # --- What came out -----------------------------------------------------------------------------
 
 
-def outputs(version: Version, value: Any) -> list[tuple[int, np.ndarray[Any, Any]]]:
-    """The arrays that it was given, and what it gave (-1)."""
-    given = [(m.number, m.array) for m in version.memories.values()]
-    return [*given, *((-1, each) for each in _arrays(value))]
+Outputs = list[tuple[int | str, np.ndarray[Any, Any]]]
+
+
+def outputs(version: Version, value: Any) -> Outputs:
+    """The arrays that it was given, by their numbers; the numbers and arrays that its objects hold, by their
+    spelling; and what it gave (-1)."""
+    found: Outputs = [(m.number, m.array) for m in version.memories.values()]
+    for name, there in version.attributes():
+        # What else an object holds cannot be compared.
+        with contextlib.suppress(Refused):
+            found += [(name, each) for each in _arrays(there)]
+    return [*found, *((-1, each) for each in _arrays(value))]
 
 
 def _arrays(value: Any) -> list[np.ndarray[Any, Any]]:
@@ -244,7 +277,8 @@ def check(version: Version, path: str, *, exact: bool) -> str:
         for k, (number, ours) in enumerate(found):
             at, off = _apart(ours, kept[f"v{k}"], kept[f"b{k}"], exact=exact)
             if at is not None:
-                return f"differs {number} {at}"
+                # A number has no elements.
+                return f"differs {number} {at if ours.ndim else at.replace('0', '-', 1)}"
             error = max(error, off)
     return f"same {error:.3g}"
 
@@ -324,13 +358,16 @@ def _about() -> str:
 
 
 def main() -> None:
-    """Obey standard input; what the function prints goes where its standard error goes."""
+    """Obey standard input, which the function finds empty; what it prints goes where its standard error
+    goes."""
     path, version_path, call, *helpers = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w")
+    lines = os.fdopen(os.dup(0))
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     version = Version(path, Path(version_path).read_text("utf-8", "surrogateescape"), call, helpers)
     wrong = ""
-    for line in sys.stdin:
+    for line in lines:
         try:
             answer = obey(version, line.rstrip("\n"))
         except Refused as refused:

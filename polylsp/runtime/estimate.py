@@ -62,7 +62,9 @@ _GOOD, _POOR = _Ability(0.6, 0.85, 3e-6), _Ability(0.1, 0.4, 10e-6)
 def estimated(plan: Plan, rung: Rung, seconds: float, name: str) -> tuple[Estimate, ...]:
     """How many times as fast as an original that takes so many seconds a device may be; nothing where that
     cannot be told, or its memory is too small."""
-    device, kernels = DEVICES.get(name), _interpolated(plan, rung)
+    device, found = DEVICES.get(name), _interpolated(plan, rung)
+    # Loops that do not run at these sizes are no work.
+    kernels = [each for each in found if each.parallel and each.launches]
     if device is None or not kernels or footprint(plan, rung) > device.memory:
         return ()
     best = sum(_seconds(each, device, _GOOD, each.least_bytes) for each in kernels)

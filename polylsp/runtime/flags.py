@@ -24,8 +24,9 @@ class RefusedFlag:
 _PATHS = ("-isystem", "-iquote", "-idirafter", "-isysroot", "--sysroot", "-imacros", "-include", "-I")
 _NAMES = ("-D", "-U")
 _LEFT_OUT = re.compile(
-    r"-c|-S|-E|-O.*|-g.*|-M[MDPG]?|-MMD|-W(?![alp],).*|-w|-pipe|-v|-pg|--coverage|--|-p"
-    r"|-march=.*|-mtune=.*|-mcpu=.*|-save-temps.*|-fsyntax-only|-f(no-)?lto.*|-f(no-)?sanitize.*"
+    r"-c|-S|-E|-O.*|-g(?!pu=).*|-M[MDPG]?|-MMD|-W(?![alp],).*|-w|-pipe|-v|-pg|--coverage|--|-p"
+    r"|-M(neg)?info(=.*)?|-tp=.*|-fast|-march=.*|-mtune=.*|-mcpu=.*|-save-temps.*|-fsyntax-only"
+    r"|-f(no-)?lto.*|-f(no-)?sanitize.*"
     r"|-fprofile-.*|-ftest-coverage|-fdump-.*|-fstack-usage|-fcallgraph-info.*|-fsave-optimization-record.*"
     r"|-fdiagnostics-.*|-f(no-)?color-diagnostics|-fmessage-length=\d+|-fuse-ld=[a-z]+|-fmax-errors=\d+"
 )
@@ -35,6 +36,7 @@ _TAKEN = re.compile(
     r"|-f(visibility|tls-model|fp-contract|excess-precision|strict-flex-arrays|stack-protector)=[\w-]+"
     r"|-f(align-\w+|inline-limit|stack-clash-protection)=\d+"
     r"|-m(?!llvm)[a-z0-9][\w.+-]*(=[\w.+-]+)?"
+    r"|-acc(=(gpu|multicore|host))?|-gpu=(cc\w+|fastmath|managed|unified)(,(cc\w+|fastmath|managed|unified))*"
 )
 
 

@@ -116,13 +116,16 @@ class Harness:
         """What differs, in words; of a structure, the element names the field too (`3.position.x`)."""
         if number == "-1":
             return "The value that it returns"
+        if element == "-":
+            return f"`{number}`"
         at, dot, field = element.partition(".")
         return (
             f"`{self._name(number)}[{at}].{field}`" if dot else f"Element {element} of `{self._name(number)}`"
         )
 
     def _name(self, number: str) -> str:
-        return self._plan.memories[int(number)].name
+        """How a memory is called; an attribute of an object is called by its name already."""
+        return self._plan.memories[int(number)].name if number.isdecimal() else number
 
 
 def footprint(plan: Plan, rung: Rung) -> int:

@@ -72,16 +72,19 @@ def _checked(trial: Trial, name: str, *, guarded: bool) -> Same | Differs:
     """A version held against the original; raises `Ended`."""
     assert trial.rung is not None
     harness = trial.started(name, trial.rung, guarded=guarded)
-    if trial.variants[name].helpers:
-        gpu, needed = trial.gpu(name), device_footprint(trial.plan, trial.rung)
-        # With slabs, kernels make do with what there is.
-        if needed > gpu.free and not trial.settings.cuda_slabs:
-            there = f"{_shown(gpu.free)} are free on {gpu.name}"
-            raise LeftToHost(0, f"its arrays take {_shown(needed)}, and {there}")
     most = (
         trial.tools.seconds_at_first if guarded else _LEAST_SECONDS + _MOST_TIMES * trial.seconds_of_original
     )
-    return harness.check(_file(trial), trial.seconds_left(most))
+    gpu = trial.gpu(name) if trial.variants[name].helpers else None
+    try:
+        return harness.check(_file(trial), trial.seconds_left(most))
+    except LeftToHost as left:
+        needed = device_footprint(trial.plan, trial.rung)
+        if gpu is None or needed <= gpu.free or left.is_absence or left.is_of_kernels:
+            raise
+        # Many kernels make do with less, but not these.
+        there = f"{_shown(gpu.free)} are free on {gpu.name}"
+        raise LeftToHost(0, f"its arrays take {_shown(needed)}, and {there}") from None
 
 
 def _shown(size: int) -> str:

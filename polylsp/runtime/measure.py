@@ -18,7 +18,7 @@ from polylsp.runtime.python_tools import python_tools
 from polylsp.runtime.search import FINALISTS, fastest_of
 from polylsp.runtime.sizes import fits
 from polylsp.runtime.timing import choose, figures_of
-from polylsp.runtime.tools import ORIGINAL, NotBuilt, Tools
+from polylsp.runtime.tools import ORIGINAL, NotBuilt, Runnable, Tools
 from polylsp.runtime.trial import Observer, Trial, shown
 from polylsp.settings import Settings
 
@@ -83,7 +83,7 @@ def _build(trial: Trial) -> None:
 
 
 def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Figure]) -> Measurement:
-    plan = trial.plan
+    plan, original_program = trial.plan, trial.programs[ORIGINAL]
     return Measurement(
         plan.function,
         plan.ordinal,
@@ -98,6 +98,7 @@ def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Fi
         tuple(_remarks(trial)),
         trial.tools.flags,
         estimated(plan, rung, figures.times(original).median, _estimated_device(trial)),
+        original_program.processor if isinstance(original_program, Runnable) else None,
     )
 
 

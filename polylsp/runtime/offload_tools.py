@@ -12,12 +12,10 @@ from polylsp.runtime.cuda_tools import device_environment
 from polylsp.runtime.program import Ended, run
 from polylsp.runtime.tools import NotBuilt
 
-OFFLOADED: tuple[ActionName, ...] = ("openacc", "openmp-target")
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
 """What has a device run on it, or not at all: the host's time is not to pass for a device's."""
 
 _NAMES: dict[ActionName, str] = {"openacc": "OpenACC", "openmp-target": "OpenMP"}
-_FLAGS: dict[ActionName, tuple[str, ...]] = {"openacc": ("-fopenacc",), "openmp-target": ("-fopenmp",)}
 _COUNTED: dict[ActionName, tuple[str, str]] = {
     "openacc": ("openacc.h", "acc_get_num_devices(acc_device_not_host)"),
     "openmp-target": ("omp.h", "omp_get_num_devices()"),
@@ -28,9 +26,7 @@ _SECONDS = 30.0
 
 def offloading_flags(compiler: Compiler, target: ActionName) -> tuple[str, ...]:
     """The flags with which a compiler builds directives of a target for a device."""
-    # gcc builds for the devices that it was made for; clang has to be told.
-    is_clang = "clang" in Path(compiler.path).name
-    return (*_FLAGS[target], *(("--offload-arch=native",) if is_clang else ()))
+    return compiler.spelled.openacc if target == "openacc" else compiler.spelled.openmp_target
 
 
 def why_no_device(compiler: Compiler, target: ActionName, folder: str) -> NotBuilt | None:

@@ -137,6 +137,16 @@ class Program:
         answer, _, self._answer = self._answer.partition(b"\n")
         return answer.decode(errors="replace")
 
+    @property
+    def streams(self) -> list[int]:
+        """What can be read from when it has said something, or ended."""
+        return [key.fd for key in self._selector.get_map().values()]
+
+    def has_ended(self) -> bool:
+        """Take what it has said; whether that was all."""
+        self._listen(monotonic(), is_end=True)
+        return not self._selector.get_map()
+
     def finish(self, seconds: float) -> Done:
         """Let it run to its end; raises `Ended` if that does not come."""
         assert self._process.stdin is not None

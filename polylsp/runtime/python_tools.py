@@ -11,10 +11,11 @@ from pathlib import Path
 from polylsp.model.measurement import Plan
 from polylsp.runtime.cuda_tools import CudaCompiler, cuda_compiler, device_environment
 from polylsp.runtime.interpreter import interpreter_for
+from polylsp.runtime.threads import own_processor, python_has_threads
 from polylsp.runtime.tools import MEBIBYTE, ORIGINAL, Built, NotBuilt, Runnable, version_names
 from polylsp.settings import Settings
 
-_DRIVERS = ("driver.py", "driver_kernels.py")
+_DRIVERS = ("driver.py", "driver_kernels.py", "driver_objects.py")
 _MEMORY = 6 * 1024 * MEBIBYTE
 """Address space for libraries and compilers, of which little is ever used."""
 
@@ -78,6 +79,7 @@ class PythonTools:
             processes=3 * threads + 16,
             reads=(self.interpreter, str(Path(self.interpreter).resolve()), source),
             on_device=bool(helpers),
+            processor=own_processor() if name == ORIGINAL and not python_has_threads(plan.text) else None,
         )
 
 

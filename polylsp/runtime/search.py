@@ -15,10 +15,12 @@ from polylsp.runtime.trial import Trial
 from polylsp.settings import Settings
 
 CANDIDATES: tuple[Parameters, ...] = (
+    *((("collapse", count),) for count in ("1", "2", "3")),
+    *((("unroll_factors", factors),) for factors in ("1", "2 2", "4 4", "6 2", "8 2")),
     *((("tile_sizes", sizes),) for sizes in ("16", "32", "64", "128", "256", "8 64", "16 128", "32 256")),
     *((("cache_kb", size),) for size in ("64", "1024")),
 )
-"""Settings with which a function is restructured, beside those of the user."""
+"""Settings with which a function gets directives and is restructured, beside those of the user."""
 
 _OF_KERNELS: tuple[Parameters, ...] = (
     *((("cuda_block_sizes", sizes),) for sizes in ("64", "128", "512", "16 16", "32 4", "64 4")),
@@ -31,18 +33,23 @@ def of_kernels(settings: Settings) -> tuple[Parameters, ...]:
     return _OF_KERNELS if settings.cluster or gpu_here() else ()
 
 
-NOTHING_TO_TUNE = "There is nothing to tune in `{}`: other sizes of tiles make the same of it, or nothing."
+_NOTHING_TO_TUNE = "There is nothing to tune in `{}`: other settings make the same of it, or nothing."
+_NO_TIME = "There was no time left to try it: raise `max_measure_seconds`."
 FINALISTS = 3
 _FEW_RUNS = 3
+_FOR_THE_LAST = 0.4
+"""How much of the time is kept for running the best of them again."""
 
 
-def searched(own: Plan, others: Iterable[Plan | NoPlan]) -> Plan:
+def searched(own: Plan, others: Iterable[Plan | NoPlan]) -> Plan | NoPlan:
     """A plan to look for the fastest version: those made with the user's own settings, and with others that
-    make something else."""
+    make something else; why there is none where all make the same."""
     variants = {(variant.text, variant.files): variant for variant in own.variants}
     for plan in others:
         for variant in plan.variants if isinstance(plan, Plan) else ():
             variants.setdefault((variant.text, variant.files), variant)
+    if len(variants) < 2:
+        return NoPlan(_NOTHING_TO_TUNE.format(own.function))
     return replace(own, variants=tuple(variants.values()), is_search=True)
 
 
@@ -58,6 +65,9 @@ def fastest_of(trial: Trial, rung: Rung) -> tuple[list[float], list[Figure]]:
     names = list(trial.variants)
     tried: dict[str, Figure] = {}
     for done, name in enumerate(names):
+        if trial.seconds_left() < _FOR_THE_LAST * trial.settings.max_measure_seconds:
+            trial.leave_out(name, _NO_TIME)
+            continue
         trial.observe(35 + 45 * done // len(names), _words(tried), best_of(tried.values()))
         compare(trial, name, guarded=False)
         if name in trial.variants:

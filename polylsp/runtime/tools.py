@@ -23,7 +23,8 @@ class Runnable:
     """A version that can be started. `is_lasting`: one program takes data of one size after the other, as
     starting it costs more than what it does; else it is started for each size. `memory` (bytes) and
     `processes` are what it may have beside what its data and threads take; `reads` are folders that it has to
-    be able to read. `on_device`: it uses a GPU."""
+    be able to read. `on_device`: it uses a GPU. `processor`: the only one that it runs on, as it has one
+    thread."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -32,6 +33,7 @@ class Runnable:
     processes: int = 16
     reads: tuple[str, ...] = ()
     on_device: bool = False
+    processor: int | None = None
 
     def limits(self, data: int, seconds: float, threads: int) -> Limits:
         """What it may use, with so many bytes of data."""
@@ -42,6 +44,7 @@ class Runnable:
             processes=threads + self.processes,
             reads=self.reads,
             on_device=self.on_device,
+            processor=self.processor,
         )
 
 

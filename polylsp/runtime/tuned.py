@@ -2,34 +2,77 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
 
-from polylsp.model.measurement import Parameters, Tuned, are_of_kernels
+from polylsp.model.action import ActionName
+from polylsp.model.measurement import Figure, Form, Parameters, Plan, Tuned
 from polylsp.runtime.store import read_entries, write_entries
+from polylsp.settings import Settings
 
 _KIND = "tuned"
-_RESTRUCTURING, _KERNELS = ("restructure", "tile", "time-tile"), ("cuda", "pycuda")
-"""The actions that settings are about: those of kernels, and others."""
+_SIZES = ("tile_sizes", "cache_kb")
+_PARTS: dict[str, tuple[str, ...]] = {
+    "tile": _SIZES,
+    "time-tile": _SIZES,
+    "unroll-and-jam": ("unroll_factors",),
+}
+"""What restructuring is composed of, and the settings that each of it is about."""
 
-Found = Mapping[str, Tuned]
-"""By function."""
+_USUAL = Settings()
+
+Found = Mapping[str, tuple[Tuned, ...]]
+"""By function, for each form of each target at most one."""
 
 
 def load(path: str) -> Found:
     """What was found for functions of a file."""
-    return {each.function: each for each in read_entries(_KIND, path, Tuned)}
+    entries = sorted(read_entries(_KIND, path, Tuned), key=lambda each: each.function)
+    return {name: tuple(found) for name, found in groupby(entries, lambda each: each.function)}
 
 
 def save(path: str, found: Found) -> None:
     """Keep it."""
-    write_entries(_KIND, path, list(found.values()))
+    write_entries(_KIND, path, [each for entries in found.values() for each in entries])
 
 
-def parameters_for(found: Found, action: str, function: str, code: str) -> Parameters:
+def worth_keeping(plan: Plan, code: str, figures: Iterable[Figure]) -> tuple[Tuned, ...]:
+    """What there is to remember of a search: of each form for each target the fastest version, if that is
+    faster than the original and was not made with the user's own settings."""
+    best: dict[tuple[ActionName, Form], Figure] = {}
+    for each in sorted(figures, key=lambda figure: figure.times.median):
+        best.setdefault((each.target, each.form), each)
+    sizes = tuple(zip(plan.names, plan.rungs[0].sizes, strict=True)) if plan.given else ()
+    return tuple(
+        Tuned(plan.function, code, target, form, each.parameters, each.speedup, sizes, time.time())
+        for (target, form), each in best.items()
+        if each.parameters and each.outcome == "faster"
+    )
+
+
+def parameters_for(found: Found, action: str, function: str, code: str, settings: Settings) -> Parameters:
     """The parameters with which an action is to change a function whose code has a name; none if it was not
-    tuned, or has changed since."""
-    known = found.get(function)
-    if known is None or known.code != code:
-        return ()
-    actions = _KERNELS if are_of_kernels(known.parameters) else _RESTRUCTURING
-    return known.parameters if action in actions else ()
+    tuned, or has changed since. What the user has set stays as it is."""
+    for each in found.get(function, ()):
+        parameters = tuple(_for_action(each, action)) if each.code == code else ()
+        if parameters:
+            return tuple(one for one in parameters if not _is_set(one[0], settings))
+    return ()
+
+
+def _for_action(found: Tuned, action: str) -> Iterator[tuple[str, str]]:
+    """What of it an action heeds: what made directives is about those of that target, what made another order
+    about restructuring and its parts."""
+    if found.form == "directives":
+        yield from found.parameters if action == found.target else ()
+    elif action == "restructure":
+        yield from found.parameters
+    else:
+        yield from (one for one in found.parameters if one[0] in _PARTS.get(action, ()))
+
+
+def _is_set(name: str, settings: Settings) -> bool:
+    """Whether the user has said something of it; sizes of tiles say all that the cache's would."""
+    names = _SIZES if name == "cache_kb" else (name,)
+    return any(getattr(settings, each) != getattr(_USUAL, each) for each in names)

@@ -9,15 +9,18 @@ if TYPE_CHECKING:
     from polylsp.model.action import Ask
     from polylsp.model.measurement import Tuned
     from polylsp.server.documents import Document
+    from polylsp.settings import Settings
 
 
 @dataclass(slots=True, eq=False)
 class Tunings:
     """Read from the cache folder when a document is first asked about."""
 
-    _known: dict[str, dict[str, Tuned]] = field(default_factory=dict[str, "dict[str, Tuned]"])
+    _known: dict[str, dict[str, tuple[Tuned, ...]]] = field(
+        default_factory=dict[str, "dict[str, tuple[Tuned, ...]]"]
+    )
 
-    def of(self, document: Document) -> dict[str, Tuned]:
+    def of(self, document: Document) -> dict[str, tuple[Tuned, ...]]:
         """What was found, by function."""
         if document.uri not in self._known:
             from polylsp.runtime.tuned import load
@@ -25,21 +28,19 @@ class Tunings:
             self._known[document.uri] = dict(load(document.path))
         return self._known[document.uri]
 
-    def keep(self, document: Document, function: str, found: Tuned | None) -> None:
+    def keep(self, document: Document, function: str, found: tuple[Tuned, ...]) -> None:
         """Remember what was found, or that nothing was, beyond this session too."""
         from polylsp.runtime.tuned import save
 
         known = self.of(document)
-        known.pop(function, None)
-        if found is not None:
-            known[function] = found
+        known[function] = found
         save(document.path, known)
 
     def forget(self, uri: str) -> None:
         """A document was closed."""
         self._known.pop(uri, None)
 
-    def applied(self, document: Document, ask: Ask) -> Ask:
+    def applied(self, document: Document, ask: Ask, settings: Settings) -> Ask:
         """What is asked, with what was found for the code as it is now."""
         from polylsp.ide.lookup import loop_of_ask
         from polylsp.ide.measuring import code_name
@@ -50,4 +51,5 @@ class Tunings:
         if report is None or found is None:
             return ask
         code = code_name(document.source, report, found[0])
-        return replace(ask, parameters=parameters_for(self.of(document), ask.action, ask.function, code))
+        known = self.of(document)
+        return replace(ask, parameters=parameters_for(known, ask.action, ask.function, code, settings))

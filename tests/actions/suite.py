@@ -58,12 +58,12 @@ class Case:
     def settings(self) -> Settings:
         """The settings, with those that the program's fence names."""
         names = {each.name for each in fields(Settings)}
-        values = {key: int(value) for key, value in self._options.items() if key in names}
+        values = {key: value.replace(",", " ") for key, value in self._options.items() if key in names}
         unknown = set(self._options) - set(values) - {"action", *_FLAGS}
         if unknown:
             raise ValueError(f"{self.path}:{self.program.line - 1}: unknown option {', '.join(unknown)}")
         # However slow the machine is, what is offered is the same.
-        return replace(Settings(max_seconds=200.0), **values)
+        return Settings(max_seconds=200.0).with_parameters(tuple(values.items()))
 
     @property
     def _options(self) -> dict[str, str]:

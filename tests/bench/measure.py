@@ -23,7 +23,7 @@ from polylsp.model.measurement import AskToMeasure, Measurement, NoPlan, Outcome
 from polylsp.pipeline import analyse, measurable
 from polylsp.runtime.building import Version, built
 from polylsp.runtime.compiler import Compiler, compiler_for
-from polylsp.runtime.confine import NOBODY
+from polylsp.runtime.confine import open_to_programs
 from polylsp.runtime.harness import Harness, footprint
 from polylsp.runtime.process import carried_out, new_folder, remove
 from polylsp.runtime.tools import Runnable
@@ -83,8 +83,7 @@ def _overhead(plan: Plan, text: str, folder: str) -> tuple[float, float]:
     compiler = compiler_for(plan.path, Settings())
     assert isinstance(compiler, Compiler)
     programs = built(plan.path, [Version("original", text + plan.call)], compiler, folder, 1, lambda: None)
-    if os.geteuid() == 0:
-        os.chown(folder, NOBODY, NOBODY)
+    open_to_programs(folder)
     rung = plan.rungs[0]
     program = programs["original"]
     assert isinstance(program, Runnable)

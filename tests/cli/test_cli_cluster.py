@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from multiprocessing.connection import Client, Listener
@@ -157,11 +158,86 @@ def test_a_measurement_that_nobody_waits_for_is_ended(with_gpu: Any, tmp_path: P
         os.sched_yield()
 
 
+HELD = """
+int open(const char *, int, ...);
+long read(int, void *, unsigned long);
+static void wait_until_told(void) { char c; read(open("PIPE", 0), &c, 1); }
+void scale(int n, double a[restrict n][n])
+{
+    for (int i = 0; i < n; i++)
+        for (int j = 0; j < n; j++)
+            a[i][j] *= 2.0;
+    wait_until_told();
+}
+"""
+
+
+@pytest.fixture
+def pipe() -> Iterator[Path]:
+    """A pipe that programs of any user can read from, as long as it is there."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        made = Path(folder, "pipe")
+        os.mkfifo(made)
+        yield made
+
+
+def asked(command: str, made: Any, pipe: Path) -> subprocess.Popen[str]:
+    """Measures a function that waits for a pipe to close, on a cluster."""
+    source = pipe.with_name("a.c")
+    source.write_text(HELD.replace("PIPE", str(pipe)))
+    line = ("-m", "polylsp", command, f"{source}:7", "--set", "n=50", "--target", "openmp")
+    return subprocess.Popen(
+        [sys.executable, *line, "--format", "json", "--cluster", made.scheduler_address],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "XDG_CACHE_HOME": str(pipe.parent)},
+    )
+
+
+def kill_the_worker_of(made: Any, pipe: Path) -> None:
+    """Kill the worker whose program runs, once there is one; those that follow do not wait any more."""
+    with pipe.open("w"):  # opened when somebody reads
+        (worker,) = (n.pid for n in made.workers.values() if running_below(n.pid, "/original"))
+        os.kill(worker, signal.SIGKILL)
+        pipe.unlink()
+
+
+@pytest.mark.parametrize("command", ["measure", "tune"])
+def test_a_worker_that_is_killed_while_it_measures_costs_nothing(
+    workers: Any, pipe: Path, command: str
+) -> None:
+    with asked(command, workers, pipe) as asking:
+        kill_the_worker_of(workers, pipe)
+        out, error = asking.communicate()
+    assert asking.returncode == 0, error
+    found = json.loads(out)  # one result, and no more
+    assert found["sizes"] == {"n": 50} and any(each["matches"] for each in found["targets"])
+    assert not any(each["matches"] is False for each in found["targets"]) and not measuring(workers)
+
+
+def test_a_measurement_that_workers_die_of_is_told(
+    workers: Any, pipe: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(workers.scheduler, "allowed_failures", 0)
+    with asked("measure", workers, pipe) as asking:
+        kill_the_worker_of(workers, pipe)
+        out, error = asking.communicate()
+    assert asking.returncode == 2 and not out
+    assert "a.c:7: Several workers died at it, tcp://" in error
+
+
 def measuring(made: Any) -> list[int]:
     """The processes of the workers that measure."""
+    return [each for nanny in made.workers.values() for each in running_below(nanny.pid, "polylsp.runtime")]
+
+
+def running_below(worker: int, word: str) -> list[int]:
+    """The processes that a worker has started in whose command there is a word."""
     found: list[int] = []
-    for nanny in made.workers.values():
-        for child in psutil.Process(nanny.pid).children(recursive=True):
-            with contextlib.suppress(psutil.Error):  # one that ends while it is looked at
-                found += [child.pid] if "polylsp.runtime" in child.cmdline() else []
+    with contextlib.suppress(psutil.Error):  # those that end while they are looked at
+        for child in psutil.Process(worker).children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                found += [child.pid] if any(each.endswith(word) for each in child.cmdline()) else []
     return found

@@ -117,6 +117,35 @@ def test_an_edit_of_two_cells_is_written_and_nothing_else_changes(polylsp, noteb
     assert codes[1] == CELLS[1] and codes[3:] == CELLS[3:]
 
 
+ROD = (
+    "class Rod:\n    def __init__(self, n: int):\n        self.u = np.zeros(n)\n"
+    "    def clear(self):\n        for i in range(len(self.u)):\n            self.u[i] = EMPTY"
+)
+
+
+def test_a_method_of_a_cell_is_measured_without_the_rest_of_the_notebook(polylsp, tmp_path: Path) -> None:
+    cells = ("import numpy as np\nimport not_installed", "EMPTY = 0.0\nraise SystemExit(7)", f"%%time\n{ROD}")
+    write(tmp_path / "m.ipynb", "# Words", *cells, "not_installed.run(Rod)")
+    ran = polylsp(
+        "measure", "m.ipynb:3:6", "--target", "slices", "--set", "self.u.shape[0]=300", "--format", "json"
+    )
+    found = json.loads(ran.out)
+    assert (found["function"], found["line"], found["cell"]) == ("Rod.clear", 6, 3)
+    assert [(each["target"], each["matches"]) for each in found["targets"]] == [("slices", True)]
+
+
+def test_what_of_a_notebook_cannot_be_measured_is_told_with_its_cell(polylsp, tmp_path: Path) -> None:
+    print_self = ROD.replace("EMPTY", "0.0\n        print(self)")
+    of_magic = ROD.replace("EMPTY", "0.0").replace("(self)", "(self, files=FILES)")
+    write(tmp_path / "m.ipynb", "import numpy as np\nFILES = !ls", of_magic, print_self)
+    ran = polylsp("measure", "m.ipynb:2:5")
+    assert ran.status == 2 and "m.ipynb:cell 2:5: `FILES`, which `Rod.clear` needs" in ran.err
+    assert "`self` as a whole on line 7" in polylsp("measure", "m.ipynb:3:5").err
+    assert "no loop here; there are loops on lines 5 of cell 2" in polylsp("measure", "m.ipynb:1:1").err
+    assert "m.ipynb:cell 9:1: there is no such line" in polylsp("measure", "m.ipynb:9:1").err
+    assert "m.ipynb:cell 9:1: there is no such line" in polylsp("tune", "m.ipynb:9:1").err
+
+
 def test_a_reason_counts_lines_in_the_cell(polylsp, tmp_path: Path) -> None:
     code = "def f(n: int, a):\n    for i in range(n):\n        a[i] *= 2.0\n    print(f'{n}')\n"
     write(tmp_path / "p.ipynb", "x = 1\n" * 7, code)

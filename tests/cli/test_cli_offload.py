@@ -153,11 +153,12 @@ def test_a_function_on_a_gpu_is_one_file(polylsp, file: Path) -> None:
 
 
 def test_a_setting_is_one_edits_own(polylsp, file: Path) -> None:
-    place = ("a.c:3", "--target", "cuda", "--diff")
-    assert "slab" not in polylsp("offload", *place).out
-    ran = polylsp("offload", *place, "--setting", "cuda_slabs=true")
+    file.write_text("void f(int n, double a[n][9]) { for (int i = 0; i < n; i++) a[i][3] *= 2; }\n")
+    place = ("a.c:1", "--target", "cuda", "--diff")
+    ran = polylsp("offload", *place)
     assert "+    long long slab = n;\n" in ran.out
     assert "Where the device has too little memory, it gets `a` slab by slab." in ran.err
+    assert "slab" not in polylsp("offload", *place, "--setting", "cuda_slabs=false").out
 
 
 @pytest.mark.parametrize("how", ["--diff", "--write"])

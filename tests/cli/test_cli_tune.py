@@ -1,9 +1,10 @@
-"""Tuning: other sizes of tiles are tried, and what is fastest is used by the next edit of the same code."""
+"""Tuning: other settings are tried, and what is fastest is used by the next edit of the same code."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from polylsp.cli import tune
 from polylsp.cli.exits import Exit
 from polylsp.ide.measuring import code_name
-from polylsp.model.measurement import Figure, Measurement, Plan, Rung, Times, Tuned, Variant
+from polylsp.model.measurement import Figure, Form, Measurement, NoPlan, Plan, Rung, Times, Tuned, Variant
 from polylsp.pipeline import analyse
 from polylsp.runtime import tuned
 from polylsp.runtime.process import Step
@@ -39,34 +40,67 @@ def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_versions_are_compared_and_the_fastest_one_is_used_from_then_on(
     polylsp, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tune, "CANDIDATES", ((("tile_sizes", "16"),),))
+    others = {"tile_sizes": "16", "collapse": "1", "unroll_factors": "3"}
+    monkeypatch.setattr(tune, "CANDIDATES", tuple((each,) for each in others.items()))
     Path("a.c").write_text(PRODUCT)
     ran = polylsp("tune", "a.c:4", "--set", "n=40", "--format", "json")
     assert ran.status == 0, ran.err
     found = json.loads(ran.out)
     forms = [(each["form"], each["parameters"]) for each in found["targets"] if each["matches"]]
     assert sorted(forms, key=str) == [
+        ("directives", {"collapse": "1"}),
         ("directives", {}),
         ("restructured", {"tile_sizes": "16"}),
+        ("restructured", {"unroll_factors": "3"}),
         ("restructured", {}),
-    ]
-    best = found["best"]
-    kept = tuned.load("a.c")
-    assert kept.keys() == ({"product"} if best else set())
+    ], found
+    best, kept = found["best"], tuned.load("a.c").get("product", ())
+    wanted = [(best["form"], best["parameters"])] if best and best["parameters"] else []
+    assert all(each in [(one.form, dict(one.parameters)) for one in kept] for each in wanted)
+    assert all(one.parameters and one.speedup > 1 for one in kept)
 
 
 def test_an_edit_is_made_as_tuning_found_until_the_code_changes(polylsp) -> None:
     Path("a.c").write_text(PRODUCT)
     plain = polylsp("offload", "a.c:4", "--transform", "restructure")
     code = code_of("a.c")
-    entry = Tuned("product", code, (("tile_sizes", "16"),), 2.0, (("n", 40),), 0.0)
-    tuned.save("a.c", {"product": entry})
+    tuned.save("a.c", {"product": (entry("restructured", ("tile_sizes", "16"), code),)})
     made = polylsp("offload", "a.c:4", "--transform", "restructure")
     assert made.out != plain.out and "Made with `tile_sizes` 16, which tuning found" in made.err
     assert polylsp("offload", "a.c:4", "--target", "openmp").err == ""
     Path("a.c").write_text(PRODUCT.replace("+=", "-="))
     changed = polylsp("offload", "a.c:4", "--transform", "restructure")
     assert "tuning found" not in changed.err and changed.status == 0
+
+
+def entry(form: Form, setting: tuple[str, str], code: str = "code") -> Tuned:
+    return Tuned("product", code, "openmp", form, (setting,), 2.0, (("n", 40),), 0.0)
+
+
+def test_each_edit_heeds_what_was_found_for_its_form(polylsp) -> None:
+    Path("a.c").write_text(PRODUCT)
+    code = code_of("a.c")
+    found = entry("directives", ("collapse", "1"), code), entry("restructured", ("unroll_factors", "3"), code)
+    assert "collapse(2)" in polylsp("offload", "a.c:4", "--target", "openmp").out
+    tuned.save("a.c", {"product": found})
+    made = polylsp("offload", "a.c:4", "--target", "openmp")
+    assert "collapse" not in made.out and "Made with `collapse` 1, which tuning found" in made.err
+    for transform in ("restructure", "unroll-and-jam"):
+        made = polylsp("offload", "a.c:4", "--transform", transform)
+        assert "i += 3" in made.out and "Made with `unroll_factors` 3" in made.err
+    assert "tuning found" not in polylsp("offload", "a.c:4", "--target", "openacc").err
+    mine = polylsp("offload", "a.c:4", "--target", "openmp", "--setting", "collapse=2")
+    assert "collapse(2)" in mine.out and "tuning found" not in mine.err
+
+
+def test_sizes_of_tiles_that_are_set_say_all_that_the_cache_would() -> None:
+    found = {"product": (entry("restructured", ("cache_kb", "64")),)}
+
+    def heeded(settings: Settings) -> tuple[tuple[str, str], ...]:
+        return tuned.parameters_for(found, "tile", "product", "code", settings)
+
+    assert heeded(Settings()) == (("cache_kb", "64"),)
+    assert heeded(Settings(tile_sizes=(8,))) == heeded(Settings(cache_kb=512)) == ()
 
 
 def code_of(path: str) -> str:
@@ -86,7 +120,10 @@ def code_of(path: str) -> str:
             "int main(void)\n{\n    for (int i = 0; i < 9; i++) ;\n    return 0;\n}\n",
             "`main` is the program itself",
         ),
-        ("def f(a):\n\n    for i in range(len(a)):\n        a[i] = 0.0\n", "nothing to tune in `f`"),
+        (
+            "def f(a):\n    s = 0.0\n    for i in range(len(a)):\n        s += a[i]\n    return s\n",
+            "nothing to tune in `f`",
+        ),
     ],
 )
 def test_what_cannot_be_tuned(polylsp, text: str, words: str) -> None:
@@ -115,7 +152,10 @@ def test_versions_that_are_the_same_are_tried_once() -> None:
         return Plan("a.c", "f", 1, "", "", (), (), (), (rung,), rung, variants, (), True)
 
     found = searched(plan("a", "b"), [plan("b"), plan("c"), plan("a")])
-    assert [each.text for each in found.variants] == ["a", "b", "c"] and found.is_search
+    assert isinstance(found, Plan) and [each.text for each in found.variants] == ["a", "b", "c"]
+    assert found.is_search and searched(plan("a"), [plan("a"), NoPlan("None.")]) == NoPlan(
+        "There is nothing to tune in `f`: other settings make the same of it, or nothing."
+    )
 
 
 def test_what_was_found_stays_when_the_search_is_interrupted(
@@ -129,7 +169,7 @@ def test_what_was_found_stays_when_the_search_is_interrupted(
     monkeypatch.setattr(tune, "carried_out", interrupted)
     Path("a.c").write_text(PRODUCT)
     assert polylsp("tune", "a.c:4").status == Exit.INTERRUPTED
-    assert tuned.load("a.c")["product"].parameters == (("tile_sizes", "16"),)
+    assert [each.parameters for each in tuned.load("a.c")["product"]] == [(("tile_sizes", "16"),)]
 
 
 def test_what_was_found_is_forgotten_when_nothing_is_faster_any_more(
@@ -140,8 +180,8 @@ def test_what_was_found_is_forgotten_when_nothing_is_faster_any_more(
     monkeypatch.setattr(tune, "CANDIDATES", ((("tile_sizes", "16"),),))
     monkeypatch.setattr(tune, "carried_out", lambda *_: found)
     Path("a.c").write_text(PRODUCT)
-    others = {name: Tuned(name, "code", (), 2.0, (), 0.0) for name in ("product", "other")}
-    tuned.save("a.c", others)
+    known = entry("restructured", ("tile_sizes", "8"))
+    tuned.save("a.c", {"product": (known,), "other": (replace(known, function="other"),)})
     ran = polylsp("tune", "a.c:4")
     assert ran.status == 0 and "No version is faster than the original." in ran.out
     assert tuned.load("a.c").keys() == {"other"}

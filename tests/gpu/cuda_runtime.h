@@ -6,6 +6,7 @@
 // - The device's memory lies in a region of its own. Each allocation ends at a page that cannot be touched, has a
 //   guard before it, and is full of NaN at first, as shared memory is for each block. A kernel that is given a
 //   pointer of the host ends the program.
+// - Vectors (`float4` and the like) must lie at multiples of their size.
 // - What is asked of a stream is done once someone waits for it, that of the last stream first.
 // - POLYLSP_CUDA_MEMORY=n gives the device n bytes, of which no piece is lost between arrays.
 // - Events are times of the host; POLYLSP_CUDA_DEVICE=NAME FREE names the device and the bytes that are free, and
@@ -27,6 +28,7 @@
 #include <set>
 #include <string>
 #include <sys/mman.h>
+#include <type_traits>
 #include <ucontext.h>
 #include <unistd.h>
 #include <vector>
@@ -45,6 +47,23 @@ enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
 struct dim3 {
     unsigned int x, y, z;
     dim3(unsigned int x = 1, unsigned int y = 1, unsigned int z = 1) : x(x), y(y), z(z) {}
+};
+
+// Their elements are aligned like any: what CUDA asks of them is asked where they are used.
+struct float2 {
+    float x, y;
+};
+struct float4 {
+    float x, y, z, w;
+};
+struct double2 {
+    double x, y;
+};
+struct int2 {
+    int x, y;
+};
+struct int4 {
+    int x, y, z, w;
 };
 
 #define __global__ static
@@ -172,6 +191,26 @@ template <typename T> void check(T *pointer)
         fail("a kernel was given a pointer of the host");
 }
 template <typename T> void check(const T &) {}
+
+// --- Vectors --------------------------------------------------------------------------------------------
+
+// Elements that are loaded at once lie at a multiple of their size, counted from the start of what was
+// allocated: that is where a device aligns memory.
+template <typename T> struct Vector {
+};
+
+template <typename T, typename E> T &operator&(Vector<T>, E &element)
+{
+    using Plain = typename std::remove_const<T>::type;
+    const char *at = reinterpret_cast<const char *>(&element);
+    auto next = allocated.upper_bound(const_cast<char *>(at));
+    if (next == allocated.begin() || !inside(at, sizeof(T)))
+        fail("a vector lies beyond what cudaMalloc gave");
+    if (static_cast<size_t>(at - (--next)->first) % sizeof(T) != 0)
+        fail("a vector is not aligned");
+    static_assert(std::is_same<decltype(Plain::x), typename std::remove_const<E>::type>::value, "other elements");
+    return reinterpret_cast<T &>(element);
+}
 
 // --- Blocks and threads ---------------------------------------------------------------------------------
 
@@ -350,6 +389,25 @@ template <typename T> T __shfl_xor_sync(unsigned int mask, T value, int lanes, i
     played::barrier(-2);
     return result;
 }
+
+// Threads take turns at barriers alone: nothing comes between what these read and what they write.
+#define PLAYED_ATOMIC(name, type, operation)                                                                   \
+    inline type name(type *address, type value)                                                                \
+    {                                                                                                          \
+        type before = *address;                                                                                \
+        *address = before operation value;                                                                     \
+        return before;                                                                                         \
+    }
+#define PLAYED_ATOMICS(name, operation)                                                                        \
+    PLAYED_ATOMIC(name, int, operation)                                                                        \
+    PLAYED_ATOMIC(name, unsigned int, operation)                                                               \
+    PLAYED_ATOMIC(name, unsigned long long, operation)
+PLAYED_ATOMICS(atomicAdd, +)
+PLAYED_ATOMIC(atomicAdd, float, +)
+PLAYED_ATOMIC(atomicAdd, double, +)
+PLAYED_ATOMICS(atomicAnd, &)
+PLAYED_ATOMICS(atomicOr, |)
+PLAYED_ATOMICS(atomicXor, ^)
 
 // --- Calls of the host ----------------------------------------------------------------------------------
 

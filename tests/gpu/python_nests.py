@@ -14,7 +14,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import patch
 
+from polylsp.codegen.cuda import cutting
 from polylsp.settings import Settings
 from tests.codegen.python_nests import SIZES, inputs, nest
 
@@ -45,7 +47,11 @@ def trial(
     """The nests of some functions on the device, and the texts of those that do something else there; with
     `slabs`, on devices with little memory too."""
     settings = replace(SETTINGS, cuda_slabs=slabs)
-    done = [on_gpu("drawn.py", text, settings, "kernel", whole=bool(k % 2)) for k, text in enumerate(texts)]
+    # Drawn arrays are small: a device is played that has no room for these either.
+    with patch.multiple(cutting, SMALL=0, FEWEST_DIMENSIONS=1):
+        done = [
+            on_gpu("drawn.py", text, settings, "kernel", whole=bool(k % 2)) for k, text in enumerate(texts)
+        ]
     changed = [(k, text) for k, text in enumerate(texts) if done[k].text != text]
     before = played.run(*written(folder, [(f"before{k}", main_of(text)) for k, text in changed]))
     programs = written(folder, [(f"after{k}", main_of(done[k].text)) for k, _ in changed])

@@ -58,7 +58,7 @@ RUN = {
     ),
     "counters and sizes that only say where elements are": Run(
         "for (long i = 1; i < n; i++) x[i] = y[i - 1];",
-        ("kernel0(int n, ", "for (int i = 1 + ", "i < n;", "x[i] = y[i - 1];", "if (n > 67108864 ||"),
+        ("kernel0(int n, ", "for (int i0 = 1 + ", "i < n;", "x[i] = y[i - 1];", "if (n > 67108864 ||"),
         "long n, double x[restrict n], double y[restrict n]",
     ),
     "a loop that is much longer than its size": Run(
@@ -144,7 +144,10 @@ REFUSED = {
     "an index on data": ("for (int i = 0; i < n; i++) x[(int)y[i]] = 1;", "`x`"),
     "long double": ("for (int i = 0; i < n; i++) { long double t = x[i]; x[i] = t * t; }", "type"),
     "sizeof": ("for (int i = 0; i < n; i++) x[i] = y[i] * sizeof(double) * n;", ""),
-    "a pointer as a number": ("for (int i = (long)y; i < n; i++) x[i] = 1;", "How much of `x`"),
+    "a pointer as a number": (
+        "for (int i = (long)y; i < n; i++) x[i] = 1;",
+        "`i` is not known before the loop",
+    ),
     "a directive": ("\n#pragma omp parallel for\nfor (int i = 0; i < n; i++) x[i] = 1;\n", "directive"),
 }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from polylsp.model.measurement import AskToMeasure, Measurement, NotMeasured, Ou
 from polylsp.pipeline import analyse, measurable
 from polylsp.runtime import timing
 from polylsp.runtime.c_tools import CTools
-from polylsp.runtime.confine import NOBODY
+from polylsp.runtime.confine import open_to_programs
 from polylsp.runtime.cuda_tools import cuda_compiler
 from polylsp.runtime.measure import measured, tools_for
 from polylsp.runtime.process import new_folder, remove
@@ -109,8 +108,7 @@ def _saying(program: Runnable | NotBuilt, said: Mapping[str, str]) -> Runnable |
 @contextmanager
 def folder_for_programs() -> Iterator[str]:
     folder = new_folder()
-    if os.geteuid() == 0:
-        os.chown(folder, NOBODY, NOBODY)
+    open_to_programs(folder)
     yield folder
     remove(folder)
 
@@ -130,7 +128,7 @@ def test_kernels_and_transfers_are_told_apart(bench: Bench, tmp_path: Path) -> N
         plan,
         NAMED,
         {"POLYLSP_CUDA_ABSENT": "1"},
-        {"POLYLSP_CUDA_DEVICE": f"A small one {2**12}"},
+        {"POLYLSP_CUDA_DEVICE": f"A small one {2**12}", "POLYLSP_CUDA_MEMORY": f"{2**12}"},
         {"POLYLSP_CUDA_FAIL": "2"},
         {"POLYLSP_CUDA_ILLEGAL": "1"},
         {"POLYLSP_CUDA_FAIL": "40"},
@@ -197,7 +195,8 @@ def test_kernels_of_python_are_measured_in_the_interpreter_of_the_user(
     plan = planned(WAVE, tmp_path / "wave.py", n=500)
     (variant,) = plan.variants
     assert variant.helpers == ("smooth_cuda",)
-    wrong = replace(variant, text=variant.text.replace("0.25 * (", "0.2500001 * (", 1))
+    kernels, head, rest = variant.text.partition("def _compiled_")
+    wrong = replace(variant, text=kernels.replace("0.25 * (", "0.2500001 * (") + head + rest)
     told = {k: v for k, v in played.environment.items() if k.startswith("PLAYED_")} | {"PLAYED_FOLDER": "."}
     found = bench.outcome_of_each(
         replace(plan, variants=(variant, wrong, variant, variant, variant)),
@@ -226,15 +225,21 @@ def test_other_blocks_are_tried_where_there_is_a_device(
     own = planned(text, tmp_path / name, n=500)
     other = planned(text, tmp_path / name, ("cuda_block_sizes", "64"), n=500)
     plan = searched(own, [other, own])
-    assert [each.parameters for each in plan.variants] == [(), (("cuda_block_sizes", "64"),)]
+    assert isinstance(plan, Plan) and [each.parameters for each in plan.variants] == [
+        (),
+        (("cuda_block_sizes", "64"),),
+    ]
     monkeypatch.setattr("polylsp.runtime.search.gpu_here", lambda: "")
     assert of_kernels(Settings()) == () and of_kernels(Settings(cluster="tcp://there:8786"))
     monkeypatch.setattr("polylsp.runtime.search.gpu_here", lambda: "NVIDIA H200")
     assert (("cuda_block_sizes", "64"),) in of_kernels(Settings())
-    kept = {"smooth": Tuned("smooth", "code", (("cuda_block_sizes", "64"),), 2.0, (), 0.0)}
-    assert parameters_for(kept, "cuda", "smooth", "code") == (("cuda_block_sizes", "64"),)
-    assert parameters_for(kept, "restructure", "smooth", "code") == ()
-    assert parameters_for(kept, "cuda", "smooth", "changed") == ()
+    target, setting = own.variants[0].target, (("cuda_block_sizes", "64"),)
+    kept = {"smooth": (Tuned("smooth", "code", target, "directives", setting, 2.0, (), 0.0),)}
+    usual = Settings()
+    assert parameters_for(kept, target, "smooth", "code", usual) == setting
+    assert parameters_for(kept, "restructure", "smooth", "code", usual) == ()
+    assert parameters_for(kept, target, "smooth", "changed", usual) == ()
+    assert parameters_for(kept, target, "smooth", "code", Settings(cuda_block_sizes=(32,))) == ()
 
 
 def test_without_pycuda_nothing_passes_for_a_kernel(bench: Bench, tmp_path: Path) -> None:

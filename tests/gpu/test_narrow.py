@@ -12,7 +12,7 @@ from polylsp.settings import Settings
 
 from .device import Device
 
-SETTINGS = Settings(offload_threshold=0)
+SETTINGS = Settings(offload_threshold=0, cuda_slabs=False, cuda_vectors=False)
 TWO = "double a[restrict n][m], double b[restrict n][m]"
 ONE = "double *restrict x, double *restrict y"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -14,7 +14,7 @@ from polylsp.settings import Settings
 from tests.codegen.python_nests import nest
 
 from .device import Device
-from .playing import Played, on_gpu, written
+from .playing import Played, Ran, on_gpu, written
 from .python_nests import trial
 from .python_samples import FOLDER, compared, tried
 
@@ -101,14 +101,51 @@ def test_arguments_that_kernels_were_not_made_for_are_left_to_the_loops(
 ) -> None:
     done = on_gpu("smooth.py", STENCIL, SETTINGS, "smooth")
     assert not done.declined
-    main = MAIN + "".join(f"tried({call!r})\n" for call, _ in CALLS.values())
-    before, after = played.run(*written(tmp_path, [("before", STENCIL + main), ("after", done.text + main)]))
+    assert len(assert_left_to_the_loops(played, tmp_path, STENCIL, done.text, CALLS).compiled) == 1
+
+
+def assert_left_to_the_loops(
+    played: Played, folder: Path, text: str, edited: str, calls: Mapping[str, tuple[str, bool]]
+) -> Ran:
+    """Calls of an edited program find what those of the original one do, on the device where they should."""
+    main = MAIN + "".join(f"tried({call!r})\n" for call, _ in calls.values())
+    before, after = played.run(*written(folder, [("before", text + main), ("after", edited + main)]))
     results = [each.printed.splitlines()[1::2] for each in (before, after)]
     assert results[0] == results[1]
     # Where it is asked at all: there is no memory of no elements.
     on_device = [line.rpartition(" ")[2] for line in after.printed.splitlines()[::2]]
-    assert on_device == [str(wanted) for _, wanted in CALLS.values()]
-    assert len(after.compiled) == 1
+    assert on_device == [str(wanted) for _, wanted in calls.values()]
+    return after
+
+
+LOOKED_UP = """import numpy as np
+from numpy.typing import NDArray
+
+
+def looked_up(n: int, a: NDArray[np.float64], b: NDArray[np.float64], at: NDArray[np.int64]) -> float:
+    for i in range(n):
+        b[i] = a[at[i]]
+    for i in range(n):
+        a[at[i]] += b[i] * 0.5
+    return a[3]
+
+
+"""
+LOOKING_UP = {
+    "in range": ("looked_up(50, a, b, np.arange(50) * 7 % 50)", True),
+    "one element for all": ("looked_up(50, a, b, np.full(50, 3))", True),
+    "from the end": ("looked_up(50, a, b, -1 - np.arange(50))", True),
+    "beyond the end": ("looked_up(50, a, b, np.arange(50) + 1)", False),
+    "before the start": ("looked_up(50, a, b, -2 - np.arange(50))", False),
+    "behind what is used": ("looked_up(50, a, b, np.arange(60))", False),
+}
+
+
+def test_subscripts_that_are_data_are_looked_through_first(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("looked_up.py", LOOKED_UP, SETTINGS, "looked_up")
+    assert not done.declined
+    assert "atomicAdd(&a[" in done.text
+    assert_left_to_the_loops(played, tmp_path, LOOKED_UP, done.text, LOOKING_UP)
 
 
 UNCOUNTED = """import numpy as np
@@ -163,7 +200,7 @@ for n, m in ((37, 23), (37, 0), (2, 23), (30, 9)):
 
 
 def test_arrays_that_do_not_fit_on_the_device_are_cut(played: Played, tmp_path: Path) -> None:
-    done = on_gpu("relaxed.py", LARGE, replace(SETTINGS, cuda_slabs=True), "relaxed")
+    done = on_gpu("relaxed.py", LARGE, SETTINGS, "relaxed")
     assert not done.declined
     for wanted in (
         "taken(b, slab)",
@@ -177,15 +214,61 @@ def test_arrays_that_do_not_fit_on_the_device_are_cut(played: Played, tmp_path: 
     assert after.calls > CALLS_OF_ONE_SLAB
 
 
+PASSES = """import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+
+
+def means(n: int, m: int, a: Matrix, b: Matrix, mean: NDArray[np.float64]) -> None:
+    for j in range(m):
+        mean[j] = 0.0
+        for i in range(n):
+            mean[j] += a[i, j]
+        mean[j] /= n + 1
+    for i in range(1, n - 1):
+        for j in range(m):
+            b[i, j] = a[i - 1, j] * 2.0
+
+
+def both(n: int, m: int, k: int, a: Matrix, b: Matrix) -> None:
+    for i in range(n):
+        for j in range(m):
+            a[i, j] += 1.5
+    for i in range(k):
+        for j in range(m):
+            b[i, j] = a[i, j] * 2.0
+
+
+a, b, mean = np.arange(720.0).reshape(40, 18) % 11, np.zeros((40, 18)), np.ones(18)
+for n, k in ((37, 20), (20, 37), (0, 9), (9, 0), (0, 0)):
+    means(n, 18, a, b, mean)
+    both(n, 18, k, a, b)
+    print(f"{mean.sum():.9} {(b * np.arange(18)).sum():.9}")
+"""
+
+
+def test_what_runs_once_and_slabs_without_rows(played: Played, tmp_path: Path) -> None:
+    first = on_gpu("means.py", PASSES, SETTINGS, "means", whole=True)
+    done = on_gpu("means.py", first.text, SETTINGS, "both", whole=True)
+    assert not first.declined
+    assert not done.declined
+    for wanted in ("if n <= 0:", "taken(a, slab + 1)", "in range(0, max(n, k), ", "max(1, rows.nbytes)"):
+        assert wanted in done.text, done.text
+    (before,) = played.run(*written(tmp_path, [("whole", PASSES)]))
+    for memory in (0, 6_000, 2_000):
+        (after,) = played.run(*written(tmp_path, [("cut", done.text)]), memory=memory)
+        assert before.printed == after.printed, memory
+
+
 CALLS_OF_ONE_SLAB = 60
 """More than there are where there is room for everything."""
 
 
 def test_arrays_that_cannot_be_cut_are_told() -> None:
-    text = f"{HEAD}    for i in range(n):\n        for j in range(n): z[j, i] = z[j, i] * 2\n"
-    settings = replace(SETTINGS, cuda_slabs=True)
-    (placed,) = analyse("a.py", text, settings, schedules=False).functions
-    answer = edit("a.py", text, settings, Ask("pycuda", "f", placed.start, 1))
+    text = f"{HEAD}    for i in range(n):\n        for j in range(n): z[i, j] = z[n - 1 - i, j] * 2\n"
+    (placed,) = analyse("a.py", text, SETTINGS, schedules=False).functions
+    answer = edit("a.py", text, SETTINGS, Ask("pycuda", "f", placed.start, 1))
     assert isinstance(answer, Edited), answer
     assert any("not cut: each iteration of `i` needs all of `z`" in each for each in answer.remarks)
 
@@ -269,7 +352,7 @@ def f(n: int, x: NDArray[np.float64], y: NDArray[np.float64], w: NDArray[np.int6
       z: NDArray[np.float64]):
 """
 REFUSED = {
-    "subscripts that are data": ("for i in range(n): x[i] = y[w[i]]", "Subscripts of `y` are data"),
+    "subscripts that are data": ("for i in range(n): x[i] = y[w[i] + 1]", "Subscripts of `y` are data"),
     "whole numbers without limits": ("for i in range(n): w[i] = i * i * i", "`i * i * i` may be larger"),
     "division that rounds down": ("for i in range(n): x[i] = i // 3", "`i // 3` is not computed"),
     "a function of Python alone": (

@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from polylsp.codegen.cuda import cutting
 from polylsp.model.action import Ask, Edited
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 
 from .device import Device, Program, offloaded
 
-SLABS = Settings(offload_threshold=0, cuda_slabs=True)
+SLABS = Settings(offload_threshold=0)
 MAIN = """
 #include <stdio.h>
 {function}
@@ -116,8 +117,37 @@ CUT = {
     "every other element": Cut(
         "for (int i = 1; i < n; i++) x[2 * i - 1] += y[i];",
         "x y",
-        ("(size_t)(2 * end - 2 * first - (end < n ? 0 : 1))",),
+        ("(size_t)(within(2 * end - 1, 1, 2 * n - 2) - (2 * first - 1))", "(size_t)2 * slab * sizeof"),
         memories=(800, 300),
+    ),
+    "columns, in rows": Cut(
+        "for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) y[j] += a[i][j] * x[i];",
+        "a x",
+        ("A slab: the iterations of `i` (line 5) from",),
+    ),
+    "two products, of which one has columns": Cut(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) x[i] += a[i][j] * 2;\n"
+        "for (int j = 0; j < m; j++) for (int i = 0; i < n; i++) y[j] += a[i][j] * 3;",
+        "a x",
+        ("`i` (line 5), `i` (line 6)", "cudaStreamCreate"),
+    ),
+    "what is set before and divided behind": Cut(
+        "for (int j = 0; j < m; j++)"
+        " { y[j] = 0; for (int i = 0; i < n; i++) y[j] += a[i][j]; y[j] /= n + 1; }"
+        " for (int j = 0; j < m; j++) s[0] += y[j];",
+        "a",
+        ("if (slab < 1)\n        return cudaErrorInvalidValue;",),
+    ),
+    "as many rows as each loop has": Cut(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = b[i][j] + 1;\n"
+        "for (int i = 0; i < m; i++) for (int j = 0; j < m; j++) c[i][j] += a[i][j] * b[i + 1][j];",
+        "a b c",
+    ),
+    "every third row": Cut(
+        "for (int i = 0; i < n; i += 3) for (int j = 0; j < m; j++) a[3 * i / 3][j] = b[i][j];", "a b"
+    ),
+    "rows of which a part is touched": Cut(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m && j <= i; j++) a[i][j] = b[i][j];", "a b"
     ),
 }
 
@@ -130,7 +160,10 @@ def program_of(cut: Cut) -> str:
 
 
 @pytest.mark.parametrize("cut", CUT.values(), ids=CUT.keys())
-def test_what_does_not_fit_is_cut(cut: Cut, program: Program, device: Device) -> None:
+def test_what_does_not_fit_is_cut(
+    cut: Cut, program: Program, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cutting, "FEWEST_DIMENSIONS", 1)
     text = program_of(cut)
     done = offloaded("a.c", text, SLABS, "f", whole=True)
     assert not done.declined, done.declined
@@ -151,7 +184,7 @@ def test_what_does_not_fit_is_cut(cut: Cut, program: Program, device: Device) ->
 
 LOCKED = {
     "neighbours that are only read": "streams[turn]",
-    "what all slabs read, and a sum of all": ", staged_x);",
+    "what all slabs read, and a sum of all": ", staged_x, streams);",
 }
 """Whether one slab is on its way while another is computed: not if all add to one sum."""
 
@@ -172,23 +205,23 @@ def test_transfers_overlap_where_memory_is_locked(name: str, last: str, program:
 
 
 WHOLE = {
-    "columns": (
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[j][i] += b[j][i];",
+    "steps of time": (
+        "for (int t = 0; t < n; t++) { for (int i = 1; i < m; i++) a[i][3] = b[i - 1][3] + b[i][3];"
+        " for (int i = 1; i < m; i++) b[i][3] = a[i][3]; }",
+        "each iteration of `t` needs all of `a`",
+    ),
+    "what comes first is needed last": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = a[n - i][j] * y[j];",
         "each iteration of `i` needs all of `a`",
     ),
-    "steps of time": (
-        "for (int t = 0; t < n; t++) { for (int i = 1; i < m; i++) x[i] = y[i - 1] + y[i];"
-        " for (int i = 1; i < m; i++) y[i] = x[i]; }",
-        "each iteration of `t` needs all of `x`",
+    "two passes": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) y[j] += a[i][j];\n"
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] -= y[j];",
+        "line 6 needs to run behind a later iteration of line 5; choose the loops one by one instead",
     ),
-    "what a later slab computes": (
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = b[i][j];\n"
-        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) c[i][j] = a[n - i][j];",
-        "line 6 needs to run behind a later iteration of line 5",
-    ),
-    "every third row": (
-        "for (int i = 0; i < n; i += 3) for (int j = 0; j < m; j++) a[i][j] = 1;",
-        "where the loops end is no one sum",
+    "from the last row to the first": (
+        "for (int i = n - 1; i >= 0; i--)\n    for (int j = 0; j < m; j++) a[i][j] += a[i + 1][j];",
+        "line 6 needs to run behind a later iteration of line 6",
     ),
 }
 
@@ -202,6 +235,15 @@ def test_what_cannot_be_cut_is_told(body: str, reason: str) -> None:
     assert all("slab" not in each.text for each in answer.created)
     (remark,) = (each for each in answer.remarks if "not cut" in each)
     assert remark == f"Arrays that do not fit on the device are not cut: {reason}."
+
+
+@pytest.mark.parametrize(
+    "body", ["for (int i = 0; i < n; i++) x[i] += y[i];", "for (int i = 0; i < 30; i++) a[i][2] = b[i][3];"]
+)
+def test_what_is_small_or_has_no_rows_is_not_cut(body: str) -> None:
+    done = offloaded("a.c", program_of(Cut(body, "")), SLABS, "f", whole=True)
+    (created,) = done.files.values()
+    assert "slab" not in created
 
 
 def test_whatever_fails_the_results_are_the_same(program: Program) -> None:

@@ -51,6 +51,13 @@ def test_the_table_has_every_version_and_an_error_of_ours_stands_out() -> None:
     assert others.heading == "Not measured" and is_wrong(found) and not is_wrong(FOUND)
 
 
+def test_it_is_told_where_a_program_of_one_thread_ran() -> None:
+    (told,) = set(measured_parts(replace(FOUND, pinned_to=3))) - set(measured_parts(FOUND))
+    assert told == "The original has one thread and was kept to one processor (number 3)."
+    assert measured_object("a.c", 1, replace(FOUND, pinned_to=3))["pinned_to"] == 3
+    assert measured_object("a.c", 1, FOUND)["pinned_to"] is None
+
+
 ESTIMATE = Estimate("H100", 20.4, 61.0, 5.2, 9.4)
 
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from polylsp.ide.lookup import function_on_line
 from polylsp.ide.measuring import Kept, code_name, lenses
 from polylsp.model.measurement import Measurement, Times
 from polylsp.model.report import FileReport
+from polylsp.notebook import notebook
 from polylsp.pipeline import analyse
 from polylsp.settings import Settings
 from polylsp.text import Source
@@ -54,6 +56,20 @@ def test_loops_of_functions_that_can_be_called_and_run_in_parallel_have_a_lens(p
     assert [(each.title, each.function, each.ordinal) for each in found] == [("Measure", "scale", 1)]
 
 
+def test_methods_have_a_lens_where_there_is_something_to_compare_them_with() -> None:
+    text = f"{PYTHON}\ndef outer():\n  def inner(a):\n    for i in range(len(a)):\n      a[i] = 0.0\n"
+    report = analyse("/p/a.py", text.replace("running", "main"), Settings(), edits=True)
+    assert [each.function for each in lenses(Source(text), report, {})] == ["scale", "Held.scale"]
+
+
+@pytest.mark.parametrize(("line", "name"), [(0, "f"), (1, "f"), (2, ""), (5, ""), (6, "g"), (8, "")])
+def test_a_function_of_python_is_that_whose_header_a_line_is_part_of(line: int, name: str) -> None:
+    header = "def f(a,\n      b: dict[str, int] = {}):\n"
+    text = f"{header}    return a\n\n\nc = {{}}\ndef g(): return 0\n\nprint(f'{{c}}')\n"
+    found = function_on_line(Source(text), analysed("/p/a.py", text), line)
+    assert (found.answer.facts.name if found is not None else "") == name
+
+
 def test_a_lens_tells_what_was_measured_and_whether_the_code_is_still_that() -> None:
     report, source = analysed("/p/a.py", PYTHON), Source(PYTHON)
     times = Times(1.0, 1.0, 1.0, 5)
@@ -61,7 +77,7 @@ def test_a_lens_tells_what_was_measured_and_whether_the_code_is_still_that() -> 
     placed = next(each for each in report.functions if each.answer.facts.name == "scale")
     code = code_name(source, report, placed)
     titles = [
-        lenses(source, report, {("scale", 1): Kept(each, measured)})[0].title for each in (code, "other")
+        next(lenses(source, report, {("scale", 1): Kept(each, measured)})).title for each in (code, "other")
     ]
     assert titles == [
         "Measure again (not measured · a.shape[0]=9)",
@@ -69,7 +85,8 @@ def test_a_lens_tells_what_was_measured_and_whether_the_code_is_still_that() -> 
     ]
 
 
-def test_notebooks_have_none() -> None:
-    report = analysed("/p/a.py", PYTHON)
-    notebook = FileReport("/p/a.ipynb", report.language, report.functions, report.problems)
-    assert lenses(Source(PYTHON), notebook, {}) == ()
+def test_of_two_functions_of_one_name_the_one_that_counts_has_the_lens() -> None:
+    text = notebook([(0, PYTHON), (2, PYTHON)])
+    report = analysed("/p/a.ipynb", text.text)
+    (found,) = lenses(text, report, {})
+    assert (found.function, text.cell(found.span.start)) == ("scale", 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from runtime_plans import Planning
 from polylsp.model.action import ActionName
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.pipeline import analyse, measurable
-from polylsp.runtime.confine import NOBODY
+from polylsp.runtime.confine import open_to_programs
 from polylsp.runtime.process import new_folder, remove
 from polylsp.settings import Settings
 
@@ -21,8 +20,7 @@ from polylsp.settings import Settings
 def folder() -> Iterator[str]:
     """A folder as measurements have it."""
     made = new_folder()
-    if os.geteuid() == 0:
-        os.chown(made, NOBODY, NOBODY)
+    open_to_programs(made)
     yield made
     remove(made)
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from polylsp.runtime import kernel
-from polylsp.runtime.confine import Limits, isolation
+from polylsp.runtime.confine import NOBODY, Limits, isolation
 from polylsp.runtime.program import Crashed, Done, Ended, Program, run
 
 LIMITS = Limits(cpu_seconds=5, memory=2**28, file_size=2**20, processes=8)
@@ -98,10 +98,20 @@ def test_memory_without_end_is_refused(running: Running) -> None:
     assert running(body) == Done(0, "1")
 
 
+def test_what_the_same_user_runs_elsewhere_takes_nothing_from_a_program(running: Running) -> None:
+    user = NOBODY if os.geteuid() == 0 else None
+    others = [subprocess.Popen(["cat"], stdin=subprocess.PIPE, user=user) for _ in range(10)]
+    try:
+        assert running("return fork() < 0;") == Done(0, "")
+    finally:
+        for each in others:
+            each.communicate()
+
+
 @pytest.mark.usefixtures("separation")
 def test_forks_without_end_are_refused_and_ended(running: Running, folder: str) -> None:
     body = """int n = 0, c; for (;;) { if ((c = fork()) < 0) break; if (!c) { setsid(); pause(); } n++; }
-        printf("%d", n > 0 && n < 100); fflush(stdout); _exit(0);"""
+        printf("%d", n > 0 && n < 200); fflush(stdout); _exit(0);"""
     assert running(body, limits=replace(LIMITS, processes=32)) == Done(0, "1")
     assert ends(folder)
 

@@ -115,3 +115,8 @@ def test_loops_that_are_not_modelled_have_none(planning: Planning) -> None:
     text = STENCIL.replace("    for (int t", f"{doubling}    for (int t")
     plan = planned(planning(text, steps=10, n=100))
     assert plan.workloads == ()
+
+
+def test_loops_that_do_not_run_have_none(planning: Planning) -> None:
+    plan = planned(planning(STENCIL, steps=10, n=0))
+    assert plan.workloads and estimated(plan, plan.rungs[0], 1.0, "H100") == ()

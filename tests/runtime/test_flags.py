@@ -20,6 +20,7 @@ from polylsp.settings import Settings
         ("-include stdint.h -ffp-contract=off", "-include stdint.h -ffp-contract=off"),
         ("-c -o x.o -O0 -g3 -Wall -Werror -MD -MF x.d x.c -march=k8 -flto -fsanitize=address", ""),
         ("-fopenmp -pthread", "-fopenmp -pthread"),
+        ("-acc=gpu -gpu=cc80,managed -mp -Minfo=accel -fast -tp=zen3", "-acc=gpu -gpu=cc80,managed -mp"),
     ],
 )
 def test_what_says_something_of_the_language_or_the_machine_is_taken(given: str, expected: str) -> None:

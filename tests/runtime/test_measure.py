@@ -184,6 +184,17 @@ def test_a_function_that_misbehaves_is_told_of(
     assert isinstance(found, NotMeasured) and words in found.reason and found.reason.startswith("`f` ")
 
 
+def test_a_function_that_reads_its_standard_input_finds_nothing_there(
+    planning: Planning, folder: str
+) -> None:
+    text = (
+        "#include <stdio.h>\n#include <stdlib.h>\nstatic void ask(void) { if (getchar() != EOF) abort(); }\n"
+    )
+    text += "void f(int n, double *x) { for (int i = 0; i < n; i++) x[i] = 0.0; ask(); }"
+    found = outcome(planning(text, n=100), folder)
+    assert isinstance(found, Measurement), found
+
+
 def test_a_file_or_a_compiler_that_is_refused(planning: Planning, folder: str) -> None:
     broken = outcome(planning(SUM + "\nint g(void) { return undeclared; }\n", n=10), folder)
     assert isinstance(broken, NotMeasured) and "given.c" in broken.reason and "undeclared" in broken.reason
@@ -194,3 +205,19 @@ def test_a_file_or_a_compiler_that_is_refused(planning: Planning, folder: str) -
 def test_what_other_files_define_need_not_be_there(planning: Planning, folder: str) -> None:
     text = "extern void elsewhere(void);\nvoid unrelated(void) { elsewhere(); }\n" + SUM
     assert isinstance(outcome(planning(text, n=10), folder), Measurement)
+
+
+def test_what_there_is_no_time_to_try_is_told(
+    planning: Planning, folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("polylsp.runtime.search._FOR_THE_LAST", 1.0)
+    plan = planning(SUM, n=3000)
+    assert isinstance(plan, Plan)
+    found = outcome(replace(plan, is_search=True), folder)
+    assert isinstance(found, Measurement) and not found.figures and found.original.runs >= 5
+    told = [
+        each
+        for each in found.missing
+        if each.reason == "There was no time left to try it: raise `max_measure_seconds`."
+    ]
+    assert len(told) == len(plan.variants) and not any(each.is_error for each in told)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -67,3 +68,50 @@ def test_without_a_device_nothing_is_built_for_it(planning: Planning, folder: st
     assert isinstance(found, NotMeasured)
     assert found.reason == "What `gcc` builds has no device for OpenMP here: `omp_get_num_devices()` is 0."
     assert not list(Path(folder).glob("0-openmp-target*"))
+
+
+# --- nvc, which cannot be had here: a stand-in takes its flags, and nothing else ----------------
+
+NVC = """#!{python}
+import subprocess, sys
+
+KNOWN = {{
+    "-fast": (), "-O3": ("-O3",), "-tp=native": ("-march=native",), "-mp": ("-fopenmp",),
+    "-mp=gpu": ("-fopenmp",), "-gpu=ccnative": (), "-w": ("-w",), "-c": ("-c",),
+    "-lm": ("-lm",), "-no-pie": ("-no-pie",),
+}}
+given, made, device = iter(sys.argv[1:]), [], "-mp=gpu" in sys.argv and "-c" not in sys.argv
+if "--version" in sys.argv:
+    print("\\nnvc 26.1-0 64-bit target on x86-64 Linux -tp icelake-server")
+    sys.exit()
+for each in given:
+    if each == "-o":
+        made += ["-o", next(given)]
+    elif each in KNOWN:
+        made += KNOWN[each]
+    elif each.startswith(("-D", "-I", "-iquote", "-Wl,")) or not each.startswith("-"):
+        made.append(each)
+    else:
+        sys.exit(f"nvc-Error-Unknown switch: {{each}}")
+sys.exit(subprocess.call(["{gcc}", *made, *(["{folder}/device.o"] if device else [])]))
+"""
+
+
+@pytest.fixture
+def nvc(gcc: str) -> str:
+    folder = Path(gcc).parent
+    text = NVC.format(python=sys.executable, gcc=shutil.which("gcc"), folder=folder)
+    (folder / "nvc").write_text(text)
+    (folder / "nvc").chmod(0o755)
+    return str(folder / "nvc")
+
+
+def test_nvc_is_given_flags_of_its_own(planning: Planning, folder: str, nvc: str) -> None:
+    plan = planning(SCALE, targets=("openmp", "openmp-target", "openacc"), n=2000)
+    assert isinstance(plan, Plan)
+    found = measured(plan, Settings(c_compiler=nvc), folder, lambda *_: None)
+    assert isinstance(found, Measurement), found
+    assert [each.target for each in found.figures if each.form == "directives"] == ["openmp", "openmp-target"]
+    assert found.compiler.startswith("nvc 26.1") and found.flags == "-fast -O3 -tp=native"
+    (missing,) = (each for each in found.missing if each.target == "openacc")
+    assert missing.reason == "`nvc` does not build OpenACC for a device (`-acc=gpu -gpu=ccnative`)."

@@ -118,9 +118,11 @@ def test_comments_say_how_long_arrays_are(planning: Planning) -> None:
     ("text", "reason"),
     [
         (f"def f(x, z: complex):\n{CLEAR}", "`z` is neither a real number nor an array"),
-        (f"class A:\n def f(self, x):\n{CLEAR}", "a function of its own"),
-        (f"def f(x, *, k):\n{CLEAR}", "takes arguments by name alone"),
-        ("for i in range(9):\n    print(i)\n", "put the loop into one first"),
+        (f"def g():\n  def f(x):\n{CLEAR}", "`g.f` stands in the function `g`"),
+        (f"class A:\n  @property\n  def f(self):\n{CLEAR.replace('x', 'self.x')}", "is a `property`"),
+        (f"def f(x, *, k):\n{CLEAR}", "`f` takes `k` by name alone"),
+        (f"def f(y):\n    return y\ndef f(x):\n{CLEAR}", "another `f` on line 1"),
+        ("for i in range(9):\n    print(i)\n", "Only functions are measured"),
         (f"def f(x):\n{CLEAR.replace('0.0', 'x[i - 1]')}", "No loop here is known to be parallel"),
         (
             f"import numpy as np\nx = np.zeros(9)\ndef f():\n{CLEAR}",
@@ -131,6 +133,109 @@ def test_comments_say_how_long_arrays_are(planning: Planning) -> None:
 def test_what_cannot_be_measured(planning: Planning, text: str, reason: str) -> None:
     plan = planning(text, ".py")
     assert isinstance(plan, NoPlan) and reason in plan.reason
+
+
+def test_every_parallel_loop_of_a_function_is_run_in_parallel(planning: Planning) -> None:
+    made, _ = planned(planning(f"def f(x, y):\n{CLEAR}{CLEAR.replace('x', 'y')}", ".py")).variants
+    assert made.target == "numba" and made.text.count("in prange(") == 2
+
+
+# --- Objects ---------------------------------------------------------------------------------
+
+GRID = """
+import numpy as np
+
+class Grid:
+    scale = 0.5
+    steps: int = 3
+
+    def __init__(self, n: int):
+        self.n = n
+        self.count = 0
+        self.u = np.zeros((n, n))
+        self.v = np.zeros((n, n))
+        self.where = open("nowhere")
+
+    def factor(self):
+        return self.weight * self.scale
+
+    def {}
+"""
+SWEEP = """sweep(self, w: float):
+        for i in range(1, self.n):
+            for j in range(self.n):
+                self.v[i, j] = w * self.u[i - 1, j]
+        self.count += self.steps
+        self.u, self.v = self.v, self.u
+"""
+
+
+def test_an_object_is_made_of_what_the_method_uses(planning: Planning) -> None:
+    plan = planned(planning(GRID.format(SWEEP), ".py", **{"self.n": 9}))
+    sizes, numbers = (
+        "{'n': number(3), 'u': memory(0), 'v': memory(1)}",
+        "{'count': number(2), 'steps': number(4)}",
+    )
+    maker = f"make(0, 'self', function.Grid, {sizes}, {numbers})"
+    assert plan.call == f"{maker}\nfunction.Grid.sweep(made(0), number(1))"
+    assert [each.target for each in plan.variants] == ["slices"] and plan.names == ("self.n",)
+    assert [each.shape for each in plan.rungs[0].extents] == [(9, 9), (9, 9)]
+
+
+def test_a_method_runs_on_an_object_that_was_never_initialised(planning: Planning, folder: str) -> None:
+    found = outcome(planning(GRID.format(SWEEP), ".py", **{"self.n": 60}), folder)
+    assert isinstance(found, Measurement), found
+    assert [each.target for each in found.figures] == ["slices"]
+    assert [each.target for each in found.missing] == ["numba"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("self.count += self.steps", "self.count += 2 * self.steps", "`self.count` is "),
+        ("self.u, self.v = self.v, self.u", "pass", "Element 0 of `self.u` is "),
+        (
+            "self.u, self.v = self.v, self.u",
+            "self.u, self.v = self.v, self.v.copy()",
+            "Element 0 of `self.v` is",
+        ),
+    ],
+)
+def test_what_an_object_holds_in_the_end_is_compared(
+    planning: Planning, folder: str, old: str, new: str, words: str
+) -> None:
+    plan = planning(GRID.format(SWEEP), ".py", **{"self.n": 60})
+    found = outcome(against(plan, old, new), folder)
+    assert isinstance(found, Measurement) and found.figures == ()
+    assert [m.is_error for m in found.missing if words in m.reason] == [True], found.missing
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        (
+            "f(self):\n        for i in range(self.n):\n            self.u[i, 0] = self.where.read(1)",
+            "`self.where` is neither",
+        ),
+        (
+            "f(self):\n        for i in range(self.n):\n            self.u[i, 0] = self.factor()",
+            "`self.weight` is neither",
+        ),
+        (
+            "f(self):\n        for i in range(self.n):\n            self.u[i, 0] = 0.0\n        print(self)",
+            "uses `self` as a whole on line 21",
+        ),
+    ],
+)
+def test_an_object_that_cannot_be_made_up(planning: Planning, body: str, words: str) -> None:
+    plan = planning(GRID.format(body), ".py")
+    assert isinstance(plan, NoPlan) and words in plan.reason, plan
+
+
+def test_a_class_without_objects_of_its_own_is_told_of(planning: Planning, folder: str) -> None:
+    text = GRID.format(SWEEP).replace("class Grid:", "class Grid(np.ndarray):")
+    found = outcome(planning(text, ".py", **{"self.n": 60}), folder)
+    assert isinstance(found, NotMeasured) and "cannot be made without its `__init__`" in found.reason
 
 
 # --- Runs ------------------------------------------------------------------------------------
@@ -192,6 +297,7 @@ def test_a_version_that_cannot_be_run_at_all_is_no_error_of_ours(planning: Plann
         ("print('word ' * 2**20)", "printed more than 1 MiB"),
         ("import numpy; [numpy.empty(2**30, 'u1') for _ in iter(int, 1)]", "MemoryError"),
         ("import os; os._exit(3)", "ended by itself with status 3"),
+        ("input()", "raised EOFError"),
         ("x[len(x)] = 1.0", "raised IndexError: index 37 is out of bounds"),
         ("x[0] = id(object()) % 1000 + hash(str(object()))", "when it is called again"),
     ],

@@ -139,6 +139,40 @@ def test_arrays_of_structures_are_compared_field_by_field(planning: Planning, fo
     assert place.startswith("`b[7].place.y` is ") and turns.startswith("`b[9].turns[1]` is ")
 
 
+SYSTEM = """typedef struct { int rows; const int *start; const int *column; double w[8]; } Pattern;
+typedef struct { const Pattern *const pattern; const double *value; } Csr;
+struct system { const Csr *a; double *out; short k; struct system *next; };
+void f(struct system *restrict s, const double *restrict x)
+{
+    s->next->next->k += 5;
+    for (int i = 0; i < s->a->pattern->rows; i++) {
+        double sum = s->a->pattern->w[3];
+        for (int k = s->a->pattern->start[i]; k < s->a->pattern->start[i + 1]; k++)
+            sum += s->a->value[k] * x[s->a->pattern->column[k]];
+        s->next->out[i] = sum;
+    }
+}
+"""
+
+
+def test_pointers_in_structures_lead_to_others(planning: Planning, folder: str) -> None:
+    plan = planned(planning(SYSTEM, **{"s->a->pattern->rows": 300}))
+    assert plan.names == ("s->a->pattern->rows",)
+    made = {each.name: extent for each, extent in zip(plan.memories, plan.rungs[0].extents, strict=True)}
+    assert made["s->a->pattern->start"].count == 301 and made["s->next->out"] == Extent(0, 300)
+    assert made["s->a->pattern->w"] == Extent(0, 8) and made["s->next->next->k"] == Extent(0, 1)
+    (good,) = (each for each in plan.variants if each.form == "directives")
+    off = [
+        replace(good, text=good.text.replace(*error))
+        for error in (("k += 5", "k += 6"), ("= sum;", "= sum + (i == 7);"))
+    ]
+    found = measured(replace(plan, variants=(good, *off)), Settings(), folder, lambda *_: None)
+    assert isinstance(found, Measurement) and len(found.figures) == 1, found
+    number, out = [each.reason for each in found.missing if each.is_error]
+    assert "`s->next->next->k` is" in number and number.startswith("Element 0 of")
+    assert out.startswith("Element 7 of `s->next->out` is ")
+
+
 LOOP = "for (int i = 0; i < n; i++)"
 
 
@@ -156,8 +190,23 @@ LOOP = "for (int i = 0; i < n; i++)"
         ),
         (
             f"struct q {{ int k; }}; struct p {{ struct q *q; }}; void f(int n, struct p *a, int *b)"
-            f" {{ {LOOP} b[i] = a->q->k; }}",
+            f" {{ {LOOP} b[i] = a->q[i].k; }}",
             "`a->q` holds structures",
+        ),
+        (
+            f"struct q {{ int k; }}; struct p {{ struct q *q; }}; void f(int n, struct p *a, int *b)"
+            f" {{ struct q *t = a->q; {LOOP} b[i] = t->k + a->q->k; }}",
+            "`a->q` holds structures",
+        ),
+        (
+            f"struct q {{ int k; }}; struct p {{ struct q *q, *r; }}; void f(int n, struct p *a, int *b)"
+            f" {{ {LOOP} b[i] = a->q->k; a->q = a->r; }}",
+            "`a->q` may come to point elsewhere",
+        ),
+        (
+            f"struct p {{ int k; struct p *next; }}; void f(int n, struct p *a, int *b)"
+            f" {{ {LOOP} {{ b[i] = a->k; a = a->next; }} }}",
+            "`a` holds structures",
         ),
         (
             f"struct p {{ double *x, *y; }}; void f(int n, struct p *a)"

@@ -88,11 +88,15 @@ def edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     return Edited((Replacement(Span(line, line), f"#pragma {ask.action}\n"),), (), remarks)
 
 
+_TUNED = ((("collapse", "2"),), (("unroll_factors", "1"),), (("tile_sizes", "16"),), (("cache_kb", "64"),))
+"""The settings that make something else of functions that can be tuned."""
+
+
 def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -> Plan | NoPlan:
     body = next((each.group() for each in _FUNCTION.finditer(text) if each.start() == wanted.starts), "")
     if not body or "MEASURE_DECLINE" in body:
         return NoPlan(f"`{wanted.function}` cannot be measured.")
-    made = f"/*{wanted.parameters if 'TUNE' in body else ''}*/"
+    made = f"/*{wanted.parameters if 'TUNE' in body and wanted.parameters in _TUNED else ''}*/"
     variant = Variant(
         "openmp", "restructured", text.replace("for", f"{made} for"), parameters=wanted.parameters
     )

@@ -172,6 +172,30 @@ async def test_a_closed_notebook_has_no_findings(start):
     assert await notebook.editor.hover(notebook.uri(0), 1, 8) is None
 
 
+async def test_a_loop_of_a_cell_is_measured_and_the_figure_stands_in_that_cell(start):
+    editor = await start("vscode1139-ext11", *REAL)
+    rod = "class Rod:\n    def __init__(self, n: int): self.u = np.zeros(n)\n"
+    clear = "    def clear(self):\n        for i in range(len(self.u)):\n            self.u[i] = 0.0\n"
+    notebook = Notebook(editor, SETUP, "raise SystemExit", f"{rod}{clear}")
+    await notebook.findings(2)
+    if not await _lenses(notebook, 2):
+        await editor.until(types.WORKSPACE_CODE_LENS_REFRESH)
+    (lens,) = await _lenses(notebook, 2)
+    assert [await _lenses(notebook, number) for number in range(2)] == [[], []]
+    assert lens.range.start == types.Position(3, 8) and lens.command.title == "Measure"
+    (asked,) = lens.command.arguments
+    answer = await editor.execute(lens.command.command, {**asked, "sizes": {"self.u.shape[0]": 300}})
+    assert (answer["cell"], answer["line"]) == (2, 4), answer
+    assert "slices" in [each["target"] for each in answer["targets"] if each["matches"]]
+    (again,) = await _lenses(notebook, 2)
+    assert again.command.title.startswith("Measure again (NumPy slices")
+
+
+async def _lenses(notebook: Notebook, number: int) -> list[types.CodeLens]:
+    params = types.CodeLensParams(types.TextDocumentIdentifier(notebook.uri(number)))
+    return await notebook.editor.request(types.TEXT_DOCUMENT_CODE_LENS, params) or []
+
+
 async def symbols_of(notebook: Notebook, number: int) -> list[str]:
     params = types.DocumentSymbolParams(types.TextDocumentIdentifier(notebook.uri(number)))
     found = await notebook.editor.request(types.TEXT_DOCUMENT_DOCUMENT_SYMBOL, params)

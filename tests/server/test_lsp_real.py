@@ -390,7 +390,7 @@ async def test_a_loop_of_python_has_kernels_before_its_function(start, tmp_path:
     assert offer.disabled is None
     resolved = await editor.request(types.CODE_ACTION_RESOLVE, offer)
     made = applied(STENCIL, resolved.edit.document_changes[0].edits)
-    assert "__global__ void f_cuda_kernel0(" in made.partition("def f_cuda(n, a):")[0]
+    assert "\nf_cuda_kernel0(" in made.partition("def f_cuda(n, a):")[0]
     assert "    if not f_cuda(n, a):\n        for i in range(1, n):\n            a[i] = a[i] + 1.0\n" in made
 
 

@@ -17,10 +17,10 @@ from polylsp.codegen.cuda.totals import Total
 def total_of(setting: Setting, summed: Sum, file: str) -> Total:
     """The kernel that adds to an element of this type: one is enough for all sums of a file."""
     words = next(b.words for b in setting.buffers if b.memory is summed.memory)
-    found = [t for t in setting.totals if (t.words, t.operator) == (words, summed.operator)]
+    found = [t for t in setting.totals if (t.words, t.combining) == (words, summed.combining)]
     if not found:
         name = setting.fresh.name(f"{file}_total")
-        found.append(Total(name, setting.fresh.name("block_sums"), words, summed.operator))
+        found.append(Total(name, setting.fresh.name("block_sums"), words, summed.combining))
         setting.totals.append(found[0])
     return found[0]
 

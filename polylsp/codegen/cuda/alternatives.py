@@ -97,9 +97,18 @@ def _meetings(leaf: Leaf, found: Leaves) -> Iterator[tuple[isl.Set, ...]]:
             first, second = of_leaf(leaf, write.relation), of_leaf(leaf, read.relation)
             for k in range(first.dim(_OUT)):
                 where = _compared(first, second, k)
-                if not where[1].is_empty() and not any(where[1].is_equal(each) for each in seen):
+                new = not where[1].is_empty() and not any(where[1].is_equal(each) for each in seen)
+                if new and _are_all(where, leaf.domain):
                     seen.append(where[1])
                     yield where
+
+
+def _are_all(parts: tuple[isl.Set, ...], domain: isl.Set) -> bool:
+    """Whether each instance is in one of the parts: one that may do without an access, or accesses several
+    elements, may be in none, or in several."""
+    before, at, behind = parts
+    apart = before.is_disjoint(at) and at.is_disjoint(behind) and before.is_disjoint(behind)
+    return apart and domain.is_subset(before.union(at).union(behind))
 
 
 def _compared(first: isl.Map, second: isl.Map, dimension: int) -> tuple[isl.Set, ...]:

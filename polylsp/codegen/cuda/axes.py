@@ -85,6 +85,17 @@ def sized(axes: Sequence[Axis], threads: Sequence[int], each: Sequence[int]) -> 
     return [replace(a, threads=t, each=e) for a, t, e in zip(axes, threads, each, strict=True)]
 
 
+def abreast(axis: Axis, width: int, first: str) -> Axis:
+    """The axis with so many values for each thread, from another `first` one on, in C, which lies before its
+    own by less than that."""
+    low, high = axis.ends
+    before = isl.Set.from_pw_aff(low).apply(isl.Map(f"{{ [v] -> [x] : x > v - {width} }}"))
+    below = isl.Set.from_pw_aff(high).apply(isl.Map("{ [v] -> [x] : x <= v }"))
+    values = axis.values if first == axis.first else before.intersect(below)
+    extent = _between(first, axis.end) if first.isdigit() and first != axis.first else axis.extent
+    return replace(axis, first=first, extent=extent, values=values, each=width)
+
+
 def values_of(order: isl.UnionMap, dimension: int) -> isl.Set:
     """The values of one dimension of a schedule."""
     return alone(isl.Set.from_union_set(order.range()), dimension)

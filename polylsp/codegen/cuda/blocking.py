@@ -14,6 +14,7 @@ from polylsp.codegen.cuda.registers import Kept, kept
 from polylsp.codegen.cuda.segments import Segment, segments
 from polylsp.codegen.cuda.sizes import Sizes, strip_of, tiled_axes
 from polylsp.codegen.cuda.tiles import Strip, Tile, tiles_of
+from polylsp.codegen.cuda.vectors import Vectors
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +34,8 @@ class Part:
 class Blocking:
     """The choice for a launch: `left` are the dimensions that a thread runs itself; `kept` is what it keeps
     all the time. `lanes` share the sums of each value of the one axis. `at_once`: blocks for which a
-    multiprocessor shall have registers (0: as it comes)."""
+    multiprocessor shall have registers (0: as it comes). `vectors`: in whole blocks, a thread's values along
+    `x` are neighbours, and loaded at once."""
 
     axes: tuple[Axis, ...]
     left: tuple[int, ...]
@@ -41,6 +43,7 @@ class Blocking:
     parts: tuple[Part, ...]
     lanes: Lanes | None = None
     at_once: int = 0
+    vectors: Vectors | None = None
 
     @property
     def threads(self) -> tuple[int, ...]:
@@ -54,6 +57,16 @@ class Blocking:
     def tiled(self) -> bool:
         """Whether the threads of a block copy something together."""
         return any(part.tiles for part in self.parts)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the first values of blocks have names of their own."""
+        return self.tiled or self.lanes is not None or any(axis.each > 1 for axis in self.axes)
+
+    @property
+    def is_streaming(self) -> bool:
+        """Whether each thread has one value along each axis, and keeps and copies nothing."""
+        return not self.is_cut and not self.kept and not any(part.kept for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)

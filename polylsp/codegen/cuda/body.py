@@ -8,10 +8,12 @@ from math import prod
 
 import islpy as isl
 
+from polylsp.analysis.effects import walk
 from polylsp.codegen.cuda.axes import Axis
 from polylsp.codegen.cuda.blocking import Part
 from polylsp.codegen.cuda.compute import computed, computed_where, strip_ends, strip_values, whole
 from polylsp.codegen.cuda.copies import Shared, copy, holds_all, place_in
+from polylsp.codegen.cuda.expressions import place_text
 from polylsp.codegen.cuda.frame import Frame, named
 from polylsp.codegen.cuda.held import Held, loaded, merged, one_lane, stored, variable
 from polylsp.codegen.cuda.registers import Kept
@@ -21,10 +23,14 @@ from polylsp.codegen.cuda.statements import INDENT, braced
 from polylsp.codegen.cuda.sums import Sum
 from polylsp.codegen.cuda.tiles import STRIP, block
 from polylsp.codegen.cuda.totals import Total, block_sum, thread_sum
+from polylsp.codegen.cuda.vector_lines import vector_lines
+from polylsp.model.program import Assign
 
 
 def body(frame: Frame, words: Mapping[str, str]) -> list[str]:
     """The lines of a kernel; `words` are the types of arrays' elements, by unique names."""
+    if frame.blocking.vectors is not None:
+        return [*_places(frame), *_blocks(frame, vector_lines(frame, frame.blocking.vectors, words))]
     held = _held(frame, frame.blocking.kept, words)
     every = [*held]
     declared: list[str] = []
@@ -59,7 +65,15 @@ def added_up(frame: Frame, summed: Sum, total: Total, partial: str) -> list[str]
     words = replace(frame.words, elsewhere={each.site: own for each in summed.accesses})
     inside = replace(frame, words=words)
     lines = [line for part in frame.blocking.parts for line in computed(inside, part, frame.block)]
-    return [*before, thread_sum(own, total.words, total.operator), *_strided(frame, lines), *after]
+    return [*before, thread_sum(own, total, _element(frame, summed)), *_strided(frame, lines), *after]
+
+
+def _element(frame: Frame, summed: Sum) -> str:
+    """The element that a kernel adds to, before it does; raises `Unwritable`."""
+    sites = {each.site for each in summed.accesses}
+    inside = [s for leaf in frame.leaves.values() for s in walk(*leaf.statements)]
+    place = next(s.target for s in inside if isinstance(s, Assign) and s.target.site in sites)
+    return place_text(place, frame.words)
 
 
 def _held(frame: Frame, kept: Sequence[Kept], words: Mapping[str, str]) -> list[Held]:

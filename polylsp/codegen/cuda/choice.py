@@ -10,6 +10,7 @@ import islpy as isl
 from polylsp.analysis.budget import budgeted
 from polylsp.analysis.effects import walk
 from polylsp.codegen.cuda.alternatives import alternatives
+from polylsp.codegen.cuda.atomics import with_atomics
 from polylsp.codegen.cuda.expansion import expanded
 from polylsp.codegen.cuda.launch import maps_of
 from polylsp.codegen.cuda.leaves import Leaves, leaves_of
@@ -60,6 +61,10 @@ def chosen(
     for other in others if apart is None else [apart, *others]:
         # What there is already is not lost where a better one takes too long to find.
         made = budgeted(settings.max_operations, lambda o=other: _best(region, o, settings))
+        best = made if isinstance(made, Choice) and made.steps < best.steps else best
+    updating = with_atomics(found, best.leaves, best.kernels)
+    if updating is not None:
+        made = budgeted(settings.max_operations, lambda: _best(region, updating, settings))
         best = made if isinstance(made, Choice) and made.steps < best.steps else best
     if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
         return Declined(_why_in_order(best.leaves, line))

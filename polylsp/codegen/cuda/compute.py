@@ -118,19 +118,29 @@ def _guarded(frame: Frame, name: str, own: isl.Set, known: isl.Set, at: dict[str
 def whole(frame: Frame, part: Part, known: isl.Set, also: Sequence[isl.Set] = ()) -> isl.Set | None:
     """Where a block needs no conditions, its strip is whole, and `also` some other things are true, if that
     says one thing; `None` where it says nothing, or too much."""
-    result = known
-    for each, own in _uniform(frame, part).values():
-        here = frame.values.intersect(as_parameters(each, frame.inside))
-        bad = here.subtract(as_parameters(own, frame.names))
-        result = result.subtract(without(bad, [*frame.inside, *(a.parameter for a in frame.axes)]))
+    result = unguarded(frame, part, known)
     for each in also:
         result = result.intersect(each)
     if part.strip is not None:
         _, high = strip_ends(frame, part)
         last = isl.Set.from_pw_aff(high).apply(isl.Map(f"{{ [v] -> [x] : x + {part.strip.size} <= v + 1 }}"))
         result = result.intersect(as_parameters(last, [STRIP]))
-    result = result.coalesce()
-    if result.is_empty() or known.is_subset(result) or result.gist(known).n_basic_set() != 1:
+    return None if known.is_subset(result) else in_one(result, known)
+
+
+def unguarded(frame: Frame, part: Part, known: isl.Set) -> isl.Set:
+    """Where the threads of a block have an instance at each of their values, of what is `known`."""
+    for each, own in _uniform(frame, part).values():
+        here = frame.values.intersect(as_parameters(each, frame.inside))
+        bad = here.subtract(as_parameters(own, frame.names))
+        known = known.subtract(without(bad, [*frame.inside, *(a.parameter for a in frame.axes)]))
+    return known
+
+
+def in_one(values: isl.Set, known: isl.Set) -> isl.Set | None:
+    """Parameters, if that they have these values, of what is `known`, is one plain condition."""
+    result = values.coalesce()
+    if result.is_empty() or result.gist(known).n_basic_set() != 1:
         return None
     return result if "exists" not in str(result.gist(known)) else None
 

@@ -3,66 +3,71 @@ the largest arrays moves along with them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Sequence
+from functools import reduce
+from math import prod
 
 import islpy as isl
 
 from polylsp.analysis.effects import walk
 from polylsp.codegen.affine import Names
-from polylsp.codegen.cuda.axes import ends_of
 from polylsp.codegen.cuda.choice import Choice
-from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.launch import sets_of
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
 from polylsp.codegen.cuda.naming import fresh_of
-from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.region import Region, loops_at
 from polylsp.codegen.cuda.schedule import of_leaf
-from polylsp.codegen.cuda.slab_boxes import END, FIRST, SIZE, Ends
+from polylsp.codegen.cuda.setting import with_signs
+from polylsp.codegen.cuda.slab_cut import Cut, cuts
+from polylsp.codegen.cuda.slab_ends import END, FIRST, SIZE
 from polylsp.codegen.cuda.slab_parts import Part, Parts
+from polylsp.codegen.cuda.slab_words import Words
 from polylsp.codegen.cuda.slabs import Called, Slabs
 from polylsp.model.action import Declined
-from polylsp.model.program import Block
+from polylsp.model.program import Block, Floating, Integer
 
 
-def slabs_of(region: Region, choice: Choice, memories: Memories) -> Slabs | Declined:
-    """The slabs of a region; or why it has none."""
-    alone = next((leaf for leaf in choice.leaves.leaves if not leaf.loops), None)
-    if alone is not None:
-        return _uncut(f"line {_line(region, alone)} is in no loop of these")
-    outermost = _outermost(choice.leaves)
-    backwards = choice.pairs.subtract(outermost.lex_le_union_map(outermost))
-    if not backwards.is_empty():
-        return _uncut(_why(region, choice, backwards))
-    ends = _ends(region, outermost)
-    if ends is None:
-        return _uncut("where the loops end is no one sum")
-    fresh, plain = fresh_of(region), plain_names(region)
-    called = Called(*(fresh.name(each) for each in _WANTED))
-    own = {FIRST: called.first, END: called.end, SIZE: called.size}
-    names = Names({**plain.parameters, **own}, choice=plain.choice)
-    parts = _parts(Parts(region, ends, names), choice.leaves, memories)
-    whole = _whole(memories, parts)
-    if whole:
-        return _uncut(f"each iteration of {_words(region, choice.leaves)} needs all of `{whole}`")
-    loops = tuple(dict.fromkeys(leaf.loops[0] for leaf in choice.leaves.leaves))
-    return Slabs(called, ends, _instances(choice.leaves), parts, loops)
+def slabs_of(region: Region, choice: Choice, memories: Memories) -> Slabs | Declined | None:
+    """The slabs of a region, or why it has none; nothing where there is no use in them."""
+    most = max(_dimensions(each) for each in memories.buffers)
+    if most < FEWEST_DIMENSIONS or _is_small(memories):
+        return None
+    largest = [each for each in memories.buffers if _dimensions(each) == most]
+    best: Slabs | None = None
+    why = ""
+    for cut in cuts(choice.leaves, choice.pairs, region.context, largest):
+        made = _made(region, choice, memories, largest, cut)
+        if isinstance(made, str):
+            why = why or made
+        elif best is None or made.moving(largest) > best.moving(largest):
+            best = made
+            if made.ends.are_single and 2 * made.moving(largest) >= len(largest):
+                break
+    return best or Declined(f"Arrays that do not fit on the device are not cut: {why or _NO_ENDS}.")
 
 
-def _uncut(why: str) -> Declined:
-    return Declined(f"Arrays that do not fit on the device are not cut: {why}.")
+_NO_ENDS = "where the loops end is no one sum"
+SMALL = 1 << 30
+"""Bytes for which any device has room."""
 
+FEWEST_DIMENSIONS = 2
+"""Of the largest array: what is done to rows of one element takes less time than to send them."""
 
-_WANTED = ("first", "end", "slab", "free_memory", "room", "stream", "turn", "turns")
+_WANTED = ("first", "end", "slab", "free_memory", "room", "stream", "turn", "turns", "within")
 """What things are called, if nothing else is."""
 
 
-def _whole(memories: Memories, parts: Mapping[str, Part]) -> str:
-    """An array that stays, if all those stay that take most of the memory; else empty."""
-    most = max(_dimensions(each) for each in memories.buffers)
-    largest = [each for each in memories.buffers if _dimensions(each) == most]
-    return "" if any(each.variable.name in parts for each in largest) else largest[0].name
+def _is_small(memories: Memories) -> bool:
+    """Whether all arrays together are known to take little memory."""
+    total = 0
+    for each in memories.buffers:
+        factors = [each.count or "1", *each.inner, *each.each]
+        element = each.memory.element
+        if not all(text.isdigit() for text in factors) or not isinstance(element, (Integer, Floating)):
+            return False
+        total += prod(map(int, factors)) * element.bits // 8
+    return total <= SMALL
 
 
 def _dimensions(buffer: Buffer) -> int:
@@ -70,28 +75,49 @@ def _dimensions(buffer: Buffer) -> int:
     return len(buffer.memory.strides) or buffer.memory.dimensions
 
 
-def _instances(found: Leaves) -> isl.UnionSet:
-    """All instances in one slab."""
-    result = isl.UnionSet("{ }")
-    for leaf in found.leaves:
-        result = result.union(_of_slab(leaf).to_union_set())
-    return result
+def _made(
+    region: Region, choice: Choice, memories: Memories, largest: Sequence[Buffer], cut: Cut
+) -> Slabs | str:
+    """The slabs of a way to cut; or why it is none."""
+    dates = cut.dates
+    every = isl.UnionMap("{ }")
+    for each in dates.values():
+        every = every.union(each.to_union_map())
+    backwards = _backwards(choice.pairs, every)
+    if backwards is not None:
+        return _why(region, choice, backwards)
+    if not _is_kept(choice.leaves, every):
+        return "a number that a thread keeps is needed in several of them"
+    fresh, plain = fresh_of(region), plain_names(region)
+    called = Called(*(fresh.name(each) for each in _WANTED))
+    own = {FIRST: called.first, END: called.end, SIZE: called.size}
+    texts = {**with_signs(region, plain.parameters), **own}
+    words = Words(Names(texts, choice=plain.choice), called.within)
+    parts = _parts(Parts(region, cut.ends, words), choice.leaves, memories, cut)
+    slabs = Slabs(called, words, cut.ends, cut.instances, parts, cut.loops, cut.has_once)
+    if not slabs.moving(largest):
+        # Arrays with fewer dimensions are not what takes the memory.
+        return f"each iteration of {_words(region, cut)} needs all of `{largest[0].name}`"
+    return slabs
 
 
-def _of_slab(leaf: Leaf) -> isl.Set:
-    """The instances of a leaf in one slab."""
-    names = [f"i{k}" for k in range(len(leaf.loops))]
-    return isl.Set(f"[{FIRST}, {END}] -> {{ {leaf.name}[{', '.join(names)}] : {FIRST} <= i0 < {END} }}")
+def _backwards(pairs: isl.UnionMap, dates: isl.UnionMap) -> isl.UnionMap | None:
+    """The pairs of which the second instance runs in an earlier iteration than the first, if there are
+    some."""
+    apart = pairs.apply_domain(dates).apply_range(dates).deltas()
+    if apart.intersect(isl.UnionSet("{ [d] : d < 0 }")).is_empty():
+        return None
+    return pairs.subtract(dates.lex_le_union_map(dates))
 
 
-def _outermost(found: Leaves) -> isl.UnionMap:
-    """`{ L[i, …] -> [i] }`: the iteration of the outermost loop in which an instance runs."""
-    result = isl.UnionMap("{ }")
-    for leaf in found.leaves:
-        names = [f"i{k}" for k in range(len(leaf.loops))]
-        one = isl.Map(f"{{ {leaf.name}[{', '.join(names)}] -> [i0] }}").intersect_domain(leaf.domain)
-        result = result.union(one.to_union_map())
-    return result
+def _is_kept(found: Leaves, dates: isl.UnionMap) -> bool:
+    """Whether what threads keep in registers is used in one iteration alone: the next slab has others."""
+    uses = isl.UnionMap("{ }")
+    for leaf, access in found.shared:
+        if access.memory.variable.name in found.private:
+            uses = uses.union(of_leaf(leaf, access.relation).to_union_map())
+    alike = uses.apply_range(uses.reverse()).apply_domain(dates).apply_range(dates).deltas()
+    return bool(alike.is_subset(isl.UnionSet("{ [0] }")))
 
 
 def _why(region: Region, choice: Choice, backwards: isl.UnionMap) -> str:
@@ -102,7 +128,8 @@ def _why(region: Region, choice: Choice, backwards: isl.UnionMap) -> str:
         return _line(region, leaves[next(sets_of(found)).get_tuple_name() or ""])
 
     pair = isl.UnionMap.from_map(backwards.sample())
-    return f"line {line(pair.range())} needs to run behind a later iteration of line {line(pair.domain())}"
+    why = f"line {line(pair.range())} needs to run behind a later iteration of line {line(pair.domain())}"
+    return f"{why}; choose the loops one by one instead" if len(loops_at(region.statements)) > 1 else why
 
 
 def _line(region: Region, leaf: Leaf) -> int:
@@ -111,32 +138,20 @@ def _line(region: Region, leaf: Leaf) -> int:
     return region.subject.line_number(first)
 
 
-def _words(region: Region, found: Leaves) -> str:
-    names = dict.fromkeys(region.subject.known(leaf.loops[0]).iterator for leaf in found.leaves)
+def _words(region: Region, cut: Cut) -> str:
+    names = dict.fromkeys(region.subject.known(each).iterator for each in cut.loops)
     return " or ".join(f"`{name}`" for name in names)
 
 
-def _ends(region: Region, outermost: isl.UnionMap) -> Ends | None:
-    """From where to where the outermost loops go, wherever they run at all."""
-    values = isl.Set.from_union_set(outermost.range()).intersect_params(region.context)
-    try:
-        low, high = ends_of(values)
-    except Unwritable:
-        return None
-    known = values.params()
-    affs = [[aff for _, aff in each.gist(known).coalesce().get_pieces()] for each in (low, high)]
-    if any(len(each) != 1 or each[0].dim(isl.dim_type.div) for each in affs):
-        return None
-    return Ends(affs[0][0], affs[1][0].add_constant_val(isl.Val(1)))
-
-
-def _parts(parts: Parts, found: Leaves, memories: Memories) -> dict[str, Part]:
+def _parts(parts: Parts, found: Leaves, memories: Memories, cut: Cut) -> dict[str, Part]:
     result: dict[str, Part] = {}
+    dates = cut.dates
     for buffer in memories.buffers:
-        shared = [(leaf, a) for leaf, a in found.shared if a.memory is buffer.memory]
-        every = [(leaf, replace(a, relation=of_leaf(leaf, a.relation))) for leaf, a in shared]
-        own = [replace(a, relation=a.relation.intersect_domain(_of_slab(leaf))) for leaf, a in every]
-        part = parts.of(buffer, own, [a for _, a in every]) if buffer.memory.shape else None
+        uses = [(leaf, access) for leaf, access in found.shared if access.memory is buffer.memory]
+        if not uses or not all(isinstance(cut.places[leaf.name], int) for leaf, _ in uses):
+            continue
+        every = [dates[leaf.name].reverse().apply_range(of_leaf(leaf, a.relation)) for leaf, a in uses]
+        part = parts.of(buffer, reduce(isl.Map.union, every), [access for _, access in uses])
         if part is not None:
             result[buffer.variable.name] = part
     return result

@@ -3,7 +3,7 @@ fails leaves the host's data as they were, so that the caller can run its own lo
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from polylsp.codegen.cuda.host import Host, bytes_of, header, is_staged, start_of
 from polylsp.codegen.cuda.largest import LARGEST, SMALLER, largest
@@ -16,7 +16,7 @@ from polylsp.codegen.cuda.pinning import (
     released_lines,
     staged_lines,
 )
-from polylsp.codegen.cuda.running import handed_on, run_lines
+from polylsp.codegen.cuda.running import handed_on, inside_lines, run_lines
 from polylsp.codegen.cuda.slab_lines import memory_lines, size_lines, slab_lines
 from polylsp.codegen.cuda.statements import INDENT
 from polylsp.codegen.cuda.streams import STREAMS, count_of
@@ -27,7 +27,9 @@ def host_lines(host: Host) -> list[str]:
     """The lines of the host function, and those of what it calls."""
     pinning = ["", *pin_lines()] if is_pinned(host) else []
     memory = ["", *memory_lines(host.slabs)] if host.slabs is not None else []
-    return [*_helpers(), *pinning, *memory, "", *run_lines(host), "", *_entry(host)]
+    inside = list(inside_lines(host))
+    call = wrapped(f"error = run_{host.name}(", [given for _, given in handed_on(host, inside)], ");")
+    return [*_helpers(), *pinning, *memory, "", *run_lines(host, inside), "", *_entry(host, call)]
 
 
 def _helpers() -> list[str]:
@@ -48,13 +50,13 @@ def _helpers() -> list[str]:
     ]
 
 
-def _entry(host: Host) -> Iterator[str]:
+def _entry(host: Host, call: Sequence[str]) -> Iterator[str]:
     first, *rest = header(host)
     yield f'extern "C" {first}'
     yield from (f"           {line}" for line in rest)
     yield "{"
     yield from (f"{INDENT}{line}" for line in (*_checks(host), *_allocated(host)))
-    yield from (f"{INDENT}{line}" for line in _called(host))
+    yield from (f"{INDENT}{line}" for line in _called(host, call))
     yield "}"
 
 
@@ -116,9 +118,8 @@ def _allocated(host: Host) -> Iterator[str]:
         yield f"{INDENT}error = cudaStreamCreate(&{STREAMS}[s]);"
 
 
-def _called(host: Host) -> Iterator[str]:
+def _called(host: Host, call: Sequence[str]) -> Iterator[str]:
     staged = [each for each in host.buffers if is_staged(each)]
-    call = wrapped(f"error = run_{host.name}(", [given for _, given in handed_on(host)], ");")
     if host.slabs is None:
         yield "if (error == cudaSuccess)"
         yield from (f"{INDENT}{line}" for line in call)

@@ -18,6 +18,7 @@ from polylsp.codegen.cuda.axes import Axis, is_same
 from polylsp.codegen.cuda.references import Reference
 from polylsp.codegen.cuda.registers import Kept
 from polylsp.codegen.cuda.rounds import MOST
+from polylsp.codegen.cuda.sectors import SECTOR
 from polylsp.codegen.cuda.tiles import Strip, Tile
 from polylsp.model.device_code import Resources
 from polylsp.model.occupancy import blocks_at_once
@@ -33,6 +34,8 @@ _BASE = 22
 
 _GLOBAL = 15
 """Bytes that a multiprocessor gets from global memory in a cycle (H100: 3.35 TB/s for 132 at 1.7 GHz)."""
+
+_WARP = 32
 
 _LANES = {1: 128, 2: 64}
 """Its multiply-adds in a cycle, by the registers that a number takes; of loads from shared memory, 32."""
@@ -123,3 +126,42 @@ def _words(memory: Memory) -> int:
     element = memory.element
     assert isinstance(element, (Integer, Floating))
     return max(1, element.bits // 32)
+
+
+# --- Vectors -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What each thread loads (or `stores`) of a row: so many elements of some `bytes` for each of its values;
+    or, where these are neighbours, so many `vectors`, and elements `alone`, for all of them."""
+
+    bytes: int
+    stores: bool
+    elements: int
+    vectors: int
+    alone: int
+
+
+def accesses(rows: Sequence[Touched]) -> tuple[int, int]:
+    """How often a thread loads or stores for all its values, where these are neighbours; and how many
+    elements it stores alone: a warp writes parts of sectors then."""
+    often = sum(each.vectors + each.alone for each in rows)
+    return often, sum(each.alone for each in rows if each.stores)
+
+
+def vectors_pay(rows: Sequence[Touched], width: int) -> bool:
+    """Whether threads with so many neighbouring values load at once, load and store less often, and no more
+    sectors, than threads whose values have other threads' as neighbours: an element that is accessed alone
+    brings its sector along. Nobody waits for what is stored."""
+    if not any(each.vectors for each in rows if not each.stores):
+        return False
+    often = sum(each.elements for each in rows) * width
+    sectors = sum(each.elements * each.bytes for each in rows) * width
+    others = sum(each.vectors * each.bytes * width + each.alone * _apart(each, width) for each in rows)
+    return accesses(rows)[0] < often and others <= sectors
+
+
+def _apart(row: Touched, width: int) -> int:
+    """The sectors that a warp touches, whose threads access one of so many elements each."""
+    return min(_WARP, _WARP * width * row.bytes // SECTOR)

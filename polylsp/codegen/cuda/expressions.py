@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from polylsp.analysis.effects import walk
+from polylsp.analysis.induction import stripped
 from polylsp.analysis.spelling import PRECEDENCE
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.type_words import plain_words
@@ -43,7 +44,8 @@ class Words:
     dimensions but the first. Scalars in `pointed` are found through a pointer; places of `elsewhere` (by
     site) are not where the program has them, but in variables of a kernel; `before` are subscripts of arrays
     that the program does not have. `exact` writes expressions of a language whose numbers are not C's. Those
-    that are `narrow` (unique names) are `int`s, whatever they are on the host."""
+    that are `narrow` (unique names) are `int`s, whatever they are on the host; places that are `atomic` (by
+    site) are updated one at a time."""
 
     subject: Subject
     names: Mapping[str, str]
@@ -53,6 +55,7 @@ class Words:
     before: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     exact: Exact | None = None
     narrow: frozenset[str] = frozenset()
+    atomic: frozenset[Site] = frozenset()
 
 
 class Exact(Protocol):
@@ -178,9 +181,19 @@ def _binary(value: Binary, words: Words, around: float) -> str:
     if value.floors or not isinstance(left.type, (Integer, Floating)):
         raise Unwritable(f"`{words.subject.source(value.site)}` is not a computation with numbers.")
     own = PRECEDENCE[operator]
-    texts = _operand(left, right, words, own), _operand(right, left, words, own + 1)
-    # A shift or a bit operation reads more easily with what it is applied to in parentheses.
+    texts = (
+        _operand(left, right, words, _needed(operator, left, own)),
+        _operand(right, left, words, _needed(operator, right, own + 1)),
+    )
     return grouped(f"{texts[0]} {operator} {texts[1]}", own, around)
+
+
+def _needed(operator: str, operand: Expr, own: int) -> int:
+    """How tightly an operand has to bind: compilers warn of a shift, and of an operation on bits, that is
+    applied to something else without parentheses."""
+    inner = stripped(operand)
+    mixed = isinstance(inner, Binary) and inner.operator != operator
+    return UNARY if mixed and operator in ("<<", ">>", "&", "|", "^") else own
 
 
 def _operand(value: Expr, other: Expr, words: Words, around: int) -> str:

@@ -9,14 +9,15 @@ import islpy as isl
 
 from polylsp.codegen.cuda.axes import Axis, within
 from polylsp.codegen.cuda.blocking import Blocking
-from polylsp.codegen.cuda.expressions import Unwritable, Words
+from polylsp.codegen.cuda.expressions import Unwritable, Words, element_text
 from polylsp.codegen.cuda.instances import WORD
-from polylsp.codegen.cuda.launch import Launch, maps_of
+from polylsp.codegen.cuda.launch import Launch, maps_of, parameter_names
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.naming import Fresh
-from polylsp.codegen.cuda.references import subscripts_at
+from polylsp.codegen.cuda.references import subscripts_at, texts
 from polylsp.codegen.cuda.scan import condition, expression
 from polylsp.codegen.cuda.statements import INDENT
+from polylsp.model.scop import Memory
 
 _IN = isl.dim_type.in_
 
@@ -55,8 +56,7 @@ class Frame:
     @property
     def names(self) -> list[str]:
         """isl's names for the dimensions of the order, as parameters."""
-        left = {k: f"__d{number}" for number, k in enumerate(self.blocking.left)}
-        return [left.get(k, f"__p{k}") for k in range(self.launch.length)]
+        return parameter_names([axis.dimension for axis in self.axes], self.launch.length)
 
     @property
     def inside(self) -> list[str]:
@@ -66,7 +66,7 @@ class Frame:
     @property
     def is_cut(self) -> bool:
         """Whether the first values of blocks have names of their own."""
-        return self.blocking.tiled or bool(self.several) or self.blocking.lanes is not None
+        return self.blocking.is_cut
 
     @property
     def block(self) -> isl.Set:
@@ -91,6 +91,12 @@ class Frame:
         if known.is_subset(points):
             return ""
         return condition(points.gist(known).coalesce(), known, {**self.atoms, **atoms})
+
+    def element(self, memory: Memory, subscripts: Sequence[isl.PwAff], known: isl.Set) -> str:
+        """An element of an array, where parameters are as is known."""
+        name, shown = memory.variable.name, texts(subscripts, known, self.atoms)
+        first = shown[0] if shown[0].isalnum() or len(shown) == 1 else f"({shown[0]})"
+        return element_text(self.words.names[name], self.words.extents[name], [first, *shown[1:]])
 
     def counters(self, leaf: Leaf, known: isl.Set, atoms: Mapping[str, str]) -> list[str]:
         """The values of a leaf's counters at a point of the order, whose dimensions are parameters."""

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.codegen.cuda.expressions import Unwritable, element_text
+from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.frame import Frame, unrolled
 from polylsp.codegen.cuda.launch import as_parameters
-from polylsp.codegen.cuda.references import subscripts_at, texts
+from polylsp.codegen.cuda.references import subscripts_at
 from polylsp.codegen.cuda.registers import Kept
 from polylsp.codegen.cuda.statements import INDENT, braced
 
@@ -63,13 +63,10 @@ def one_lane(frame: Frame) -> str:
 
 def _element(frame: Frame, held: Held) -> str:
     """The element in the array."""
-    name = held.kept.memory.variable.name
     found = subscripts_at(held.kept.element, [axis.parameter for axis in frame.axes])
     if found is None:
         raise Unwritable(f"An element of `{held.kept.memory.variable.source_name}` cannot be written down.")
-    shown = texts(found, frame.values, frame.atoms)
-    first = shown[0] if shown[0].isalnum() or len(shown) == 1 else f"({shown[0]})"
-    return element_text(frame.words.names[name], frame.words.extents[name], [first, *shown[1:]])
+    return frame.element(held.kept.memory, found, frame.values)
 
 
 def _when(frame: Frame, held: Held) -> str:

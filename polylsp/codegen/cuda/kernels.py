@@ -11,7 +11,8 @@ import islpy as isl
 
 from polylsp.analysis.effects import effects
 from polylsp.codegen.cuda.adding import Target, target_of, total_of
-from polylsp.codegen.cuda.axes import Axis, axes_of, chosen, values_of
+from polylsp.codegen.cuda.alignment import Placed, placed
+from polylsp.codegen.cuda.axes import Axis, abreast, axes_of, chosen, values_of
 from polylsp.codegen.cuda.blocking import Blocking, blocking, uncut
 from polylsp.codegen.cuda.body import added_up, body
 from polylsp.codegen.cuda.expressions import Unwritable, Words
@@ -24,7 +25,7 @@ from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.mapping import Kernel
 from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.naming import Fresh, dimension_names
-from polylsp.codegen.cuda.references import references
+from polylsp.codegen.cuda.references import Reference, references
 from polylsp.codegen.cuda.region import Region, declared_in
 from polylsp.codegen.cuda.scalar_expansion import all_kept
 from polylsp.codegen.cuda.setting import Setting
@@ -33,16 +34,20 @@ from polylsp.codegen.cuda.statements import INDENT, words_of
 from polylsp.codegen.cuda.sums import Sum
 from polylsp.codegen.cuda.tiles import STRIP
 from polylsp.codegen.cuda.totals import Total
+from polylsp.codegen.cuda.vectors import Vectors, vectors_of
 from polylsp.codegen.transform.leaves import counter
 from polylsp.language import PYTHON
-from polylsp.model.program import Variable
+from polylsp.model.action import Declined
+from polylsp.model.program import Floating, Variable
+from polylsp.model.scop import Memory
 
 
 @dataclass(frozen=True, eq=False)
 class Written:
     """A kernel's text. `counters` are those of the host, of which it takes `passed`; it takes `scalars` by
     value and `buffers`. `plain`: all its counters are the user's, and `int`s there. What its blocks find is
-    added to an element of the device, a `target`, by the kernel of a `total`."""
+    added to an element of the device, a `target`, by the kernel of a `total`. `unaligned`: why its threads
+    do not load neighbouring elements at once, where they might."""
 
     name: str
     counters: tuple[str, ...]
@@ -54,11 +59,20 @@ class Written:
     plain: bool
     total: Total | None = None
     target: Target | None = None
+    unaligned: str = ""
 
     @property
     def splits(self) -> list[Split]:
         """What its threads add up together, in parts of it."""
         return [part.split for part in self.frame.blocking.parts if part.split is not None]
+
+    @property
+    def rounds(self) -> bool:
+        """Whether it adds up numbers whose sum depends on the order."""
+        own = [(split.combining, split.kept.memory) for split in self.splits]
+        if self.total is not None and self.target is not None:
+            own.append((self.total.combining, self.target.buffer.memory))
+        return any(one.rounds and isinstance(memory.element, Floating) for one, memory in own)
 
     @property
     def axes(self) -> tuple[Axis, ...]:
@@ -80,23 +94,28 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     total = total_of(setting, summed, name.rpartition("_kernel")[0]) if summed is not None else None
     partial = total.scratch if total is not None else ""
     known = {**setting.parameters, **atoms("__h", counters)}
-    found_here = references(launch, setting.region.scop, setting.shared)
+    found_here = references(launch, setting.region.scop, setting.copied)
     able = range(kernel.parallel) if summed is None else summed.loops
     sizes = sizes_of(setting.settings)
     picked = chosen(able, [each.seen for each in found_here])
     axes = with_blocks(sizes, axes_of(launch, picked, names, known))
     alone = _frame(setting, launch, uncut(launch, axes), known, names, fresh)
     own = [each for each in found_here if each.access.memory.variable.name in private]
+    unaligned = ""
     if summed is not None and total is not None and not own:
         frame, lines = alone, added_up(alone, summed, total, partial)
     else:
-        cut = _frame(setting, launch, blocking(launch, axes, found_here, sizes), known, names, fresh)
+        choice = blocking(launch, axes, found_here, sizes)
+        choice, unaligned = _wide(setting, launch, choice, found_here)
+        cut = _frame(setting, launch, choice, known, names, fresh)
         if not all_kept(own, cut.blocking.kept):
             raise Unwritable("A number of each iteration has no place on the device.")
         frame, lines = _body(setting, cut, alone)
     ends = [end for axis in frame.axes for end in (axis.first, axis.end)]
     found = {word for line in (*lines, *ends) for word in WORD.findall(line)}
     moving = [names[k] for k in range(len(names)) if not values_of(launch.order, k).is_singleton()]
+    # In vectors too, nothing is added to counters but the values of a block.
+    is_plain = not frame.is_cut or frame.blocking.vectors is not None
     made = Written(
         name,
         tuple(counters),
@@ -105,9 +124,10 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
         _buffers(setting, leaves, found),
         frame,
         (),
-        not frame.is_cut and _ints(words).issuperset((*counters, *moving)),
+        is_plain and _ints(words).issuperset((*counters, *moving)),
         total,
         target_of(setting, launch, summed, counters) if summed is not None else None,
+        unaligned,
     )
     parameters = _parameters(made, words, partial)
     if frame.is_cut:
@@ -117,6 +137,23 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     plain = [_without_conversions(line, made, words) for line in lines]
     text = (f"// {_comment(setting, leaves)}", *head, "{", *_folded(plain), "}")
     return replace(made, lines=text)
+
+
+def _wide(
+    setting: Setting, launch: Launch, choice: Blocking, found: Sequence[Reference]
+) -> tuple[Blocking, str]:
+    """The choice with vectors, where these pay; and why not, where elements are not aligned."""
+    if not setting.settings.cuda_vectors or not choice.is_streaming:
+        return choice, ""
+
+    def place(memory: Memory, width: int) -> Placed | Declined:
+        return placed(setting, memory, width)
+
+    made = vectors_of(launch, choice.axes, [part.segment for part in choice.parts], found, place)
+    if not isinstance(made, Vectors):
+        return choice, made.reason if made is not None else ""
+    x, *others = choice.axes
+    return replace(choice, axes=(abreast(x, made.width, made.first), *others), vectors=made), ""
 
 
 def _bounded(choice: Blocking) -> str:
@@ -167,7 +204,7 @@ def _frame(
     known_as = {**known, **{axis.parameter: axis.name for axis in choice.axes}}
     known_as |= {f"__d{number}": names[k] for number, k in enumerate(choice.left)}
     words, leaves, private = setting.words, setting.leaves, frozenset(setting.private)
-    if not choice.tiled and choice.lanes is None:
+    if not choice.is_cut:
         return Frame(words, leaves, launch, choice, known_as, {}, {}, "", "", (), fresh, private)
     known_as |= {axis.base: fresh.name(f"{axis.name}0") for axis in choice.axes}
     strips = [part.strip.dimension for part in choice.parts if part.strip is not None]

@@ -9,31 +9,25 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.cuda.axes import Axis, count, is_next, is_same, values_of
+from polylsp.codegen.cuda.combining import Combining, function_of
 from polylsp.codegen.cuda.launch import maps_of, onto
-from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.references import Reference
 from polylsp.codegen.cuda.registers import Kept
 from polylsp.codegen.cuda.sectors import sectors_of
 from polylsp.codegen.cuda.segments import Segment
-from polylsp.model.expressions import subexpressions
-from polylsp.model.program import Call
-
-Operator = Literal["+", "*", "min", "max"]
+from polylsp.model.verdict import ReductionOperator
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
     """A sum (a product, an extremum) of a segment: what threads have kept in `kept` takes up the terms, which
-    are the values of a `dimension`. `references` are the two halves of the update. `function`: extrema are
-    taken by this one, which leaves out what is no number."""
+    are the values of a `dimension`. `references` are the two halves of the update."""
 
     kept: Kept
-    operator: Operator
+    combining: Combining
     dimension: int
     references: tuple[Reference, ...]
-    function: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +120,7 @@ def _alone(
 
 def _updated(
     segment: Segment, held: Sequence[Kept], found: Sequence[Reference]
-) -> tuple[Kept, Operator, tuple[Reference, ...]] | None:
+) -> tuple[Kept, ReductionOperator, tuple[Reference, ...]] | None:
     """What a segment updates, if it does nothing else."""
     own = [each for each in found if each.leaf.name in segment.leaves]
     for one in held:
@@ -177,17 +171,10 @@ def _split(segment: Segment, axis: Axis, held: Sequence[Kept], found: Sequence[R
         return None
     dimensions = [k for k in _loops(orders[0], axis) if _terms(segment, k) >= _FEWEST]
     kept, operator, references = update
-    function = _function(references[0].leaf)
-    made = [Split(kept, operator, k, references, function) for k in dimensions]
+    combining = Combining(operator, function_of(references[0].leaf))
+    made = [Split(kept, combining, k, references) for k in dimensions]
     # Of loops along which memory is read in the same way, the outermost.
     return max(made, key=lambda each: _weight(each, each.dimension, found), default=None)
-
-
-def _function(leaf: Leaf) -> str:
-    """The function of `math.h` that a leaf takes an extremum by; empty if by a comparison."""
-    values = [value for s in walk(*leaf.statements) for value in expressions(s)]
-    calls = {each.function for v in values for each in subexpressions(v) if isinstance(each, Call)}
-    return next((name for name in ("fmin", "fmax") if calls & {name, f"{name}f"}), "")
 
 
 def _loops(order: isl.Map, axis: Axis) -> Iterator[int]:
@@ -199,13 +186,10 @@ def _loops(order: isl.Map, axis: Axis) -> Iterator[int]:
             yield k
 
 
-def _operator(updates: Sequence[Reference]) -> Operator | None:
+def _operator(updates: Sequence[Reference]) -> ReductionOperator | None:
     """With what all of some references update their element, if there is one answer."""
-    operators = {each.access.update for each in updates}
-    for each in ("+", "*", "min", "max"):
-        if operators == {each}:
-            return each
-    return None
+    operators: set[ReductionOperator | None] = {each.access.update for each in updates}
+    return operators.pop() if len(operators) == 1 else None
 
 
 def _weight(split: Split, dimension: int, found: Sequence[Reference]) -> int:

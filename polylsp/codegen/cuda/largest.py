@@ -15,8 +15,9 @@ LARGEST = 1 << 30
 SMALLER = (1 << 26, 1 << 24, 1 << 22, 1 << 20, 1 << 18, 1 << 14)
 """Where a kernel counts sums of the user's counters: the first with which none of these is large."""
 
-_COUNTED = (1 << 31) - (1 << 25)
-"""What counters stay below: threads look for further iterations behind the last one."""
+_COUNTED = (1 << 31) - (1 << 28)
+"""What counters stay below: threads look for further iterations behind the last one, as far on as all blocks
+of a launch reach, which are 65535 of 1024 threads with four values each at most."""
 
 
 def largest(leaves: Iterable[Leaf], candidates: Iterable[int]) -> int:

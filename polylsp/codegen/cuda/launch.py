@@ -54,6 +54,13 @@ def fixed(names: Sequence[str], dimensions: Sequence[int], length: int) -> isl.S
     return isl.Set(f"[{', '.join(names)}] -> {{ [{points}] : {equal or 'true'} }}")
 
 
+def parameter_names(threads: Sequence[int], length: int) -> list[str]:
+    """isl's names for the dimensions of an order, as parameters: those that are threads, and those left to a
+    thread, which are numbered."""
+    left = [k for k in range(length) if k not in threads]
+    return [f"__d{left.index(k)}" if k in left else f"__p{k}" for k in range(length)]
+
+
 def onto(dimensions: Sequence[int], length: int) -> isl.Map:
     """Points to some of their dimensions."""
     points = ", ".join(f"d{k}" for k in range(length))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from polylsp.codegen.cuda.atomics import rounded
 from polylsp.codegen.cuda.choice import Choice, chosen
 from polylsp.codegen.cuda.cutting import slabs_of
 from polylsp.codegen.cuda.divergence import divergences
@@ -55,11 +56,14 @@ class Launched:
     def remarks(self) -> Iterator[str]:
         """What a person should know of them."""
         for kernel, made in self.kernels:
-            if made.total is not None or any(split.operator in ("+", "*") for split in made.splits):
+            if made.rounds:
                 yield f"What `{made.name}` adds up is added in another order."
-            elif not kernel.parallel:
+            elif made.total is None and not kernel.parallel:
                 yield f"`{made.name}` runs in one thread: nothing in it can run at once."
+            if made.unaligned:
+                yield f"`{made.name}` loads one element at a time: {made.unaligned}."
             yield from divergences(self.setting, made)
+        yield from rounded(self.leaves)
         if self.slabs is not None:
             yield self.slabs.remark(self.memories)
         elif self.uncut:

@@ -14,10 +14,19 @@ from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.induction import own_jumps
 from polylsp.analysis.liveness import exposed_in, live_after_loops
-from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.region import Region, places_in
 from polylsp.codegen.cuda.units import Unit, own_scalars, units_of
 from polylsp.model.action import Declined
-from polylsp.model.program import Block, Declare, Floating, Loop, Pointer, Statement, Variable
+from polylsp.model.program import (
+    Block,
+    Declare,
+    Floating,
+    Integer,
+    Loop,
+    Pointer,
+    Statement,
+    Variable,
+)
 from polylsp.model.scop import Access, Memory
 
 
@@ -53,7 +62,8 @@ class Expanded:
 class Leaves:
     """The leaves of a region in source order. `shared` are the accesses that instances may have in common,
     each with its leaf; `kept` the scalars among these (unique names), of which those that are `opened` have a
-    place on the device alone, and those that are `private` none but registers."""
+    place on the device alone, and those that are `private` none but registers. The memories that are `atomic`
+    (by name) are updated by several threads, one at a time."""
 
     leaves: tuple[Leaf, ...]
     shared: tuple[tuple[Leaf, Access], ...]
@@ -61,6 +71,7 @@ class Leaves:
     opened: frozenset[str]
     expanded: tuple[Expanded, ...] = ()
     private: frozenset[str] = frozenset()
+    atomic: frozenset[str] = frozenset()
 
     @property
     def has_own_scalars(self) -> bool:
@@ -212,8 +223,17 @@ def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: f
         variable = by_name.get(name)
         if variable is None:
             continue
-        if not isinstance(variable.type, Floating) or variable.source_name in opened:
+        is_memory = isinstance(variable.type, Floating) or _is_memory(region, variable)
+        if not is_memory or variable.source_name in opened:
             advice = "index an array" if isinstance(variable.type, Pointer) else "compute it from a counter"
             where = "in a later iteration or behind the loop"
             return f"The value of `{variable.source_name}` is needed {where}: {advice} instead."
     return ""
+
+
+def _is_memory(region: Region, variable: Variable) -> bool:
+    """Whether the model has all that is done with a whole number: where it knows the value instead, it says
+    nothing of who needs it."""
+    known = {a.site for a in region.scop.accesses if a.memory.variable == variable}
+    own = [place.site for place in places_in(region.statements) if place.variable == variable]
+    return isinstance(variable.type, Integer) and known.issuperset(own)

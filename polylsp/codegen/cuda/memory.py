@@ -12,12 +12,12 @@ from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.liveness import exposed, live_after_loops
 from polylsp.codegen.affine import Names
 from polylsp.codegen.cuda.leaves import Leaves
-from polylsp.codegen.cuda.python_whole import exact_words
+from polylsp.codegen.cuda.python_whole import exact_words, is_unlimited
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.footprint import names_before, section
 from polylsp.codegen.moving import Question
 from polylsp.codegen.naming import why_not_named
-from polylsp.codegen.transfer import array_data
+from polylsp.codegen.transfer import array_data, unknown_extent
 from polylsp.codegen.transform.type_words import element_words, plain_words
 from polylsp.language import PYTHON
 from polylsp.model.action import Declined
@@ -187,7 +187,7 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     reason = why_not_named(region.subject, region.place, variable, accesses)
     words = _words(region, memory)
     if reason or words is None:
-        return Declined(reason or f"The elements of `{name}` have a type that a GPU does not have.")
+        return Declined(reason or _strange(memory))
     asked = Question(region.subject, Conflicts(region.scop), region.place, (), region.last)
     written = any(a.kind == "write" for a in accesses)
     data = array_data(asked, variable, accesses, [])
@@ -206,11 +206,22 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
         return Buffer(variable, memory, words, "0", "1", (), True, moved.goes_out, written, True)
     part = section(region.subject, region.scop, accesses, region.place, plain_names(region))
     if part is None:
-        return Declined(f"How much of `{name}` a device needs cannot be written down before the loop.")
+        return unknown_extent(variable)
     inner, count = part.inner, part.count
     if region.subject.language == PYTHON.name:
         inner, count = _lengths(memory), _in_python(count)
     return Buffer(variable, memory, words, part.first, count, inner, moved.comes_in, moved.goes_out, written)
+
+
+def _strange(memory: Memory) -> str:
+    """Why a GPU does not have numbers of a type."""
+    name = memory.variable.source_name
+    if memory.shape:
+        return f"The elements of `{name}` have a type that a GPU does not have."
+    if is_unlimited(memory.element):
+        advice = f"count in an element of an array instead (`{name} = np.zeros(1, np.int64)`)"
+        return f"`{name}` is a whole number without limits, which a GPU does not have: {advice}."
+    return f"`{name}` has a type that a GPU does not have."
 
 
 def _in_python(count: str) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.analysis.effects import effects, loops_in, walk
+from polylsp.analysis.effects import effects, loops_in, nodes, walk
 from polylsp.analysis.regions import Nest
 from polylsp.codegen.host import starts
 from polylsp.codegen.merged import merged
@@ -15,7 +15,7 @@ from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Block, Declare, If, Jump, Loop, Site, Statement
+from polylsp.model.program import Assign, Block, Declare, If, Jump, Loop, Place, Read, Site, Statement
 from polylsp.model.scop import Scop
 
 
@@ -120,6 +120,14 @@ def _block_of(statement: Statement, ordinal: int) -> tuple[Statement, ...]:
             return _block_of(statement.body, ordinal)
         case _:
             return ()
+
+
+def places_in(statements: Sequence[Statement]) -> Iterator[Place]:
+    """All that statements read and set, at any depth."""
+    for each in walk(*statements):
+        if isinstance(each, Assign):
+            yield each.target
+        yield from (node.place for node in nodes(each) if isinstance(node, Read))
 
 
 def declared_in(statements: Sequence[Statement]) -> frozenset[str]:

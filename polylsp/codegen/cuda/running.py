@@ -15,19 +15,19 @@ from polylsp.codegen.cuda.statements import INDENT
 from polylsp.codegen.cuda.streams import STREAMS, Group, groups_of, stream_of
 
 
-def run_lines(host: Host) -> Iterator[str]:
-    """The lines of the function that runs the kernels, once there is memory."""
+def run_lines(host: Host, inside: Sequence[str]) -> Iterator[str]:
+    """The lines of the function that runs the kernels, once there is memory, with what is `inside` of it."""
     yield from _comment(host)
-    declared = [declaration for declaration, _ in handed_on(host)]
+    declared = [declaration for declaration, _ in handed_on(host, inside)]
     yield from wrapped(f"static cudaError_t run_{host.name}(", declared, ")")
     yield "{"
-    yield from (f"{INDENT}{line}" if line else "" for line in _inside(host))
+    yield from (f"{INDENT}{line}" if line else "" for line in inside)
     yield f"{INDENT}return cudaSuccess;"
     yield "}"
 
 
-def handed_on(host: Host) -> list[tuple[str, str]]:
-    """What that function takes, and what it is called with."""
+def handed_on(host: Host, inside: Sequence[str]) -> list[tuple[str, str]]:
+    """What that function takes, given what is `inside` of it, and what it is called with."""
     given = [v.source_name for v in host.scalars] + [b.name for b in host.hosted]
     found = list(zip(parameters(host), given, strict=True))
     found += [(f"{words} *{name}", name) for name, words, _ in host.allocated]
@@ -36,12 +36,14 @@ def handed_on(host: Host) -> list[tuple[str, str]]:
         back = f" - {each.offset}" if host.slabs is not None and each.offset else ""
         found.append((f"{each.words} *staged_{each.name}", f"staged_{each.name}{back}"))
     found += [(f"const cudaStream_t *{STREAMS}", STREAMS)] if groups_of(host) else []
-    return found if host.slabs is None else _of_slab(host, host.slabs, found)
+    return found if host.slabs is None else _of_slab(host, host.slabs, found, inside)
 
 
-def _of_slab(host: Host, slabs: Slabs, found: list[tuple[str, str]]) -> list[tuple[str, str]]:
+def _of_slab(
+    host: Host, slabs: Slabs, found: list[tuple[str, str]], inside: Sequence[str]
+) -> list[tuple[str, str]]:
     """The same for one slab, which needs not all of it, and has its turn in the memory of the device."""
-    used = {word for line in _inside(host) for word in re.findall(r"\w+", line)}
+    used = {word for line in inside for word in re.findall(r"\w+", line)}
     called = slabs.called
     ends = [(f"int {name}", f"(int){name}") for name in (called.first, called.end)]
     stream = [(f"cudaStream_t {called.stream}", f"{STREAMS}[{called.turn}]")]
@@ -57,7 +59,7 @@ def _comment(host: Host) -> Iterator[str]:
     slabs = host.slabs
     if slabs is not None:
         first, end = slabs.called.first, slabs.called.end
-        yield f"/* A slab: the iterations of {slabs.words(host.setting)} from `{first}` to before `{end}`."
+        yield f"/* A slab: the iterations of {slabs.told(host.setting)} from `{first}` to before `{end}`."
         yield " *"
     yield f"{'/*' if slabs is None else ' *'} The kernels with the transfers around them. {_PROMISE[0]}"
     yield f" * {_PROMISE[1]} */"
@@ -70,8 +72,8 @@ _PROMISE = (
 """What makes it harmless that a call fails."""
 
 
-def _inside(host: Host) -> Iterator[str]:
-    """What stands between its braces."""
+def inside_lines(host: Host) -> Iterator[str]:
+    """What stands between its braces: the kernels with the transfers around them."""
     groups = groups_of(host)
     yield from _at_once(host, groups) if groups else _in_order(host)
 
@@ -87,14 +89,14 @@ def _in_order(host: Host) -> Iterator[str]:
 def _at_once(host: Host, groups: Sequence[Group]) -> Iterator[str]:
     """Each group of kernels on its own stream, with what it alone uses."""
     alone = {id(buffer) for group in groups for buffer in group.buffers}
-    shared = list(_copies_in([each for each in host.buffers if id(each) not in alone]))
+    shared = list(_copies_in([each for each in host.moving if id(each) not in alone]))
     # Streams wait for such transfers by themselves, unless the program is built with other settings.
     yield from [*shared, "TRY(cudaDeviceSynchronize());"] if shared else []
     for number, group in enumerate(groups):
         yield from _copies_in(group.buffers, stream_of(number))
         yield from launches(replace(host, kernels=group.kernels), stream_of(number))
     for number, group in enumerate(groups):
-        yield from _copies_out(group.buffers, stream_of(number))
+        yield from _copies_out(group.buffers, stream_of(number), offsets=host.slabs is not None)
     yield "TRY(cudaDeviceSynchronize());"
 
 

@@ -14,17 +14,22 @@ from polylsp.codegen.cuda.region import Region
 
 
 def dependences(region: Region, found: Leaves) -> isl.UnionMap:
-    """Pairs of instances that use one element, at least one writing it, in the order they run."""
-    reads, writes = isl.UnionMap("{ }"), isl.UnionMap("{ }")
+    """Pairs of instances that use one element, at least one writing it, in the order they run; but for those
+    that update it one at a time."""
+    reads, writes, updates = isl.UnionMap("{ }"), isl.UnionMap("{ }"), isl.UnionMap("{ }")
     for leaf, access in found.shared:
         relation = of_leaf(leaf, access.relation).to_union_map()
-        if access.kind == "read":
+        if access.memory.name in found.atomic and access.update is not None:
+            updates = updates.union(relation)
+        elif access.kind == "read":
             reads = reads.union(relation)
         else:
             writes = writes.union(relation)
     order = dates(region, found)
     before = order.lex_lt_union_map(order)
-    pairs = writes.apply_range(reads.union(writes).reverse()).union(reads.apply_range(writes.reverse()))
+    others = reads.union(writes)
+    pairs = writes.apply_range(others.reverse()).union(reads.apply_range(writes.reverse()))
+    pairs = pairs.union(updates.apply_range(others.reverse())).union(others.apply_range(updates.reverse()))
     return pairs.intersect(before).coalesce()
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import islpy as isl
 
 from polylsp.codegen.affine import Names
+from polylsp.codegen.cuda.atomics import sites_of
 from polylsp.codegen.cuda.expressions import Words
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
@@ -50,6 +51,12 @@ class Setting:
     slab: tuple[str, ...] = ()
     private: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def copied(self) -> list[tuple[Leaf, Access]]:
+        """The accesses to elements of which a thread, or a block, may have copies."""
+        atomic = {a.memory.name for _, a in self.shared if a.site in self.words.atomic}
+        return [each for each in self.shared if each[1].memory.name not in atomic]
+
 
 def setting_of(
     region: Region, found: Leaves, memories: Memories, settings: Settings = _USUAL
@@ -70,7 +77,9 @@ def setting_of(
     before = _before(region, found, names)
     sizes = () if is_python else [v for name, v in variables.items() if _text(v, name) in texts.values()]
     narrowed = frozenset[str]() if is_python else narrow(region, found, sizes)
-    words = Words(subject, names, extents, pointed, before=before, exact=exact, narrow=narrowed)
+    words = Words(
+        subject, names, extents, pointed, before=before, exact=exact, narrow=narrowed, atomic=sites_of(found)
+    )
     leaves = {leaf.name: leaf for leaf in found.leaves}
     buffers = memories.buffers
     private = {v.name: type_words(v) for v in subject.variables if v.name in found.private}
@@ -131,12 +140,30 @@ def _parameters(
     return texts, variables
 
 
+def with_signs(region: Region, texts: Mapping[str, str]) -> dict[str, str]:
+    """Values in C, without sizes that have no sign: what is less than such a one may be negative. The host
+    has seen that they are small."""
+    unsigned = {v.source_name for v in region.subject.variables if _has_no_sign(v)}
+    split = {name: text.split(" * ") for name, text in texts.items()}
+    return {
+        name: " * ".join(f"(int){each}" if each in unsigned else each for each in factors)
+        for name, factors in split.items()
+    }
+
+
+def _has_no_sign(variable: Variable) -> bool:
+    return isinstance(variable.type, Integer) and not variable.type.signed
+
+
 def _unnamed(setting: Setting) -> str:
-    """What bounds of loops depend on and has no name before the first of them; empty if nothing."""
-    for leaf in setting.leaves.values():
-        for k in range(leaf.domain.dim(isl.dim_type.param)):
-            name = leaf.domain.get_dim_name(isl.dim_type.param, k) or ""
-            if name not in setting.parameters and leaf.domain.involves_dims(isl.dim_type.param, k, 1):
+    """What bounds of loops, or elements, depend on and has no name before the loops; empty if nothing."""
+    relations = (access.relation for _, access in setting.shared)
+    out = isl.dim_type.out
+    elements = (each.drop_constraints_not_involving_dims(out, 0, each.dim(out)) for each in relations)
+    for each in (*(leaf.domain for leaf in setting.leaves.values()), *elements):
+        for k in range(each.dim(isl.dim_type.param)):
+            name = each.get_dim_name(isl.dim_type.param, k) or ""
+            if name not in setting.parameters and each.involves_dims(isl.dim_type.param, k, 1):
                 return setting.region.scop.parameters.get(name, name)
     return ""
 

@@ -46,7 +46,7 @@ def shared_sum(frame: Frame, split: Split, lanes: Lanes, own: Held) -> SharedSum
 
 def shared_sum_lines(frame: Frame, part: Part, one: SharedSum) -> list[str]:
     """The lines of a sum, which all threads of a block run."""
-    start = {"+": "0", "*": "1"}.get(one.split.operator, one.own.name)
+    start = one.split.combining.start(one.own.name)
     lines = [f"{one.own.words} {one.name} = {start};", *_terms(frame, part, one)]
     return [*lines, *(_met_in_warp(frame, one) if one.lanes.letter == "x" else _met_in_block(frame, one))]
 
@@ -102,12 +102,13 @@ def _met_in_warp(frame: Frame, one: SharedSum) -> Iterator[str]:
     half, other = frame.fresh.name("half"), frame.fresh.name("other")
     fetched = f"__shfl_xor_sync(0xffffffff, {one.name}, {half})"
     head = f"for (int {half} = {one.lanes.count // 2}; {half} > 0; {half} /= 2)"
-    if one.split.operator in ("+", "*"):
-        yield from braced(head, iter([f"{one.name} {one.split.operator}= {fetched};"]))
+    if one.split.combining.operator in ("+", "*"):
+        yield from braced(head, iter([f"{one.name} {one.split.combining.operator}= {fetched};"]))
     else:
-        line = _combined(one.split, one.name, other)
+        # A thread that is done with its operand must still send its own.
+        line = one.split.combining.statement(one.name, other)
         yield from braced(head, iter([f"const {one.own.words} {other} = {fetched};", line]))
-    yield _combined(one.split, one.own.name, one.name)
+    yield one.split.combining.statement(one.own.name, one.name)
 
 
 def _met_in_block(frame: Frame, one: SharedSum) -> Iterator[str]:
@@ -117,18 +118,8 @@ def _met_in_block(frame: Frame, one: SharedSum) -> Iterator[str]:
     yield f"{place} = {one.name};"
     yield "__syncthreads();"
     yield f"for (int {half} = {one.lanes.count // 2}; {half} > 0; {half} /= 2) {{"
-    added = braced(f"if ({lane} < {half})", iter([_combined(one.split, place, further)]))
+    added = braced(f"if ({lane} < {half})", iter([one.split.combining.statement(place, further)]))
     yield from (f"{INDENT}{line}" for line in (*added, "__syncthreads();"))
     yield "}"
-    yield _combined(one.split, one.own.name, f"{one.meeting}[0][{x}]")
+    yield one.split.combining.statement(one.own.name, f"{one.meeting}[0][{x}]")
     yield "__syncthreads();"
-
-
-def _combined(split: Split, target: str, value: str) -> str:
-    """The statement by which a value is added to what there is."""
-    if split.operator in ("+", "*"):
-        return f"{target} {split.operator}= {value};"
-    if split.function:
-        return f"{target} = {split.function}({target}, {value});"
-    comparison = ">=" if split.operator == "max" else "<="
-    return f"{target} = {target} {comparison} {value} ? {target} : {value};"

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import islpy as isl
-
 from polylsp.codegen.cuda.host import Host, bytes_of, is_staged, on_device, start_of
 from polylsp.codegen.cuda.layout import folded, wrapped
 from polylsp.codegen.cuda.memory import Buffer
-from polylsp.codegen.cuda.scan import expression
 from polylsp.codegen.cuda.slabs import Slabs
 from polylsp.codegen.cuda.statements import INDENT
+from polylsp.codegen.cuda.streams import count_of
 
 
 def memory_lines(slabs: Slabs) -> list[str]:
@@ -30,22 +28,33 @@ def memory_lines(slabs: Slabs) -> list[str]:
         f"{INDENT}return available - available / 16;",
         "#endif",
         "}",
+        *_within_lines(slabs),
     ]
+
+
+def _within_lines(slabs: Slabs) -> Iterator[str]:
+    if slabs.has_within:
+        yield ""
+        yield "/* The row nearest to one that is not before `low`, nor behind `high` where that can be. */"
+        yield f"static long long {slabs.called.within}(long long row, long long low, long long high)"
+        yield "{"
+        yield f"{INDENT}row = row < high ? row : high;"
+        yield f"{INDENT}return row > low ? row : low;"
+        yield "}"
 
 
 def size_lines(host: Host, slabs: Slabs) -> Iterator[str]:
     """How many iterations a slab has, and how many slabs are on the device at once."""
-    called, loops = slabs.called, slabs.words(host.setting)
-    count = isl.PwAff.from_aff(slabs.ends.behind).sub(isl.PwAff.from_aff(slabs.ends.low))
+    called, loops = slabs.called, slabs.told(host.setting)
     if host.overlaps:
         yield f"/* All iterations of {loops} at once, if there is room on the device; otherwise two"
         yield " * slabs, of which one is on its way while the other is computed. */"
         yield f"int {called.turns} = 1;"
     else:
         yield f"/* All iterations of {loops} at once, if there is room on the device. */"
-    yield f"long long {called.size} = {_text(host, count)};"
+    yield f"long long {called.size} = {slabs.count};"
     yield f"if ({called.size} < 1)"
-    yield f"{INDENT}return cudaSuccess;"
+    yield f"{INDENT}return {'cudaErrorInvalidValue' if slabs.has_once else 'cudaSuccess'};"
     yield f"const size_t {called.room} = {called.memory}();"
     needed = [each for name, _, each in host.allocated if name not in _scalars(host)]
     lines = [f"{each} +" for each in needed[:-1]] + [f"{needed[-1]} > {called.room}) {{"]
@@ -65,7 +74,7 @@ def slab_lines(host: Host, slabs: Slabs, call: Sequence[str]) -> Iterator[str]:
     for each in host.staying:
         if each.comes_in:
             yield from _copied(on_device(each), start_of(each), each, "cudaMemcpyHostToDevice")
-    yield from _waiting() if host.overlaps and host.staying else ()
+    yield from _waiting() if count_of(host) and any(each.comes_in for each in host.staying) else ()
     yield from _loop(host, slabs, call)
     yield from _waiting() if host.overlaps else ()
     for each in host.staying:
@@ -75,7 +84,7 @@ def slab_lines(host: Host, slabs: Slabs, call: Sequence[str]) -> Iterator[str]:
 
 
 def _loop(host: Host, slabs: Slabs, call: Sequence[str]) -> Iterator[str]:
-    low, behind = (_text(host, isl.PwAff.from_aff(e)) for e in (slabs.ends.low, slabs.ends.behind))
+    low, behind = slabs.low, slabs.behind
     called = slabs.called
     first, after = called.first, f"{called.first} + {called.size}"
     yield from [f"int {called.turn} = 0;"] if host.overlaps else []
@@ -96,7 +105,3 @@ def _copied(to: str, source: str, buffer: Buffer, kind: str) -> Iterator[str]:
     yield "if (error == cudaSuccess)"
     call = wrapped("error = cudaMemcpy(", (to, source, bytes_of(buffer), kind), ");")
     yield from (f"{INDENT}{line}" for line in call)
-
-
-def _text(host: Host, value: isl.PwAff) -> str:
-    return expression(value, host.setting.region.context, host.setting.parameters)

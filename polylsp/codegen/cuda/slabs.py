@@ -5,23 +5,24 @@ section 4.4)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 
 import islpy as isl
 
 from polylsp.codegen.cuda.mapping import Kernel
-from polylsp.codegen.cuda.memory import Memories
+from polylsp.codegen.cuda.memory import Buffer, Memories
 from polylsp.codegen.cuda.setting import Setting
-from polylsp.codegen.cuda.slab_boxes import END, FIRST, Ends
+from polylsp.codegen.cuda.slab_ends import END, FIRST, Ends, difference
 from polylsp.codegen.cuda.slab_parts import Part
+from polylsp.codegen.cuda.slab_words import Words
 
 
 @dataclass(frozen=True, slots=True)
 class Called:
     """C's names for the `first` iteration of a slab, for the `end` behind it, for its `size`; for what tells
     how much `memory` is free and how much `room` that is; for the `stream` of a slab, its `turn`, and how
-    many `turns` there are."""
+    many `turns` there are; for the function that finds the row `within` others."""
 
     first: str
     end: str
@@ -31,6 +32,7 @@ class Called:
     stream: str
     turn: str
     turns: str
+    within: str
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -41,13 +43,21 @@ class Called:
 @dataclass(frozen=True, eq=False)
 class Slabs:
     """`instances` are those of one slab, and `parts` what it needs of arrays, by the unique names of their
-    variables: all others stay on the device. `loops` (ordinals) are cut; things are `called` so in C."""
+    variables: all others stay on the device. `loops` (ordinals) are cut; things are `called` so in C, and
+    ends are written in `words`. `has_once`: something runs in the first slab or in the last one alone, so
+    that there has to be one."""
 
     called: Called
+    words: Words
     ends: Ends
     instances: isl.UnionSet
     parts: Mapping[str, Part]
     loops: tuple[int, ...]
+    has_once: bool
+
+    def moving(self, buffers: Sequence[Buffer]) -> int:
+        """Of how many arrays a slab has a part."""
+        return sum(each.variable.name in self.parts for each in buffers)
 
     def of_slab(self, memories: Memories) -> Memories:
         """The buffers while a slab runs."""
@@ -66,7 +76,31 @@ class Slabs:
         slab = (self.called.first, self.called.end)
         return replace(whole, region=region, parameters=parameters, slab=slab)
 
-    def words(self, setting: Setting) -> str:
+    @property
+    def low(self) -> str:
+        """The first iteration of all."""
+        return self.words.least(self.ends.lows)
+
+    @property
+    def behind(self) -> str:
+        """The iteration behind the last one."""
+        return self.words.greatest(self.ends.behinds)
+
+    @property
+    def count(self) -> str:
+        """How many iterations there are."""
+        first, *others = self.ends.lows
+        if others:
+            return f"{self.behind} - {self.low}"
+        return self.words.greatest([difference(each, first) for each in self.ends.behinds])
+
+    @property
+    def has_within(self) -> bool:
+        """Whether some slabs have fewer rows than others, which C computes by a function of its own."""
+        texts = [each for part in self.parts.values() for each in (part.buffer.count, part.room.count)]
+        return any(f"{self.called.within}(" in each for each in texts)
+
+    def told(self, setting: Setting) -> str:
         """The loops that are cut, with their lines."""
         subject = setting.region.subject
         facts = [subject.known(each) for each in self.loops]

@@ -8,6 +8,7 @@ from itertools import pairwise
 from polylsp.codegen.cuda.expressions import Unwritable, Words, assigned_text, place_text, text_of
 from polylsp.codegen.cuda.python_whole import is_unlimited
 from polylsp.codegen.cuda.region import flat
+from polylsp.codegen.cuda.updating import update_text
 from polylsp.codegen.host import starts
 from polylsp.codegen.transform.type_words import plain_words
 from polylsp.model.program import (
@@ -150,12 +151,14 @@ def _is_block(lines: list[str]) -> bool:
 
 
 def _assign(assign: Assign, words: Words) -> str:
+    if assign.target.site in words.atomic:
+        return update_text(assign, words)
     target = place_text(assign.target, words)
     if assign.operator is None:
         return f"{target} = {assigned_text(assign.value, assign.target.type, words)}"
     counts = assign.value == Constant(1, assign.value.type, assign.value.site) and not assign.target.steps
     if counts and assign.operator in ("+", "-") and isinstance(assign.target.type, Integer):
-        return f"{target}{assign.operator * 2}"
+        return f"({target}){assign.operator * 2}" if target[0] == "*" else f"{target}{assign.operator * 2}"
     if assign.operator in ("min", "max", "<", "<=", ">", ">=", "==", "!=", "&&", "||"):
         raise Unwritable(f"`{words.subject.source(assign.site)}` has no spelling on the device.")
     return f"{target} {assign.operator}= {text_of(assign.value, words)}"

@@ -37,8 +37,9 @@ class _Growing:
 
 
 def groups_of(host: Host) -> tuple[Group, ...]:
-    """The groups of a host function's kernels, where there are several; slabs wait for each other anyway."""
-    if host.slabs is not None:
+    """The groups of a host function's kernels, where there are several. Slabs of which one is on its way
+    while another is computed have their streams for that."""
+    if host.overlaps:
         return ()
     growing: list[_Growing] = []
     for kernel, made in host.kernels:
@@ -80,5 +81,5 @@ def _alone(host: Host, kernel: Kernel, made: Written) -> _Growing:
 def _finished(host: Host, group: _Growing, every: list[_Growing]) -> Group:
     others = {name for each in every if each is not group for name in each.uses}
     kernels = tuple(each for each in host.kernels if each in group.kernels)
-    own = (b for b in host.buffers if b.variable.name in group.uses - others)
+    own = (b for b in host.moving if b.variable.name in group.uses - others)
     return Group(kernels, tuple(own))

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import islpy as isl
 
+from polylsp.codegen.cuda.combining import Combining, function_of
 from polylsp.codegen.cuda.launch import maps_of
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.mapping import Kernel
@@ -20,16 +20,15 @@ from polylsp.codegen.cuda.schedule import of_leaf
 from polylsp.codegen.cuda.segments import varies
 from polylsp.model.scop import Access, Memory
 
-Operator = Literal["+", "*"]
-
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """What a kernel adds up (or multiplies): all accesses to `memory` in it are one half of such an update.
-    `element` is `{ [counters of the host] -> A[element] }`; `loops` are dimensions with several values."""
+    """What a kernel adds up (or multiplies, or takes the largest of): all accesses to `memory` in it are
+    part of such an update. `element` is `{ [counters of the host] -> A[element] }`; `loops` are dimensions
+    with several values."""
 
     memory: Memory
-    operator: Operator
+    combining: Combining
     accesses: tuple[Access, ...]
     element: isl.Map
     loops: tuple[int, ...]
@@ -47,15 +46,16 @@ def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
     if not loops or not own:
         return None
     element = _element(kernel, leaf, own)
-    operator: Operator = "+" if own[0].update == "+" else "*"
-    return Sum(own[0].memory, operator, own, element, loops) if element.is_single_valued() else None
+    if own[0].update is None or not element.is_single_valued():
+        return None
+    return Sum(own[0].memory, Combining(own[0].update, function_of(leaf)), own, element, loops)
 
 
 def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
     """The accesses of a leaf to what it adds to, if it changes nothing else, in updates alone."""
     own = [access for one, access in found.shared if one is leaf]
     written = [access for access in own if access.kind == "write"]
-    if not written or written[0].update not in ("+", "*"):
+    if not written or written[0].update is None:
         return ()
     memory = written[0].memory
     to_it = tuple(access for access in own if access.memory is memory)

@@ -8,14 +8,12 @@ from dataclasses import dataclass
 from math import prod
 
 from polylsp.codegen.cuda.axes import Axis
+from polylsp.codegen.cuda.combining import Combining
 from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.statements import INDENT, braced
-from polylsp.codegen.cuda.sums import Operator
 
 BLOCKS = 256
 """How many blocks add up, at most, and threads of the block that adds what they have found."""
-
-_START: dict[Operator, int] = {"+": 0, "*": 1}
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +23,12 @@ class Total:
     kernel: str
     scratch: str
     words: str
-    operator: Operator
+    combining: Combining
 
 
-def thread_sum(own: str, words: str, operator: Operator) -> str:
-    """The declaration of a thread's own sum."""
-    return f"{words} {own} = {_START[operator]};"
+def thread_sum(own: str, total: Total, element: str) -> str:
+    """The declaration of a thread's own sum of what is added to an element."""
+    return f"{total.words} {own} = {total.combining.start(element)};"
 
 
 def block_sum(
@@ -57,7 +55,7 @@ def _linear(places: Sequence[tuple[str, str]]) -> str:
 
 def _tree(total: Total, thread: str, shared: str, count: int, fresh: Fresh) -> Iterator[str]:
     half = fresh.name("half")
-    line = f"{shared}[{thread}] {total.operator}= {shared}[{thread} + {half}];"
+    line = total.combining.statement(f"{shared}[{thread}]", f"{shared}[{thread} + {half}]")
     inner = braced(f"if ({thread} < {half})", iter([line]))
     yield "__syncthreads();"
     yield f"for (int {half} = {count // 2}; {half} > 0; {half} /= 2) {{"
@@ -67,7 +65,7 @@ def _tree(total: Total, thread: str, shared: str, count: int, fresh: Fresh) -> I
 
 def total_kernel(total: Total) -> Iterator[str]:
     """The kernel, of one block, that adds what the blocks of another one have found to an element."""
-    words, operator = total.words, total.operator
+    words, combining = total.words, total.combining
     fresh = Fresh({"count", "partial", "element", "own"})
     yield "// Adds what the blocks of a kernel have found to an element."
     yield f"__global__ void {total.kernel}(int count, const {words} *__restrict__ partial, {words} *element)"
@@ -75,10 +73,10 @@ def total_kernel(total: Total) -> Iterator[str]:
     lines = [
         f"__shared__ {words} shared[{BLOCKS}];",
         "const int thread = threadIdx.x;",
-        f"shared[thread] = thread < count ? partial[thread] : {_START[operator]};",
+        f"shared[thread] = thread < count ? partial[thread] : {combining.start('*element')};",
         *_tree(total, "thread", "shared", BLOCKS, fresh),
         "if (thread == 0)",
-        f"{INDENT}*element {operator}= shared[0];",
+        f"{INDENT}{combining.statement('*element', 'shared[0]')}",
     ]
     yield from (f"{INDENT}{line}" for line in lines)
     yield "}"

@@ -51,7 +51,8 @@ def touched(subject: Subject, name: str, *, follows: bool = False) -> Iterator[T
         by_memory: dict[Memory, isl.Set] = {}
         for access in nest.scop.accesses:
             memory = access.memory
-            if name not in (memory.variable.name, memory.path):
+            # A path does not say which of its members are pointers.
+            if name != memory.variable.name and name.replace("->", ".") != memory.path.replace("->", "."):
                 continue
             if memory.fresh or memory.follows_pointers != follows:
                 continue

@@ -31,8 +31,10 @@ def call(subject: Subject, data: Storage) -> str:
         "",
         '#line 1 "polylsp"',
         _DECLARATIONS + "\n".join(_structures(given)),
+        *_led_to(data),
         "void polylsp_register(void)",
         "{",
+        *_links(data),
         *_objects(data),
         *_fields(data),
         "}",
@@ -49,13 +51,52 @@ def call(subject: Subject, data: Storage) -> str:
 
 
 def python_call(subject: Subject, data: Storage) -> str:
-    """The expression that calls a function of Python; see `runtime/driver.py`."""
-    arguments = ", ".join(_handed(number, each) for number, each in enumerate(data.arguments))
-    return f"function.{subject.function.name}({arguments})"
+    """The lines that make objects, then the expression that calls a function of Python; see
+    `runtime/driver.py`."""
+    name = subject.function.name
+    given = [(k, each) for k, each in enumerate(data.arguments) if "." not in _spelling(each)]
+    makers = [_maker(k, each, name, data) for k, each in given if isinstance(each, Structure)]
+    called = f"function.{name}({', '.join(_handed(k, each) for k, each in given)})"
+    return "\n".join((*makers, called))
+
+
+def _spelling(argument: Argument) -> str:
+    """How an argument is spelled; that of an array is not asked for."""
+    return "" if isinstance(argument, Pointee) else argument.name
+
+
+def _maker(number: int, made: Structure, function: str, data: Storage) -> str:
+    """Makes an object without its `__init__`: what the function uses of it is set, but for numbers that its
+    class sets and that are no sizes."""
+    sizes, numbers = list[str](), list[str]()
+    for k, each in enumerate(data.arguments):
+        of, dot, attribute = _spelling(each).rpartition(".")
+        if dot and of == made.name:
+            text = f"{_attribute(attribute, function)!r}: number({k})"
+            (sizes if isinstance(each, Size) else numbers).append(text)
+    for k, variable in enumerate(data.variables):
+        of, dot, attribute = variable.source_name.rpartition(".")
+        if dot and of == made.name:
+            sizes.append(f"{_attribute(attribute, function)!r}: memory({k})")
+    parts = ", ".join((f"{{{', '.join(sizes)}}}", f"{{{', '.join(numbers)}}}"))
+    return f"make({number}, {made.name!r}, function.{made.type}, {parts})"
+
+
+def _attribute(name: str, function: str) -> str:
+    """An attribute as its object has it: Python puts the class before names that begin with `__`."""
+    owner = function.rpartition(".")[0].rpartition(".")[2].lstrip("_")
+    is_private = name.startswith("__") and not name.endswith("__")
+    return f"_{owner}{name}" if is_private and owner else name
 
 
 def _handed(number: int, argument: Argument) -> str:
-    return f"memory({argument.memory})" if isinstance(argument, Pointee) else f"number({number})"
+    match argument:
+        case Pointee(memory):
+            return f"memory({memory})"
+        case Structure():
+            return f"made({number})"
+        case _:
+            return f"number({number})"
 
 
 def _objects(data: Storage) -> Iterator[str]:
@@ -83,14 +124,46 @@ def _structures(given: Iterable[Argument]) -> Iterator[str]:
             yield f"static {each.type} polylsp_structure_{each.name};"
 
 
+def _inner(data: Storage) -> tuple[str, ...]:
+    """The structures that pointers in others lead to, those that lead there first."""
+    names = [each.name for each in (*data.arguments, *data.memories) if not isinstance(each, Pointee)]
+    paths = (name.split("->")[:-1] for name in names)
+    found = {"->".join(path[:last]) for path in paths for last in range(2, len(path) + 1)}
+    return tuple(sorted(found))
+
+
+def _led_to(data: Storage) -> Iterator[str]:
+    """The room for those: bytes, as the type may be one that does not let itself be changed."""
+    types = {each.name: each.type for each in data.arguments if isinstance(each, Structure)}
+    for number, path in enumerate(_inner(data)):
+        name, _, member = path.partition("->")
+        size = f"sizeof(*(({types[name]} *)0)->{member})"
+        yield f"static unsigned char polylsp_inner_{number}[{size}] __attribute__((aligned));"
+
+
+def _links(data: Storage) -> Iterator[str]:
+    """Let pointers in structures lead to the others."""
+    for number, path in enumerate(_inner(data)):
+        yield _set(path, f"(void *)polylsp_inner_{number}")
+
+
 def _members(data: Storage, first: int) -> Iterator[str]:
     """What members of structures are before a call."""
     for number, each in enumerate(data.arguments[first:], first):
         assert isinstance(each, (Size, Number))
-        yield f"    {_place(each.name)} = {_argument(number, each)};"
+        yield _set(each.name, _argument(number, each))
     for number, memory in enumerate(data.memories):
         if "->" in memory.name and not memory.is_global:
-            yield f"    {_place(memory.name)} = polylsp_memory({number});"
+            yield _set(memory.name, f"polylsp_memory({number})")
+
+
+def _set(member: str, value: str) -> str:
+    """A member set, also where it is one that does not let itself be changed."""
+    place = _place(member)
+    if "->" not in place:
+        return f"    {place} = {value};"
+    copied = f"__builtin_memcpy((void *)&{place}, &value, sizeof value);"
+    return f"    {{ __auto_type value = {place}; value = {value}; {copied} }}"
 
 
 def _place(name: str) -> str:

@@ -7,13 +7,13 @@ from math import prod
 
 from polylsp.codegen.harness.boxes import Touched, box, counted, domains_of, is_modelled, touched
 from polylsp.codegen.harness.contents import Contents, Target
-from polylsp.codegen.harness.members import is_led_to, is_member
+from polylsp.codegen.harness.members import is_led_to, is_member, structures_of
 from polylsp.codegen.harness.numbers import declared, row
 from polylsp.codegen.harness.starts import PER_ROW, Rows
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
 from polylsp.model.measurement import Extent, Rung
-from polylsp.model.program import Array, Pointer, Type
+from polylsp.model.program import Array, Pointer, Type, Variable
 
 _UNKNOWN_EXTENT = 64
 _MARGIN = 8
@@ -61,7 +61,7 @@ class Extents:
     ) -> tuple[int, int] | None:
         variable = self._data.variables[number]
         if is_member(variable):
-            return _ends_of_member(each, variable.type, sizes, most)
+            return _ends_of_member(each, variable, sizes, most)
         return _ends(each, variable.type, sizes)
 
     def _extent(self, number: int, sizes: Mapping[str, int], most: int) -> Extent:
@@ -132,18 +132,19 @@ def rung_of(sizes: tuple[int, ...], extents: Sequence[Extent], instances: int, i
 
 
 def _ends_of_member(
-    touched: Touched, of_type: Type, sizes: Mapping[str, int], most: int
+    touched: Touched, member: Variable, sizes: Mapping[str, int], most: int
 ) -> tuple[int, int] | None:
     """The same of what a member of a structure points at: of several subscripts only the first is known
     for sure, and each of the others steps over as many elements as any size allows."""
+    of_type, outer = member.type, structures_of(member.name)
     ends = box(touched.elements, touched.scop, sizes)
     if ends is None or touched.memory.scoped or touched.memory.shape[-1:] != ("[]",):
         return None
     if isinstance(of_type, Array):
         steps = row(of_type, sizes) or ()
-        within = list(zip(ends[1:], steps, strict=False))
+        within = list(zip(ends[outer:], steps, strict=False))
         return sum(low * step for (low, _), step in within), sum(high * step for (_, high), step in within)
-    (low, high), *others = ends[1:]
+    (low, high), *others = ends[outer:]
     return (low, high) if not others else (min(low, 0), (high + 2) * (most + _MARGIN) ** len(others))
 
 

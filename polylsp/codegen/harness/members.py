@@ -1,5 +1,5 @@
 """Structures that a parameter points at, taken apart: each member that the function uses is a number or a
-memory of its own, by its spelling (`g->u`)."""
+memory of its own, by its spelling (`g->u`), also where pointers in structures lead to it (`s->grid->u`)."""
 
 from __future__ import annotations
 
@@ -67,8 +67,13 @@ def is_member(variable: Variable) -> bool:
 
 
 def is_led_to(variable: Variable) -> bool:
-    """Whether a variable stands for what a member points at."""
-    return is_member(variable) and isinstance(variable.type, Pointer)
+    """Whether a variable stands for what a member points at, or for a member of what one points at."""
+    return structures_of(variable.name) > 1 or (is_member(variable) and isinstance(variable.type, Pointer))
+
+
+def structures_of(name: str) -> int:
+    """How many structures are passed through to a member, by its spelling."""
+    return name.count("->")
 
 
 def changes_pointer(subject: Subject, member: Member) -> bool:
@@ -82,10 +87,11 @@ def changes_pointer(subject: Subject, member: Member) -> bool:
 def spelling(place: Place) -> str | None:
     """How the member is spelled that a place is, or is in; `None` if it is no member of what a variable
     points at."""
-    steps = place.steps
-    if len(steps) < 2 or not _is_first(steps[0]) or not isinstance(steps[1], Field):
+    fields = list(_fields(place))
+    if not fields or not fields[0][1]:
         return None
-    return f"{place.variable.source_name}->{'.'.join(each.name for each in _fields(place))}"
+    named = "".join(f"{'->' if is_led else '.'}{each.name}" for each, is_led in fields)
+    return place.variable.source_name + named
 
 
 def type_name(subject: Subject, parameter: Variable) -> str | None:
@@ -112,14 +118,22 @@ def _is_first(step: Index | Field) -> bool:
     return isinstance(step, Index) and isinstance(step.subscript, Constant) and step.subscript.value == 0
 
 
-def _fields(place: Place) -> Iterator[Field]:
-    for step in place.steps[1:]:
-        if not isinstance(step, Field):
+def _fields(place: Place) -> Iterator[tuple[Field, bool]]:
+    """The members that a place is in, from the outermost one on, and whether a pointer to a structure leads
+    to each."""
+    is_led, of_type = False, place.variable.type
+    for step in place.steps:
+        if isinstance(step, Field) and (of_type is None or isinstance(of_type, Struct)):
+            yield step, is_led
+            is_led, of_type = False, step.type
+        elif of_type is not None and is_structure(of_type) and _is_first(step):
+            assert isinstance(of_type, Pointer)
+            is_led, of_type = True, of_type.to
+        else:
             return
-        yield step
 
 
 def _type(place: Place) -> Type | None:
     """The type of the member; `None` if it is a structure, whose members are not told apart."""
-    of_type = list(_fields(place))[-1].type
+    of_type = list(_fields(place))[-1][0].type
     return None if isinstance(of_type, Struct) else of_type

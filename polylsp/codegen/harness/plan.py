@@ -11,6 +11,7 @@ from polylsp.codegen.harness.call import call, python_call
 from polylsp.codegen.harness.contents import Contents, contents
 from polylsp.codegen.harness.extents import Extents
 from polylsp.codegen.harness.ladder import Sizing, ladder, small
+from polylsp.codegen.harness.python_callable import why_not_called
 from polylsp.codegen.harness.python_extents import PythonExtents
 from polylsp.codegen.harness.python_storage import python_storage
 from polylsp.codegen.harness.starts import with_rows
@@ -19,6 +20,7 @@ from polylsp.codegen.harness.wishes import Wishes, wishes
 from polylsp.codegen.harness.workload import Workloads, workloads
 from polylsp.codegen.numba.source import source_of
 from polylsp.codegen.subject import Subject
+from polylsp.frontends.python.outline import MODULE
 from polylsp.language import C
 from polylsp.model.action import Declined
 from polylsp.model.measurement import MemoryPlan, NoPlan, Rung
@@ -82,10 +84,17 @@ def _in_c(subject: Subject, said: Wishes) -> Made | NoPlan:
 
 
 def _in_python(subject: Subject, said: Wishes) -> Made | NoPlan:
-    """What a function in Python is given, and the expression that calls it."""
-    source = source_of(subject)
+    """What a function in Python is given, and the lines that call it."""
+    if subject.function.name == MODULE:
+        return NoPlan(
+            "Only functions are measured: put these loops into one, and hand it their arrays as parameters."
+        )
+    source = source_of(subject, for_numba=False)
     if isinstance(source, Declined):
-        return NoPlan(source.reason.replace("for Numba", "to measure them"))
+        return NoPlan(source.reason)
+    reason = why_not_called(source)
+    if reason:
+        return NoPlan(reason)
     data = python_storage(source, said.definite)
     return data if isinstance(data, NoPlan) else (data, python_call(subject, data), PythonExtents)
 

@@ -13,7 +13,7 @@ from polylsp.codegen.harness.starts import PER_ROW, Rows
 from polylsp.codegen.harness.storage import Storage, shape_of
 from polylsp.codegen.subject import Subject
 from polylsp.model.measurement import Extent, Rung
-from polylsp.model.program import Array, Type
+from polylsp.model.program import Array, Pointer, Type
 
 _UNKNOWN_EXTENT = 64
 
@@ -35,7 +35,7 @@ class PythonExtents:
     def rung(self, sizes: Mapping[str, int]) -> Rung:
         """Everything at some sizes."""
         most = max(sizes.values(), default=_UNKNOWN_EXTENT)
-        shapes = [self._shape(number, sizes, most) for number in range(len(self._data.memories))]
+        shapes = self._alike([self._shape(k, sizes, most) for k in range(len(self._data.memories))])
         limits = {each.starts: self._make_rows(each, shapes) for each in self._rows}
         for target in self._targets:
             limit = self._limit(target, sizes, shapes)
@@ -50,6 +50,20 @@ class PythonExtents:
         each_needed = [[each[k] for each in needed] for k in range(len(names))]
         pairs = zip(names, each_needed, strict=True)
         return tuple(_length(sizes.get(name), found, most) for name, found in pairs)
+
+    def _alike(self, shapes: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """Arrays that may take each other's place have the same shape, where no size says another one."""
+        pairs = list(zip(self._data.variables, shapes, strict=True))
+        bound = [shape for variable, shape in pairs if isinstance(variable.type, Pointer)]
+        found: list[tuple[int, ...]] = []
+        for variable, own in pairs:
+            others = [each for each in bound if len(each) == len(own)]
+            if isinstance(variable.type, Pointer):
+                longest = (max(lengths) for lengths in zip(*others, strict=True))
+                spelled = zip(shape_of(variable), own, longest, strict=True)
+                own = tuple(one if name in self._data.sizes else most for name, one, most in spelled)
+            found.append(own)
+        return found
 
     def _needed(self, one: Touched, rank: int, sizes: Mapping[str, int]) -> list[int | None]:
         """How long a nest needs the array to be; `None` where that cannot be told."""

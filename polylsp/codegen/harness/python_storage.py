@@ -1,17 +1,20 @@
-"""What a function of Python is given: numbers, and arrays of NumPy."""
+"""What a function of Python is given: numbers, arrays of NumPy, and objects that hold some."""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import Union
 
 from polylsp.codegen.harness.boxes import spoken_of
 from polylsp.codegen.harness.memories import element_of, is_written
+from polylsp.codegen.harness.objects import attributes
 from polylsp.codegen.harness.storage import Storage, changed_globals, counted, shape_of
 from polylsp.codegen.numba.source import Source
 from polylsp.codegen.subject import Subject
-from polylsp.model.measurement import Argument, MemoryPlan, NoPlan, Number, Pointee, Size
+from polylsp.frontends.python.kinds import Instance, Kind
+from polylsp.frontends.python.parameters import parameter_kinds
+from polylsp.model.measurement import Argument, MemoryPlan, NoPlan, Number, Pointee, Size, Structure
 from polylsp.model.program import Array, Floating, Integer, Pointer, Variable
 
 _TRUTH, _COMPLEX = 1, 128
@@ -19,31 +22,64 @@ _WHOLE_NUMBER, _REAL_NUMBER = 3, 1.25
 
 
 def python_storage(source: Source, definite: frozenset[str]) -> Storage | NoPlan:
-    """What the function is given, or why that cannot be made up."""
+    """What the function is given, or why that cannot be made up. After its parameters come the attributes of
+    those that are objects."""
     subject = source.subject
+    made = _Made(subject, counted(subject), spoken_of(subject), definite)
+    named = _by_name_alone(source.definition)
+    if named:
+        return NoPlan(f"`{subject.function.name}` takes `{named}` by name alone: measure one that does not.")
+    of_objects: list[Variable] = []
+    for name, kind in _given(source).items():
+        parameter = next((each for each in subject.function.parameters if each.source_name == name), None)
+        if isinstance(kind, Instance):
+            found = attributes(source, name, kind.name)
+            if isinstance(found, NoPlan):
+                return found
+            made.arguments.append(Structure(name, kind.name))
+            of_objects += found
+        elif parameter is None or not made.take(parameter):
+            if name in _optional(source.definition):
+                break
+            return NoPlan(_reason(name))
+    failed = next((each for each in of_objects if not made.take(each)), None)
+    if failed is not None:
+        return NoPlan(_reason(failed.source_name))
     changed = changed_globals(subject)
-    if changed:
+    if changed and changed not in {each.source_name for each in of_objects}:
         return NoPlan(
             f"`{changed}` is changed and stands outside of `{subject.function.name}`: hand it over as a "
             "parameter to measure this function."
         )
-    arguments: list[Argument] = []
-    memories: list[MemoryPlan] = []
-    variables: list[Variable] = []
-    known = counted(subject)
-    for parameter in _given(source):
-        made = _argument(subject, parameter, known, definite)
-        if made is None:
-            if parameter.source_name in _optional(source.definition):
-                break
-            return NoPlan(_reason(parameter))
-        if isinstance(made, MemoryPlan):
-            arguments.append(Pointee(len(memories)))
-            memories.append(made)
-            variables.append(parameter)
-        else:
-            arguments.append(made)
-    return Storage(tuple(arguments), tuple(memories), tuple(variables), _lengths(subject, variables))
+    variables = tuple(made.variables)
+    return Storage(tuple(made.arguments), tuple(made.memories), variables, _lengths(subject, made.variables))
+
+
+@dataclass
+class _Made:
+    """What was made up so far: memory `k` is what variable `k` leads to."""
+
+    subject: Subject
+    known: frozenset[str]
+    spoken: frozenset[str]
+    definite: frozenset[str]
+    arguments: list[Argument] = field(default_factory=list[Argument])
+    memories: list[MemoryPlan] = field(default_factory=list[MemoryPlan])
+    variables: list[Variable] = field(default_factory=list[Variable])
+
+    def take(self, variable: Variable) -> bool:
+        """Make up what a variable is; no, if nobody knows how."""
+        is_attribute = "." in variable.source_name
+        known = self.spoken if is_attribute else self.known
+        found = _argument(self.subject, variable, known, self.definite)
+        if isinstance(found, MemoryPlan):
+            if not is_attribute:
+                self.arguments.append(Pointee(len(self.memories)))
+            self.memories.append(found)
+            self.variables.append(variable)
+        elif found is not None:
+            self.arguments.append(found)
+        return found is not None
 
 
 def _lengths(subject: Subject, variables: list[Variable]) -> tuple[str, ...]:
@@ -88,18 +124,18 @@ def _memory(subject: Subject, variable: Variable, is_definite: bool) -> MemoryPl
             return None
 
 
-def _reason(parameter: Variable) -> str:
+def _reason(name: str) -> str:
     return (
-        f"`{parameter.source_name}` is neither a real number nor an array of NumPy: data for that cannot be "
+        f"`{name}` is neither a real number nor an array of NumPy: data for that cannot be "
         "made up. Measure a function that is given numbers and arrays."
     )
 
 
-def _given(source: Source) -> Iterator[Variable]:
-    """The parameters that are handed over by their places."""
+def _given(source: Source) -> dict[str, Kind]:
+    """The parameters that are handed over by their places, and what they are."""
     arguments = source.definition.args
-    names = {one.arg for one in (*arguments.posonlyargs, *arguments.args)}
-    yield from (each for each in source.subject.function.parameters if each.source_name in names)
+    kinds = parameter_kinds(source.definition, source.declarations, source.item.owner)
+    return {one.arg: kinds[one.arg] for one in (*arguments.posonlyargs, *arguments.args)}
 
 
 def _optional(definition: ast.FunctionDef) -> set[str]:
@@ -107,3 +143,9 @@ def _optional(definition: ast.FunctionDef) -> set[str]:
     arguments = definition.args
     placed = [*arguments.posonlyargs, *arguments.args]
     return {one.arg for one in placed[len(placed) - len(arguments.defaults) :]}
+
+
+def _by_name_alone(definition: ast.FunctionDef) -> str:
+    """A parameter that has to be handed over by its name; empty if there is none."""
+    pairs = zip(definition.args.kwonlyargs, definition.args.kw_defaults, strict=True)
+    return next((one.arg for one, default in pairs if default is None), "")

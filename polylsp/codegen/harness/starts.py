@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from polylsp.analysis.effects import loops_in
-from polylsp.codegen.harness.members import spelling
+from polylsp.codegen.harness.members import spelling, structures_of
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
 from polylsp.model.program import (
@@ -103,8 +103,8 @@ def _element(value: Expr, data: Storage) -> int | None:
     if not isinstance(value, Read) or not isinstance(value.type, Integer):
         return None
     subscripts = [each for each in value.place.steps if isinstance(each, Index)]
-    # Of a member, the first subscript is that of the structure itself.
-    is_element = len(subscripts) == (1 if spelling(value.place) is None else 2)
+    # Of a member, the first subscripts are those of the structures themselves.
+    is_element = len(subscripts) == 1 + structures_of(spelling(value.place) or "")
     return data.number_at(value.place) if is_element else None
 
 

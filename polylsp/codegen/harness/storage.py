@@ -139,7 +139,7 @@ def _changed(subject: Subject) -> frozenset[str]:
 def changed_globals(subject: Subject) -> str:
     """The name of a variable outside of the function that it changes, itself or in what it calls; empty if
     there is none."""
-    for one in _reached(subject):
+    for one in reached(subject):
         own = effects(one.body)
         assigned = [v for v in own.variables if v.name in own.scalars]
         for variable in (*(place.variable for place in own.places), *assigned):
@@ -151,13 +151,13 @@ def changed_globals(subject: Subject) -> str:
 def _globals(subject: Subject) -> Iterator[Variable]:
     """The variables of the file that the function may change or read, itself or in what it calls."""
     found: dict[Variable, None] = {}
-    for one in _reached(subject):
+    for one in reached(subject):
         variables = sorted(effects(one.body).variables, key=lambda v: v.name)
         found.update((v, None) for v in variables if v.storage == "global")
     yield from (v for v in found if not v.const and not isinstance(v.type, Pointer))
 
 
-def _reached(subject: Subject) -> Iterator[Function]:
+def reached(subject: Subject) -> Iterator[Function]:
     """The function, and those of the file that it calls, by way of others too."""
     by_name = {each.function.name: each.function for each in subject.companions}
     waiting: list[Function] = [subject.function]

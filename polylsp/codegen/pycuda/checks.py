@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from polylsp.codegen.cuda.largest import LARGEST, SMALLER, largest
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.region import loops_at
-from polylsp.codegen.pycuda.bounds import inside
+from polylsp.codegen.pycuda.bounds import inside, looked_up
 from polylsp.codegen.pycuda.host import Host, closing, listed
 from polylsp.codegen.pycuda.types import element_text
 from polylsp.codegen.work import work_of
@@ -28,6 +28,7 @@ def checks(host: Host, given: Sequence[Variable], known: Sequence[str], settings
     yield from _all([*known, *(each for b in host.arrays for each in inside(host.launched, b))])
     yield from _apart(host)
     yield from _too_little(host, settings)
+    yield from _looked_up(host)
 
 
 def _numbers(host: Host, given: Sequence[Variable]) -> Iterator[str]:
@@ -106,6 +107,20 @@ def _apart(host: Host) -> Iterator[str]:
     yield f"{_INDENT}for {other} in {spans}[{at} + 1 :]:"
     yield f"{_INDENT * 2}if {other}[0] < {start} + {count} and {start} < {other}[0] + {other}[1]:"
     yield f"{_INDENT * 2}{_REFUSED}"
+
+
+def _looked_up(host: Host) -> Iterator[str]:
+    """Subscripts that are elements of another array, which is looked through last: that takes longest."""
+    found = [(each, b) for b in host.arrays for each in looked_up(host.launched, b)]
+    if not found:
+        return
+    indices, length, numbers = host.own("indices"), host.own("length"), host.own("numbers")
+    items = [f"({each.indices}, {b.name}.shape[{each.dimension}])" for each, b in found]
+    yield from wrapped(f"for {indices}, {length} in (", items, closing(items) + ":")
+    gpu = host.own("GPUArray")
+    yield f"{_INDENT}{numbers} = {indices}.get() if isinstance({indices}, {gpu}) else {indices}"
+    yield f"{_INDENT}if {numbers}.min() < -{length} or {numbers}.max() >= {length}:"
+    yield f"{_INDENT}{_REFUSED}"
 
 
 def _too_little(host: Host, settings: Settings) -> Iterator[str]:

@@ -207,12 +207,19 @@ def _placing(host: Host) -> Iterator[str]:
         f"if isinstance({array}, {gpu}):",
         f"{_INDENT}return {numpy}.uintp(int({array}.gpudata))",
         f"{rows} = {array}[{first} : {first} + {count}]",
-        f"{memory}.append({driver}.mem_alloc({rows}.nbytes))",
+        f"{memory}.append({driver}.mem_alloc({_bytes(host)}))",
         f"if {copied}:",
         f"{_INDENT}{driver}.memcpy_htod({memory}[-1], {rows})",
         f"return {numpy}.uintp(int({memory}[-1]) - {first} * ({array}.nbytes // {array}.shape[0]))",
     ]
     yield from (f"{_INDENT}{line}" for line in lines)
+
+
+def _bytes(host: Host) -> str:
+    """How much memory rows take: some, where a slab may have none."""
+    rows, slabs = host.own("rows"), host.launched.slabs
+    has_none = slabs is not None and any("min(" in part.buffer.count for part in slabs.parts.values())
+    return f"max(1, {rows}.nbytes)" if has_none else f"{rows}.nbytes"
 
 
 def _blocks(host: Host) -> Iterator[str]:

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-import islpy as isl
-
-from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.slabs import Slabs
 from polylsp.codegen.pycuda.host import Host
-from polylsp.codegen.python_expression import NotSimpleError, text_of
 
 _INDENT = "    "
 
 
 def slab_loop(host: Host, slabs: Slabs, body: Sequence[str]) -> Iterator[str]:
-    """What runs a `body` for each slab; raises `Unwritable`."""
+    """What runs a `body` for each slab."""
     called, driver, memory = slabs.called, host.own("driver"), host.own("memory")
-    low, behind = slabs.ends.low, slabs.ends.behind
-    count = isl.PwAff.from_aff(behind).sub(isl.PwAff.from_aff(low))
-    ends = [_text(host, isl.PwAff.from_aff(each)) for each in (low, behind)]
     names = dict.fromkeys(host.launched.region.subject.known(each).iterator for each in slabs.loops)
     parts = [slabs.parts[b.variable.name].room for b in host.moving]
     yield f"# All iterations of {', '.join(f'`{name}`' for name in names)} at once, if there is room."
-    yield f"{called.size} = max(1, {_text(host, count)})"
+    if slabs.has_once:
+        # What runs once needs a slab.
+        yield f"if {slabs.behind} <= {slabs.low}:"
+        yield f"{_INDENT}return False"
+    yield f"{called.size} = max(1, {slabs.count})"
     yield f"{called.room} = {driver}.mem_get_info()[0] * 15 // 16"
     needed = " + ".join(f"{host.own('taken')}({b.name}, {b.count})" for b in parts)
     yield f"while {called.size} > 1 and {needed} > {called.room}:"
     yield f"{_INDENT}{called.size} = ({called.size} + 1) // 2"
     kept = host.own("kept")
     yield f"{kept} = len({memory})"
-    yield f"for {called.first} in range({', '.join([*ends, called.size])}):"
-    yield f"{_INDENT}{called.end} = min({called.first} + {called.size}, {ends[1]})"
+    yield f"for {called.first} in range({slabs.low}, {slabs.behind}, {called.size}):"
+    yield f"{_INDENT}{called.end} = min({called.first} + {called.size}, {slabs.behind})"
     yield f"{_INDENT}del {memory}[{kept}:]"
     yield from (f"{_INDENT}{line}" if line else "" for line in body)
 
@@ -42,11 +39,3 @@ def taken_lines(host: Host) -> Iterator[str]:
     yield f"def {host.own('taken')}({array}, {count}):"
     rows = f"{count} * ({array}.nbytes // {array}.shape[0])"
     yield f"{_INDENT}return 0 if isinstance({array}, {host.own('GPUArray')}) else {rows}"
-
-
-def _text(host: Host, value: isl.PwAff) -> str:
-    build = isl.AstBuild.from_context(host.launched.setting.region.context)
-    try:
-        return text_of(build.expr_from_pw_aff(value), host.parameters)
-    except NotSimpleError:
-        raise Unwritable("Where slabs end has no simple form in Python.") from None

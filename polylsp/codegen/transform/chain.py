@@ -114,7 +114,10 @@ def is_directed(text: LoopText) -> bool:
     before = text.node.prev_sibling
     while before is not None and before.type == "comment":
         before = before.prev_sibling
-    return before is not None and before.type == "preproc_call"
+    if before is None or before.type == "preproc_call":
+        return before is not None
+    # In a branch that may be compiled elsewhere (`#ifdef _OPENMP`).
+    return before.type in ("preproc_if", "preproc_ifdef") and b"pragma" in (before.text or b"")
 
 
 def comments(subject: Subject, part: Part) -> tuple[str, str]:

@@ -24,6 +24,9 @@ from polylsp.settings import Settings
 
 _FACTORS = {1: (4,), 2: (4, 2)}
 """How many iterations of each jammed loop run together: so many that sums and factors fit 16 registers."""
+_MOST = 16
+
+ONE_BY_ONE = "The setting `unroll_factors` lets the iterations of these loops run one by one."
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     refused: Declined | None = None
     for count in (3, 2):
         if len(chain.ordinals) >= count:
-            jam = _jam(subject, chain.part(len(chain.ordinals) - count, len(chain.ordinals)))
+            jam = _jam(subject, chain.part(len(chain.ordinals) - count, len(chain.ordinals)), settings)
             if isinstance(jam, Jam):
                 return _edited(jam)
             refused = jam
@@ -76,13 +79,19 @@ def held(subject: Subject, chain: Chain) -> Answer:
     return Declined(f"What the loop `{jam.counters[-1]}` adds to is used in other ways too.")
 
 
-def _jam(subject: Subject, chain: Chain) -> Jam | Declined:
+def wanted_factors(settings: Settings, usual: tuple[int, ...]) -> tuple[int, ...]:
+    """How many iterations of each of some loops run together: as the user says, or the usual numbers."""
+    given = (*settings.unroll_factors, *(1 for _ in usual))[: len(usual)]
+    return tuple(min(max(each, 1), _MOST) for each in given) if settings.unroll_factors else usual
+
+
+def _jam(subject: Subject, chain: Chain, settings: Settings) -> Jam | Declined:
     if any(loop.parent == chain.ordinals[-1] for loop in subject.facts.loops):
         return Declined("There are loops beside each other in the innermost loop: split it first.")
     jam = understood(subject, chain, (1,) * (len(chain.ordinals) - 1))
     if isinstance(jam, Declined):
         return jam
-    chosen = _factors(jam.found, jam.bounds, jam.body)
+    chosen = _factors(jam.found, jam.bounds, jam.body, settings)
     if isinstance(chosen, LeafDependence):
         return refusal(jam.found, f"Running iterations of the loops {listed(jam.counters)} together", chosen)
     return chosen if isinstance(chosen, Declined) else replace(jam, factors=chosen)
@@ -116,7 +125,7 @@ def _bounds(subject: Subject, chain: Chain) -> tuple[Bounds, ...] | Declined:
 
 
 def _factors(
-    found: Leaves, bounds: tuple[Bounds, ...], body: Body
+    found: Leaves, bounds: tuple[Bounds, ...], body: Body, settings: Settings
 ) -> tuple[int, ...] | LeafDependence | Declined:
     """How many iterations of each loop can run together, or what stands in the way. Bounds that depend on
     a loop's counter are possible for the innermost loop, if the other's iterations are independent."""
@@ -143,7 +152,10 @@ def _factors(
         )
     if inner == 2 and not possible[0]:
         return Declined("The outer loop has to stay as it is.")
-    values = iter(_FACTORS[sum(possible)])
+    factors = wanted_factors(settings, _FACTORS[sum(possible)])
+    if max(factors) == 1:
+        return Declined(ONE_BY_ONE)
+    values = iter(factors)
     return tuple(next(values) if each else 1 for each in possible)
 
 
@@ -273,11 +285,22 @@ def _main(jam: Jam, bounds: Bounds, copies: Sequence[Offsets], ragged: bool = Fa
 def _simd(jam: Jam, held: Held) -> str:
     """The directive that hands the innermost loop to the vector unit; empty if its iterations need each other
     for more than sums, which then are added up in another order."""
+    if any(_meets_at_times(each.pairs, len(jam.bounds) - 1) for each in jam.found.dependences):
+        return ""
     if jam.vector:
         return "simd"
     if not held.sums or not _only_adds(jam, held):
         return ""
     return f"simd reduction(+: {', '.join(held.sums)})"
+
+
+def _meets_at_times(pairs: isl.Map, last: int) -> bool:
+    """Whether iterations that run together use one element in some iterations of the innermost loop, and not
+    in others. gcc 12 takes such accesses to be apart once it is told that iterations are, and loads before it
+    has stored."""
+    same = pairs.equate(isl.dim_type.in_, last, isl.dim_type.out, last).project_out(isl.dim_type.out, last, 1)
+    equal = same.wrap().flatten().remove_divs().affine_hull()
+    return bool(equal.involves_dims(isl.dim_type.set, last, 1))
 
 
 def _only_adds(jam: Jam, held: Held) -> bool:

@@ -72,7 +72,8 @@ def _is_made(state: State, plans: Sequence[Plan]) -> bool:
 
 
 def _is_held(state: State, ordinal: int) -> bool:
-    return isinstance(limited(state.settings, lambda: register_tile.edit(state.subject, ordinal)), Edited)
+    held = limited(state.settings, lambda: register_tile.edit(state.subject, ordinal, state.settings))
+    return isinstance(held, Edited)
 
 
 def _innermost(state: State) -> list[int]:

@@ -15,13 +15,14 @@ from polylsp.codegen.transform.copies import Offsets
 from polylsp.codegen.transform.expression import Linear, added, sum_text
 from polylsp.codegen.transform.factors import factors_of
 from polylsp.codegen.transform.fresh import fresh_name, type_words
-from polylsp.codegen.transform.jam import Jam, named, one_sided, understood
+from polylsp.codegen.transform.jam import ONE_BY_ONE, Jam, named, one_sided, understood, wanted_factors
 from polylsp.codegen.transform.layout import Made, Piece, Written, replaced, style_of
 from polylsp.codegen.transform.leaves import backward, varies
 from polylsp.codegen.transform.locality import walks_along
 from polylsp.codegen.transform.registers import Held
 from polylsp.codegen.transform.rows import Rows
 from polylsp.model.action import Answer, Declined, Edited
+from polylsp.settings import Settings
 
 ROWS = 8
 """How many rows run together: each needs a vector register, and so many sums keep the vector unit busy while
@@ -31,11 +32,13 @@ each waits for what was added last."""
 @dataclass(frozen=True, slots=True)
 class Tile:
     """Three loops over rows, columns and terms, whose sums stay in variables. `columns` is what the vector
-    unit runs, `terms` the innermost loop; `known` is what was found out about so many rows."""
+    unit runs, `terms` the innermost loop; `together` rows run at once; `known` is what was found out about so
+    many rows."""
 
     jam: Jam
     columns: Bounds
     terms: Bounds
+    together: int
     known: dict[int, Held] = field(default_factory=dict[int, Held])
 
     @property
@@ -57,13 +60,16 @@ class Tile:
         return not held.end and all(body.copy(m.span, c, {}) in held.names for m in written for c in copies)
 
 
-def edit(subject: Subject, ordinal: int) -> Answer:
+def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """The three loops around the innermost one, `ordinal`: rows, columns, terms."""
-    tile = _product(subject, ordinal)
+    (count,) = wanted_factors(settings, (ROWS,))
+    if count == 1:
+        return Declined(ONE_BY_ONE)
+    tile = _product(subject, ordinal, count)
     if isinstance(tile, Declined):
         return tile
     jam, rows = tile.jam, tile.rows
-    several: tuple[Offsets, ...] = tuple({rows.name: row} for row in range(ROWS))
+    several: tuple[Offsets, ...] = tuple({rows.name: row} for row in range(count))
     both = (several, ({},))
     if not all(tile.holds_sums(tile.held(copies), copies) for copies in both):
         return Declined("What these loops add to is used in other ways too.")
@@ -72,7 +78,7 @@ def edit(subject: Subject, ordinal: int) -> Answer:
     more, terms = _hoisted(tile, tile.terms)
     tile = replace(tile, columns=columns, terms=terms)
     braces = jam.chain.braces[0]
-    main = f"for (; {rows.name} < {sum_text(added(end, {'': ROWS - 1}, -1))}; {rows.name} += {ROWS})"
+    main = f"for (; {rows.name} < {sum_text(added(end, {'': count - 1}, -1))}; {rows.name} += {count})"
     rest = f"for (; {rows.name} < {sum_text(end)}; {rows.name}++)"
     pieces: tuple[Piece, ...] = (
         *lines,
@@ -88,18 +94,18 @@ def edit(subject: Subject, ordinal: int) -> Answer:
     if parent is not None and parent.type == "compound_statement":
         pieces = (Made("", pieces),)
     made = replaced(jam.subject, jam.chain.texts[0], pieces, style_of(jam.subject, jam.chain.texts))
-    remark = f"Runs {ROWS} iterations of `{rows.name}` together, with their sums in registers."
+    remark = f"Runs {count} iterations of `{rows.name}` together, with their sums in registers."
     return Edited((made,), jam.found.assumptions, (remark,))
 
 
-def _product(subject: Subject, ordinal: int) -> Tile | Declined:
-    """The three loops, if their dependences allow the new order."""
+def _product(subject: Subject, ordinal: int, count: int) -> Tile | Declined:
+    """The three loops, if their dependences allow the new order, in which so many rows run together."""
     chain = chain_inside(subject, ordinal)
     if isinstance(chain, Declined):
         return chain
     if len(chain.ordinals) < 3 or chain.ordinals[-1] != ordinal:
         return Declined("There are no three loops here, of which the innermost adds up.")
-    jam = understood(subject, chain.part(len(chain.ordinals) - 3, len(chain.ordinals)), (ROWS, 1))
+    jam = understood(subject, chain.part(len(chain.ordinals) - 3, len(chain.ordinals)), (count, 1))
     if isinstance(jam, Declined):
         return jam
     rows, columns, terms = jam.bounds
@@ -114,7 +120,7 @@ def _product(subject: Subject, ordinal: int) -> Tile | Declined:
     own = frozenset((rows.name, columns.name))
     if any(m.writes and m.counters != own for m in jam.body.mentions):
         return Declined(f"The loop `{terms.name}` does more than to add up.")
-    return Tile(jam, columns, terms)
+    return Tile(jam, columns, terms, count)
 
 
 def _is_steady(tile: Tile) -> bool:
@@ -153,7 +159,7 @@ def _block(tile: Tile, copies: Sequence[Offsets]) -> Iterator[Piece]:
         yield from _sums(tile, columns, terms, copies)
         return
     high = any(each.get(name) for each in slanted.lasts)
-    shared = slanted.lasts if high else slanted.at(name, ROWS - 1).firsts
+    shared = slanted.lasts if high else slanted.at(name, tile.together - 1).firsts
     edge_name = f"{slanted.name}_{'last' if high else 'first'}"
     lines, edge = named(tile.jam, shared, "<" if high else ">", edge_name)
     yield from lines
@@ -176,10 +182,14 @@ def _odd(tile: Tile, slanted: Bounds, part: Bounds, edge: Linear, high: bool) ->
     body = tuple(Written(jam.body.copy(span, {}, {}, renamed)) for span in jam.body.statements)
     inner = Made(header(terms), (Made(header(columns), body, "same line"),), "same line")
     begin = sum_text({name: 1, "": 1 if high else 0})
-    end = sum_text({name: 1, "": ROWS if high else ROWS - 1})
+    end = sum_text({name: 1, "": tile.together - (0 if high else 1)})
     words = type_words(jam.subject, jam.chain)
     loop = f"for ({words} {row} = {begin}; {row} < {end}; {row}++)"
-    low, top = (sum_text(edge), slanted.at(name, ROWS - 1).last) if high else (slanted.first, sum_text(edge))
+    low, top = (
+        (sum_text(edge), slanted.at(name, tile.together - 1).last)
+        if high
+        else (slanted.first, sum_text(edge))
+    )
     return Made(f"if ({low} < {top})", (Made(loop, (inner,), "same line"),), "same line")
 
 

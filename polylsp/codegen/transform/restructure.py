@@ -195,7 +195,10 @@ def _last(state: State) -> Edited:
         if depth_inside(state.subject, loop):
             continue
         name: ActionName = "unroll-and-jam"
-        answer = limited(state.settings, lambda o=loop.ordinal: register_tile.edit(state.subject, o))
+        answer = limited(
+            state.settings,
+            lambda o=loop.ordinal: register_tile.edit(state.subject, o, state.settings),
+        )
         if isinstance(answer, Declined):
             answer = _jammed(state.subject, loop.ordinal, state.settings)
         if isinstance(answer, Declined):

@@ -4,7 +4,7 @@ Compilers leave these alone, since another order of addition rounds differently.
 from __future__ import annotations
 
 from polylsp.analysis.effects import effects, walk
-from polylsp.codegen.directive import Directive, clauses, listed
+from polylsp.codegen.directive import Clause, Directive, clauses, listed
 from polylsp.codegen.placing import before_loop
 from polylsp.codegen.sharing import sharing
 from polylsp.codegen.subject import Subject
@@ -12,6 +12,7 @@ from polylsp.codegen.transform import jam
 from polylsp.codegen.transform.chain import Chain, is_directed, opened
 from polylsp.codegen.transform.locality import walks_along
 from polylsp.model.action import Answer, Declined, Edited
+from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Assign, Block, Declare
 from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
@@ -23,8 +24,23 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if isinstance(text, Declined):
         return text
     known = subject.known(ordinal)
-    name, verdict = known.iterator or known.kind, known.verdict
-    if is_directed(text):
+    sums = _sums(subject, known, is_directed(text))
+    if isinstance(sums, Declined):
+        return sums
+    if all(each.is_array for each in sums.reductions):
+        return jam.held(subject, Chain((ordinal,), (text,)))
+    words = _clauses(subject, known, sums)
+    if isinstance(words, Declined):
+        return words
+    remark = f"The sums over `{known.iterator or known.kind}` are added up in another order."
+    directive = Directive("omp", "simd", words)
+    return Edited((before_loop(subject, known, directive),), sums.assumptions, (remark,))
+
+
+def _sums(subject: Subject, known: LoopFacts, directed: bool) -> Parallel | Declined:
+    """What a loop adds up, if that is all it does, along memory and under no other directive."""
+    ordinal, name, verdict = known.ordinal, known.iterator or known.kind, known.verdict
+    if directed:
         return Declined(f"A directive stands before the loop `{name}` already.")
     if any(ordinal in each.loops for each in subject.facts.directives):
         return Declined(f"A directive hands out the iterations of the loop `{name}` already.")
@@ -36,25 +52,28 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return Declined(f"The loop `{name}` does more than to add up.")
     if not _is_straight(subject, ordinal) or not _walks_along(subject, ordinal):
         return Declined(f"The loop `{name}` has branches or calls, or jumps through memory.")
-    if all(each.is_array for each in verdict.reductions):
-        return jam.held(subject, Chain((ordinal,), (text,)))
-    if any(each.is_array for each in verdict.reductions):
+    return verdict
+
+
+def _clauses(subject: Subject, known: LoopFacts, sums: Parallel) -> tuple[Clause, ...] | Declined:
+    """What `omp simd` says of the variables of a loop."""
+    name = known.iterator or known.kind
+    if any(each.is_array for each in sums.reductions):
         return Declined(f"The loop `{name}` adds to variables and to array elements: split it first.")
     data = sharing(subject, (known,))
     if isinstance(data, Declined):
         return data
     if data.kept:
         return Declined(
-            f"`{data.kept[0]}` is used after the loop `{name}`, which may not run at all, and the directive "
+            f"`{data.kept[0]}` is used after the loop `{name}`, which may not set it, and the directive "
             f"leaves it open then: set it after the loop."
         )
-    words = clauses(
-        listed("private", data.private), listed("lastprivate", data.lastprivate), *data.reductions
-    )
-    remark = f"The sums over `{name}` are added up in another order."
-    return Edited(
-        (before_loop(subject, known, Directive("omp", "simd", words)),), verdict.assumptions, (remark,)
-    )
+    if data.atomic:
+        return Declined(
+            f"`{data.atomic[0].name}` is no variable of its own, as `omp simd` needs: "
+            "add up in a local one first."
+        )
+    return clauses(listed("private", data.private), listed("lastprivate", data.lastprivate), *data.reductions)
 
 
 def _is_straight(subject: Subject, ordinal: int) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from polylsp.frontends.c.item_scan import Conditional, ItemScan
 from polylsp.frontends.c.layout import (
     AGGREGATE,
@@ -28,64 +30,98 @@ from polylsp.frontends.c.scanner import Cut
 
 def scan_header(scan: ItemScan, at: int) -> Cut | int:
     """The item whose header starts at `at`; where a function's body starts, its offset."""
-    text, search = scan.text, EVENT.search
-    closed = assigned = False
-    begin = at
-    while event := search(text, at):
-        mark, where = text[event.start()], event.start()
-        at = event.end()
-        match mark:
+    header, search = _Header(scan, at, at), EVENT.search
+    while event := search(scan.text, header.at):
+        header.at = event.end()
+        found = header.take(event.start())
+        if found is not None:
+            return found
+    return scan.leave("stray", len(scan.text))
+
+
+@dataclass(slots=True)
+class _Header:
+    """A header from `begin` on that is read up to `at`. `closed`: a parenthesis was; `assigned`: there was an
+    equals sign outside of them. What ends it is answered: the item, or where the function's body starts."""
+
+    scan: ItemScan
+    begin: int
+    at: int
+    closed: bool = False
+    assigned: bool = False
+
+    def take(self, where: int) -> Cut | int | None:
+        """Read a mark."""
+        scan = self.scan
+        match scan.text[where]:
             case "(":
                 scan.parens += 1
             case ")":
-                closed = True
+                self.closed = True
                 scan.parens = max(0, scan.parens - 1)
             case "=":
-                assigned = assigned or scan.parens == 0
+                self.assigned = self.assigned or scan.parens == 0
             case ";":
-                if scan.parens == 0 and closed and not assigned:
-                    brace = _old_style_body(scan, begin, where)
-                    if brace >= 0:
-                        return _enter(scan, begin, brace, old_style=True)
-                if scan.parens and BLOCK.match(text, begin):
-                    continue
-                return scan.leave("stray" if scan.parens else "declaration", at)
+                return self._semicolon(where)
             case "{":
-                split = _split(scan, begin, where)
-                if split >= 0:
-                    return scan.leave("stray", split)
-                role = _role(scan, begin, where, closed, assigned)
-                if role == "linkage":
-                    return scan.leave("declaration", at)
-                if role == "function":
-                    return _enter(scan, begin, where)
-                if role == "block":
-                    return scan.leave("stray", _matching(scan, where)[0])
-                at, broken = _matching(scan, where)
-                if broken:
-                    return scan.leave("stray", at)
-                begin_after = at
-                if scan.scanner.at_header(scan.next(begin_after)) and starts_line(
-                    text, scan.next(begin_after)
-                ):
-                    return scan.without_semicolon(begin_after)
-                closed = closed and assigned
+                return self._brace(where)
             case "}":
                 return scan.leave("stray", where)
-            case "/":
-                at = scan.scanner.comment_end(where) if text[where + 1] == "*" else at
+            case "/" if scan.text[where + 1] == "*":
+                self.at = scan.scanner.comment_end(where)
             case "\n":
-                if at > where + 1:
-                    directive = DIRECTIVE.match(text, where + 1)
-                    assert directive is not None
-                    if not _header_directive(scan, where + 1, directive.end()):
-                        return scan.leave("stray", where)
-                    at = directive.end()
-                elif scan.parens and scan.scanner.at_header(at):
-                    return scan.leave("stray", where)
+                return self._line_end(where)
             case _:
                 pass
-    return scan.leave("stray", len(text))
+        return None
+
+    def _semicolon(self, where: int) -> Cut | int | None:
+        scan = self.scan
+        if scan.parens == 0 and self.closed and not self.assigned:
+            brace = _old_style_body(scan, self.begin, where)
+            if brace >= 0:
+                return _enter(scan, self.begin, brace, old_style=True)
+        if scan.parens and BLOCK.match(scan.text, self.begin):
+            return None
+        return scan.leave("stray" if scan.parens else "declaration", self.at)
+
+    def _brace(self, where: int) -> Cut | int | None:
+        scan = self.scan
+        split = _split(scan, self.begin, where)
+        if split >= 0:
+            return scan.leave("stray", split)
+        role = _role(scan, self.begin, where, self.closed, self.assigned)
+        if role == "linkage":
+            return scan.leave("declaration", self.at)
+        if role == "function":
+            return _enter(scan, self.begin, where)
+        if role == "block":
+            return scan.leave("stray", _matching(scan, where)[0])
+        return self._aggregate(where)
+
+    def _aggregate(self, where: int) -> Cut | None:
+        """What stands in the braces of a type or of a value."""
+        scan = self.scan
+        self.at, broken = _matching(scan, where)
+        if broken:
+            return scan.leave("stray", self.at)
+        after = scan.next(self.at)
+        if scan.scanner.at_header(after) and starts_line(scan.text, after):
+            return scan.without_semicolon(self.at)
+        self.closed = self.closed and self.assigned
+        return None
+
+    def _line_end(self, where: int) -> Cut | None:
+        scan = self.scan
+        if self.at == where + 1:
+            stray = scan.parens > 0 and scan.scanner.at_header(self.at)
+            return scan.leave("stray", where) if stray else None
+        directive = DIRECTIVE.match(scan.text, where + 1)
+        assert directive is not None
+        if not _header_directive(scan, where + 1, directive.end()):
+            return scan.leave("stray", where)
+        self.at = directive.end()
+        return None
 
 
 def _header_directive(scan: ItemScan, start: int, end: int) -> bool:

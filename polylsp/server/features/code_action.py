@@ -176,9 +176,7 @@ def _document(ls: PolylspServer, reference: Reference) -> Document:
 
 
 async def _asked(ls: PolylspServer, document: Document, ask: Ask) -> Answer:
-    if not ls.settings_of(document).tile_sizes:
-        ask = ls.tunings.applied(document, ask)
-    answer = await ls.jobs.ask(document, ask)
+    answer = await ls.jobs.ask(document, ls.tunings.applied(document, ask, ls.settings_of(document)))
     if not isinstance(answer, (Edited, Declined)):
         raise JsonRpcContentModified("The text changed")
     return answer

@@ -6,25 +6,35 @@ from lsprotocol import types
 
 from polylsp.ide import measuring
 from polylsp.ide.lenses import lenses
+from polylsp.language import PYTHON
 from polylsp.model.report import FileReport
 from polylsp.server import convert
 from polylsp.server.documents import Document
 from polylsp.server.features.commands import MEASURE
 from polylsp.server.features.freshness import fresh
 from polylsp.server.session import PolylspServer
+from polylsp.text import Source, Span
 
 _COMMAND = "polylsp.{}"
 
 
 async def code_lens(ls: PolylspServer, params: types.CodeLensParams) -> list[convert.Json] | None:
     """The links that the settings ask for, and where a measurement can be asked for."""
-    document = ls.documents.get(params.text_document.uri)
+    uri = params.text_document.uri
+    document = ls.document_of(uri)
     report = await fresh(document)
     if document is None:
         return None
-    if not document.is_reported:
+    # Methods have lenses once it is known what edits there are.
+    is_first = document.needs_full and document.language == PYTHON.name
+    if not document.is_reported or is_first:
         ls.owe_lenses(document)
-    return [*_links(ls, document, report), *_to_measure(ls, document, report)] if report is not None else None
+    # Of a notebook, each cell asks for its own; what a client does by itself it does in files.
+    source = document.seen(uri)
+    if report is None or source is None:
+        return None
+    links = [] if document.is_notebook else _links(ls, document, report)
+    return [*links, *_to_measure(ls, document, report, source, document.extent(uri))]
 
 
 def _links(ls: PolylspServer, document: Document, report: FileReport) -> list[convert.Json]:
@@ -39,10 +49,11 @@ def _links(ls: PolylspServer, document: Document, report: FileReport) -> list[co
     return found
 
 
-def _to_measure(ls: PolylspServer, document: Document, report: FileReport) -> list[convert.Json]:
+def _to_measure(
+    ls: PolylspServer, document: Document, report: FileReport, source: Source, extent: Span
+) -> list[convert.Json]:
     if not ls.measurements.is_trusted or "measure" not in ls.settings_of(document).code_lenses:
         return []
-    source, kept = document.source, ls.measurements.of(document)
     return [
         convert.code_lens(
             source,
@@ -52,5 +63,6 @@ def _to_measure(ls: PolylspServer, document: Document, report: FileReport) -> li
             [{"uri": document.uri, "function": each.function, "ordinal": each.ordinal}],
             ls.client.encoding,
         )
-        for each in measuring.lenses(source, report, kept)
+        for each in measuring.lenses(document.source, report, ls.measurements.of(document))
+        if extent.start <= each.span.start < extent.end
     ]

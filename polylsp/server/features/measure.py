@@ -30,13 +30,15 @@ Doing = Callable[[PolylspServer, Document, AskToMeasure, Bar], Awaitable[convert
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A loop that is there: its function's offset, a name for the code of that, and its line, from 1."""
+    """A loop that is there: its function's offset, a name for the code of that, and its line, from 1; in a
+    notebook that of its `cell`, from 0."""
 
     function: str
     ordinal: int
     starts: int
     code: str
     line: int
+    cell: int | None
 
 
 async def measure(ls: PolylspServer, data: Any) -> convert.Json:
@@ -71,8 +73,9 @@ async def named(document: Document, ask: AskToMeasure) -> Named:
         raise JsonRpcContentModified("There is no such loop any more")
     placed, loop = found
     code = code_name(document.source, report, placed)
-    line = document.source.line_of(placed.span(loop.header).start) + 1
-    return Named(ask.function, ask.ordinal, placed.start, code, line)
+    header = placed.span(loop.header).start
+    line = document.source.number(document.source.line_of(header))
+    return Named(ask.function, ask.ordinal, placed.start, code, line, document.source.cell(header))
 
 
 async def _measured(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: Bar) -> convert.Json:
@@ -86,7 +89,7 @@ async def _measured(ls: PolylspServer, document: Document, ask: AskToMeasure, ba
     outcome = await ls.measurements.carried_out(plan, settings, bar.report)
     if isinstance(outcome, Measurement):
         remember(ls, document, loop, outcome)
-    return told(ls, outcome, document.path, loop.line)
+    return told(ls, outcome, document.path, loop)
 
 
 def remember(ls: PolylspServer, document: Document, loop: Named, found: Measurement) -> None:
@@ -95,7 +98,7 @@ def remember(ls: PolylspServer, document: Document, loop: Named, found: Measurem
     ls.measured(document)
 
 
-def told(ls: PolylspServer, outcome: Outcome, path: str = "", line: int = 0) -> convert.Json:
+def told(ls: PolylspServer, outcome: Outcome, path: str = "", loop: Named | None = None) -> convert.Json:
     """Show what is more than a figure, and answer."""
     if isinstance(outcome, NotMeasured):
         kind = types.MessageType.Error if outcome.is_error else types.MessageType.Info
@@ -106,12 +109,13 @@ def told(ls: PolylspServer, outcome: Outcome, path: str = "", line: int = 0) -> 
         ls.tell_user(f"An edit of polylsp does something else than `{outcome.function}`: {wrong}")
     elif not ls.client.refreshes_hints:
         ls.tell_user(f"{outcome.function}: {measured_label(outcome)}", types.MessageType.Info)
-    return measured_object(path, line, outcome)
+    assert loop is not None
+    return measured_object(path, loop.line, outcome, loop.cell)
 
 
 def _asked(ls: PolylspServer, data: Any) -> tuple[Document, AskToMeasure]:
     known: Mapping[str, Any] = data if isinstance(data, Mapping) else {}
-    document = ls.documents.get(str(known.get("uri", "")))
+    document = ls.document_of(str(known.get("uri", "")))
     function, ordinal, sizes = known.get("function"), known.get("ordinal"), known.get("sizes") or {}
     is_right = isinstance(function, str) and isinstance(ordinal, int) and isinstance(sizes, Mapping)
     if document is None or not is_right or not all(isinstance(each, int) for each in sizes.values()):

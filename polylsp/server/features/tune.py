@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +10,10 @@ from pygls.exceptions import JsonRpcContentModified
 
 from polylsp.ide.measured_json import best_object
 from polylsp.model.action import Declined
-from polylsp.model.measurement import AskToMeasure, Figure, Measurement, NoPlan, NotMeasured, Plan, Tuned
+from polylsp.model.measurement import AskToMeasure, Figure, Measurement, NoPlan, NotMeasured, Plan
 from polylsp.runtime.process import Step
-from polylsp.runtime.search import CANDIDATES, NOTHING_TO_TUNE, best_of, of_kernels, searched
+from polylsp.runtime.search import CANDIDATES, best_of, of_kernels, searched
+from polylsp.runtime.tuned import worth_keeping
 from polylsp.server import convert
 from polylsp.server.documents import Document
 from polylsp.server.features.measure import Named, in_turn, named, remember, told
@@ -50,12 +50,12 @@ async def _tuned(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: 
         if isinstance(outcome, Measurement):
             shown.best = best_of(outcome.figures)
             remember(ls, document, loop, outcome)
-            _keep(ls, document, loop, plan, shown.best)
+            _keep(ls, document, loop, plan, outcome.figures)
     except asyncio.CancelledError:
         if shown.best is not None:
-            _keep(ls, document, loop, plan, shown.best)
+            _keep(ls, document, loop, plan, (shown.best,))
         raise
-    return {**told(ls, outcome, document.path, loop.line), "best": best_object(shown.best)}
+    return {**told(ls, outcome, document.path, loop), "best": best_object(shown.best)}
 
 
 async def _plan(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: Bar) -> Plan | NoPlan:
@@ -72,17 +72,10 @@ async def _plan(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: B
             return plans[0]
     own, *others = plans
     assert isinstance(own, Plan)
-    found = searched(own, others)
-    return found if len(found.variants) > len(own.variants) else NoPlan(NOTHING_TO_TUNE.format(own.function))
+    return searched(own, others)
 
 
-def _keep(ls: PolylspServer, document: Document, loop: Named, plan: Plan, best: Figure | None) -> None:
-    if best is None:
-        ls.tunings.keep(document, plan.function, None)
-        return
-    sizes = tuple(zip(plan.names, plan.rungs[0].sizes, strict=True)) if plan.given else ()
-    ls.tunings.keep(
-        document,
-        plan.function,
-        Tuned(plan.function, loop.code, best.parameters, best.speedup, sizes, time.time()),
-    )
+def _keep(
+    ls: PolylspServer, document: Document, loop: Named, plan: Plan, figures: tuple[Figure, ...]
+) -> None:
+    ls.tunings.keep(document, plan.function, worth_keeping(plan, loop.code, figures))

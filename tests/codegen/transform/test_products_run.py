@@ -7,7 +7,7 @@ from textwrap import indent
 
 import pytest
 
-from polylsp.model.action import Answer, Ask, Declined, Edited, applied
+from polylsp.model.action import ActionName, Answer, Ask, Declined, Edited, applied
 from polylsp.pipeline import analyse, edit
 from polylsp.settings import Settings
 from tests.codegen.versions import outputs
@@ -193,17 +193,23 @@ def _program(product: str, number: str = "double") -> str:
     return _PROGRAM.format(loops="\n".join(lines), type=number)
 
 
-def _restructured(text: str, sizes: tuple[int, ...]) -> str:
-    answer = _answer(text, sizes)
+def _restructured(text: str, sizes: tuple[int, ...], factors: tuple[int, ...] = ()) -> str:
+    answer = _answer(text, sizes, "restructure", factors)
     assert isinstance(answer, Edited), answer
     return applied(text, answer.replacements)
 
 
-def _answer(text: str, sizes: tuple[int, ...]) -> Answer:
-    settings = Settings(parallel_threshold=0, tile_sizes=sizes)
+def _answer(
+    text: str,
+    sizes: tuple[int, ...],
+    action: ActionName = "restructure",
+    factors: tuple[int, ...] = (),
+    ordinal: int = 1,
+) -> Answer:
+    settings = Settings(parallel_threshold=0, tile_sizes=sizes, unroll_factors=factors)
     report = analyse("product.c", text, settings, schedules=False)
     kernel = next(p for p in report.functions if p.answer.facts.name == "kernel")
-    return edit("product.c", text, settings, Ask("restructure", "kernel", kernel.start, 1))
+    return edit("product.c", text, settings, Ask(action, "kernel", kernel.start, ordinal))
 
 
 @pytest.mark.parametrize("name", PRODUCTS)
@@ -253,11 +259,41 @@ def test_terms_that_need_later_columns_are_not_taken_in_blocks() -> None:
     assert "kk += 9" not in _restructured(_elimination(body), (9, 10, 7))
 
 
-def _compare(text: str) -> str:
-    """The restructured text, once it printed the same."""
+@pytest.mark.parametrize("name", ["scaled", "above the diagonal", "in place, rows done"])
+def test_as_many_rows_run_together_as_the_user_wants(name: str) -> None:
+    made = _compare(_program(PRODUCTS[name]), 5)
+    assert "+= 8)" not in made
+
+
+@pytest.mark.parametrize("factors", [(3, 5), (1, 2), (16,)])
+def test_as_many_iterations_run_together_as_the_user_wants(factors: tuple[int, ...]) -> None:
+    text = _program(PRODUCTS["terms innermost last"])
+    answer = _answer(text, (), "unroll-and-jam", factors, ordinal=3)
+    assert isinstance(answer, Edited), answer
+    made = applied(text, answer.replacements)
+    assert all((f" += {each})" in made) == (each > 1) for each in factors), made
+    (wanted,), (found,) = outputs([text, made], "-fsanitize=undefined,address", "-fno-sanitize-recover")
+    assert found == wanted
+
+
+def test_where_the_user_wants_no_unrolling_there_is_none() -> None:
+    text = _program(PRODUCTS["plain"])
+    assert "+= 8)" in applied(text, _edited(text, ()).replacements)
+    assert not re.search(r"\b[ijk] \+= ", applied(text, _edited(text, (1,)).replacements))
+
+
+def _edited(text: str, factors: tuple[int, ...]) -> Edited:
+    answer = _answer(text, (9, 10, 7), "restructure", factors)
+    assert isinstance(answer, Edited), answer
+    return answer
+
+
+def _compare(text: str, rows: int = 0) -> str:
+    """The restructured text, once it printed the same; with so many rows that run together, if that is a
+    number."""
     # Tiles of ten columns, so that there are several, and a last one that is smaller.
-    made = _restructured(text, (9, 10, 7))
-    assert "+= 8)" in made, made
+    made = _restructured(text, (9, 10, 7), (rows,) if rows else ())
+    assert f"+= {rows or 8})" in made, made
     flags = ("-fopenmp", "-fsanitize=undefined,address", "-fno-sanitize-recover")
     (wanted, _), found = outputs([text, made], *flags, threads=(1, 3))
     assert found == [wanted, wanted]

@@ -31,6 +31,8 @@ class SourceModule:
 
 def _played(source: str) -> str:
     """The kernels, and for each a function that launches it."""
+    vectors = r"\*\(((?:const )?(?:float|double|int)[24]) \*\)&"
+    source = re.sub(vectors, r"played::Vector<\1>() & ", source)
     barriers = "true" if "__syncthreads" in source or "__shfl" in source else "false"
     shape = "dim3(gx, gy, gz), dim3(bx, by, bz)"
     lines = ["#include <cuda_runtime.h>", source]

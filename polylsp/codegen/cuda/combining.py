@@ -1,0 +1,49 @@
+"""How two parts of a sum, of a product, of an extremum become one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polylsp.analysis.effects import expressions, walk
+from polylsp.codegen.cuda.leaves import Leaf
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import Call
+from polylsp.model.verdict import ReductionOperator
+
+_NEUTRAL: dict[ReductionOperator, str] = {"+": "0", "*": "1", "^": "0"}
+_ASSIGNED = ("+", "*", "&", "|", "^")
+
+
+@dataclass(frozen=True, slots=True)
+class Combining:
+    """`function`: extrema are taken by this one, which leaves out what is no number."""
+
+    operator: ReductionOperator
+    function: str = ""
+
+    @property
+    def rounds(self) -> bool:
+        """Whether another order may round differently, where numbers are not whole."""
+        return self.operator in ("+", "*")
+
+    def start(self, element: str) -> str:
+        """What a part begins with: nothing, or what is there already, which counts once or often."""
+        return _NEUTRAL.get(self.operator, element)
+
+    def statement(self, target: str, value: str) -> str:
+        """The statement by which a value is added to what there is."""
+        if self.operator in _ASSIGNED:
+            return f"{target} {self.operator}= {value};"
+        if self.function:
+            return f"{target} = {self.function}({target}, {value});"
+        if self.operator in ("&&", "||"):
+            return f"{target} = {target} {self.operator} {value};"
+        comparison = ">=" if self.operator == "max" else "<="
+        return f"{target} = {target} {comparison} {value} ? {target} : {value};"
+
+
+def function_of(leaf: Leaf) -> str:
+    """The function of `math.h` that a leaf takes an extremum by; empty if by a comparison."""
+    values = [value for s in walk(*leaf.statements) for value in expressions(s)]
+    calls = {each.function for v in values for each in subexpressions(v) if isinstance(each, Call)}
+    return next((name for name in ("fmin", "fmax") if calls & {name, f"{name}f"}), "")
