@@ -8,7 +8,7 @@ from typing import Protocol
 from polylsp.codegen.harness.storage import Storage
 from polylsp.model.measurement import Extent, Rung
 
-_ROUND = (10, 12, 16, 20, 25, 32, 40, 50, 64, 80)
+_ROUND = (10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 45, 50, 56, 64, 72, 80, 90)
 _SMALL = (37, 19, 11, 7, 5, 3)
 """Where each access is held against the ends of arrays: no multiple of a tile's side, and the first for which
 variables of the file have room."""
