@@ -36,7 +36,7 @@ def _outcome(errand: Errand) -> Outcome:
     if errand.settings.cluster:
         from polylsp.runtime.remote import measured_there
 
-        return measured_there(errand.plan, errand.settings, _tell)
+        return measured_there(errand.plan, errand.settings, _say)
     try:
         return measured(errand.plan, errand.settings, errand.folder, _tell)
     except OSError as error:

@@ -13,27 +13,28 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from typing import Any
+from uuid import uuid4
 
 from polylsp.cluster import Unusable, check_workers, connected
 from polylsp.model.measurement import NotMeasured, Outcome, Plan
-from polylsp.runtime.process import carried_out
+from polylsp.runtime.process import Step, carried_out
 from polylsp.settings import Settings
 
 _GPU = {"GPU": 1}
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
-def measured_there(plan: Plan, settings: Settings, tell: Callable[[int, str], None]) -> Outcome:
+def measured_there(plan: Plan, settings: Settings, observe: Callable[[Step], None]) -> Outcome:
     """What came of a plan on a worker of the cluster that the settings name."""
     try:
         with connected(settings.cluster) as client:
             check_workers(client)
-            return _on_a_worker(client, plan, settings, tell)
+            return _on_a_worker(client, plan, settings, observe)
     except Unusable as unusable:
         return NotMeasured(f"The cluster cannot be used: {unusable}.")
 
 
-def _on_a_worker(client: Any, plan: Plan, settings: Settings, tell: Callable[[int, str], None]) -> Outcome:
+def _on_a_worker(client: Any, plan: Plan, settings: Settings, observe: Callable[[Step], None]) -> Outcome:
     from distributed import KilledWorker
 
     def gpus(dask_worker: Any) -> float:
@@ -41,8 +42,10 @@ def _on_a_worker(client: Any, plan: Plan, settings: Settings, tell: Callable[[in
         return found
 
     has_gpu = any(found >= 1 for found in client.run(gpus).values())
-    tell(1, f"on a worker {'with a GPU ' if has_gpu else ''}of {settings.cluster}")
-    errand = pickle.dumps((plan, replace(settings, cluster="")))
+    observe(Step(1, f"on a worker {'with a GPU ' if has_gpu else ''}of {settings.cluster}"))
+    topic = f"polylsp-{uuid4().hex}"
+    client.subscribe_topic(topic, lambda event: observe(pickle.loads(event[1])))
+    errand = pickle.dumps((plan, replace(settings, cluster=""), topic))
     future = client.submit(measured_here, errand, pure=False, resources=_GPU if has_gpu else None)
     try:
         return pickle.loads(future.result())
@@ -55,9 +58,15 @@ def _on_a_worker(client: Any, plan: Plan, settings: Settings, tell: Callable[[in
 
 
 def measured_here(errand: bytes) -> bytes:
-    """What came of a pickled plan, pickled; called in a worker of Dask. It ends when nobody wants it."""
-    plan, settings = pickle.loads(errand)
-    is_done = threading.Event()
+    """What came of a pickled plan, pickled; called in a worker of Dask. How far it is, it tells under a topic.
+    It ends when nobody wants it."""
+    from distributed import get_worker
+
+    plan, settings, topic = pickle.loads(errand)
+    is_done, worker = threading.Event(), get_worker()
+
+    def tell(step: Step) -> None:
+        worker.log_event(topic, pickle.dumps(step))
 
     def watch(process: subprocess.Popen[bytes]) -> None:
         is_wanted = _wanted()
@@ -65,7 +74,7 @@ def measured_here(errand: bytes) -> bytes:
         watching.start()
 
     try:
-        return pickle.dumps(carried_out(plan, settings, lambda _: None, watch))
+        return pickle.dumps(carried_out(plan, settings, tell, watch))
     finally:
         is_done.set()
 

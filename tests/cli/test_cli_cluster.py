@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from multiprocessing.connection import Client, Listener
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,9 @@ from polylsp.cli import cluster, main
 from polylsp.cli.check import Task, check_file
 from polylsp.cli.pool import Crashed, Observer, results
 from polylsp.cluster import Unusable
+from polylsp.model.measurement import AskToMeasure, Measurement, Plan
+from polylsp.pipeline import analyse, measurable
+from polylsp.runtime.process import Step, carried_out
 from polylsp.settings import Settings
 
 PROGRAM = "void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] *= 2.0; }\n"
@@ -143,6 +147,21 @@ def test_a_function_is_measured_by_the_worker_that_has_a_gpu(
     assert main(["measure", *line, "--cluster", address]) == 0
     found = json.loads(capfd.readouterr().out)
     assert found["sizes"] == {"n": 3000} and found["targets"][0]["matches"] and found["device"]
+
+
+def test_a_worker_tells_how_far_it_is_and_what_is_fastest_so_far(with_gpu: Any, tmp_path: Path) -> None:
+    path, settings = str(tmp_path / "a.c"), Settings(cluster=with_gpu.scheduler_address)
+    (placed,) = analyse(path, SCALE, settings, schedules=False).functions
+    plan = measurable(path, SCALE, settings, AskToMeasure("scale", placed.start, 0, (("n", 3000),)))
+    assert isinstance(plan, Plan)
+    steps: list[Step] = []
+    found = carried_out(replace(plan, is_search=True), settings, steps.append)
+    assert isinstance(found, Measurement)
+    told = [step.what for step in steps]
+    assert told[0].startswith("on a worker with a GPU of tcp://") and told[1] == "compiling"
+    assert "trying versions" in told and "run 5" in told, told
+    assert any(" versions tried, " in each for each in told)
+    assert all((step.best is not None) == ("best so far" in step.what) for step in steps)
 
 
 def test_a_measurement_that_nobody_waits_for_is_ended(with_gpu: Any, tmp_path: Path) -> None:
