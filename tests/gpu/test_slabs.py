@@ -256,3 +256,36 @@ def test_whatever_fails_the_results_are_the_same(program: Program) -> None:
     assert calls > 70, "slabs were taken"
     for failing in (-1, *range(1, calls + 1, 5)):
         assert program.output(built, failing) == expected, failing
+
+
+PART = """
+#include <stdio.h>
+static double a[24][24], b[24][24];
+static void f(int n, int c)
+{
+    for (int i = 0; i < n; i++) {
+        a[i][0] += b[c][i];
+        for (int j = c; j < 12; j++)
+            a[j][0] += 0.5;
+    }
+}
+int main(void)
+{
+    for (int k = 0; k < 24; k++)
+        a[k][k % 3] = b[3][k] = k;
+    f(8, 3);
+    for (int k = 0; k < 24; k++)
+        printf("%g %g\\n", a[k][0], a[k][1]);
+    return 0;
+}
+"""
+
+
+def test_rows_that_no_slab_has_stay_as_they_are(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cutting, "SMALL", 0)
+    done = offloaded("a.c", PART, SLABS, "f", whole=True)
+    assert done.files, done.declined
+    expected = program.output(program.build(PART, {}, "-w"))
+    built = program.build(done.text, done.files, "-w")
+    for memory in (0, 3_000, 600):
+        assert program.output(built, memory=memory) == expected, memory

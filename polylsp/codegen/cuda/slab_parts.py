@@ -73,16 +73,19 @@ class Parts:
         behinds = pieces_of(whole.rows.dim_max(0).add_constant_val(isl.Val(1)), whole.rows)
         if len(lows) != 1 or len(behinds) > FEW or any(map(has_division, (*lows, *behinds))):
             return None
+        every_row = Ends((lows[0],), tuple(behinds))
+        if buffer.goes_out and not rows.take(every_row, self.ends, region.context):
+            return None  # What no slab fetches is nothing to hand to the host.
         try:
-            return self._written(buffer, rows, lows[0], behinds)
+            return self._written(buffer, rows, every_row)
         except Unwritable:
             return None
 
-    def _written(self, buffer: Buffer, rows: Rows, low: isl.Aff, behinds: list[isl.Aff]) -> Part:
+    def _written(self, buffer: Buffer, rows: Rows, every: Ends) -> Part:
         """The same, given the ends of all rows that are used."""
-        words, every = self.words, Ends((low,), tuple(behinds))
-        around = words.value(low), words.greatest(behinds)
-        counted = words.greatest([difference(each, low) for each in behinds])
+        words, (low,) = self.words, every.lows
+        around = words.value(low), words.greatest(every.behinds)
+        counted = words.greatest([difference(each, low) for each in every.behinds])
         where = self.ends.every_slab.intersect(self.region.context)
         cut = [not every.have(each, where) for each in (rows.first, rows.behind)]
         first, count, most = (words.value(each) for each in (rows.first, rows.count, rows.most))

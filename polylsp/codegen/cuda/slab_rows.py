@@ -51,6 +51,15 @@ class Rows:
         rows = every.behind.sub(every.low).add_constant_val(isl.Val(_HALO))
         return bool(isl.PwAff.from_aff(self.most).gt_set(rows).intersect(where).is_empty())
 
+    def take(self, every: Ends, slabs: Ends, where: isl.Set) -> bool:
+        """Whether all slabs together, which go from end to end, have all of some rows, at some values of
+        parameters at which there is a slab."""
+        step = isl.Val(self.step)
+        first = slabs.low.scale_val(step).add(isl.PwAff.from_aff(self.low))
+        last = slabs.behind.scale_val(step).add(isl.PwAff.from_aff(self.high.add_constant_val(1 - step)))
+        missed = first.gt_set(every.low).union(last.lt_set(every.behind))
+        return bool(missed.intersect(where).intersect(slabs.low.lt_set(slabs.behind)).is_empty())
+
     @property
     def gap(self) -> int:
         """How many rows lie between those of a slab and those of the next; negative if they share some."""
