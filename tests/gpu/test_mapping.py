@@ -346,6 +346,10 @@ NESTS = {
         " for (int j = 0; j < n; j++) z[j] += x[n - 1 - j]; }",
         ("TRY(cudaMemcpy(x, device_x, (size_t)n",),
     ),
+    "a loop that no iteration gets to": Nest(
+        "for (int i = 0; i < 3; i++) for (int j = 2; j != (i + 2 < m ? i + 2 : m); j++) {"
+        " x[2 * j + 1] = y[j]; for (int l = j - 1; l > i; l--) z[0] = z[1] * l; }"
+    ),
     "one row, and what reads it": Nest(
         "for (int l = 0; l < m; l++) for (int i = 0; i < m; i++) for (int j = 0; j < m; j++)"
         " c[i][j] = fmin(c[i][j], c[i][l] + c[l][j]);",

@@ -38,10 +38,12 @@ def kernels(schedule: isl.Schedule, sums: frozenset[str]) -> tuple[Kernel, ...]:
     """The kernels of a schedule, in the order in which the host launches them; leaves that are `sums` (names)
     are worth a kernel of their own."""
     found = enumerate(_visited(schedule.get_root(), (), sums))
-    return tuple(
+    every = (
         Kernel(f"K{number}", node.get_domain(), outer, order, parallel, date)
         for number, (node, outer, order, parallel, date) in found
     )
+    # A statement may stand where no iteration gets to, whatever the sizes are.
+    return tuple(kernel for kernel in every if not kernel.domain.is_empty())
 
 
 Date = tuple["int | None", ...]
