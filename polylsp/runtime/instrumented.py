@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-_LAUNCH = re.compile(r"\w+<<<[^>;]*?(?:, 0, ([^>;]+))?>>>\(")
+_LAUNCH = re.compile(r"\w+(?:<\w+>)?<<<[^>;]*?(?:, 0, ([^>;]+))?>>>\(")
 
 DECLARED = "extern void polylsp_entered(void);\nextern int polylsp_left(int);\n"
 """What stands before a text whose calls tell of themselves."""

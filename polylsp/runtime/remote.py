@@ -44,7 +44,11 @@ def _on_a_worker(client: Any, plan: Plan, settings: Settings, observe: Callable[
     has_gpu = any(found >= 1 for found in client.run(gpus).values())
     observe(Step(1, f"on a worker {'with a GPU ' if has_gpu else ''}of {settings.cluster}"))
     topic = f"polylsp-{uuid4().hex}"
-    client.subscribe_topic(topic, lambda event: observe(pickle.loads(event[1])))
+
+    def told(event: tuple[float, bytes]) -> None:
+        observe(pickle.loads(event[1]))
+
+    client.subscribe_topic(topic, told)
     errand = pickle.dumps((plan, replace(settings, cluster=""), topic))
     future = client.submit(measured_here, errand, pure=False, resources=_GPU if has_gpu else None)
     try:
@@ -58,8 +62,8 @@ def _on_a_worker(client: Any, plan: Plan, settings: Settings, observe: Callable[
 
 
 def measured_here(errand: bytes) -> bytes:
-    """What came of a pickled plan, pickled; called in a worker of Dask. How far it is, it tells under a topic.
-    It ends when nobody wants it."""
+    """What came of a pickled plan, pickled; called in a worker of Dask. How far it is, it tells under a
+    topic. It ends when nobody wants it."""
     from distributed import get_worker
 
     plan, settings, topic = pickle.loads(errand)

@@ -174,7 +174,9 @@ def _all_arrays_have_clauses(text: str, kernel: _Directive, around: list[_Direct
         text[kernel.statement.start : kernel.statement.end],
         flags=re.DOTALL,
     )
-    declared = set(re.findall(r"\b(?:int|unsigned|long|float|double|char)\b[ *]*(?:const |restrict )*(\w+)", body))
+    declared = set(
+        re.findall(r"\b(?:int|unsigned|long|float|double|char)\b[ *]*(?:const |restrict )*(\w+)", body)
+    )
     declared |= set(re.findall(r"\w\s*\*+\s*(\w+)\s*=[^=]", body))
     missing = set(_SUBSCRIPTED.findall(body)) - named - declared
     assert not missing, f"no clause names {missing} in `{kernel.words}`"

@@ -17,7 +17,7 @@ from polylsp.pipeline import analyse, edit
 from polylsp.runtime.nvrtc import compiled
 from polylsp.settings import Settings
 
-from .translating import CXX, WARNINGS, played
+from .translating import CXX, WARNINGS, counting, played
 
 HERE = Path(__file__).parent
 
@@ -75,12 +75,13 @@ class Program:
     def __init__(self, gcc: str, gxx: str, headers: Path, folder: Path) -> None:
         self.gcc, self.gxx, self.headers, self.folder = gcc, gxx, headers, folder
 
-    def build(self, text: str, files: Mapping[str, str], *flags: str) -> Path:
-        """The program of a C file and its `.cu` files, without a warning."""
+    def build(self, text: str, files: Mapping[str, str], *flags: str, many: bool = False) -> Path:
+        """The program of a C file and its `.cu` files, without a warning; with `many`, they count elements as
+        if there were more than an `int` counts."""
         objects: list[str] = []
         for name, content in files.items():
             source = self.folder / f"{name}.cpp"
-            source.write_text(played(content), encoding="utf-8")
+            source.write_text(played(content, many), encoding="utf-8")
             objects.append(str(self.folder / f"{name}.o"))
             own = ("-w",) if "-w" in flags else ()
             _run(self.gxx, *CXX, *own, f"-I{self.headers}", "-c", str(source), "-o", objects[-1])
@@ -119,9 +120,11 @@ def _run(*command: str) -> None:
 class Device:
     """NVRTC."""
 
-    def compiled(self, text: str, architecture: str) -> str:
-        """What the compiler says about the kernels of a file, which must be right."""
-        return self.compiled_kernels(text.partition(DEVICE)[2].partition(HOST)[0], architecture)
+    def compiled(self, text: str, architecture: str, index: str = "int") -> str:
+        """What the compiler says about the kernels of a file, which must be right; they count elements in
+        some type."""
+        kernels = counting(text.partition(DEVICE)[2].partition(HOST)[0], index)
+        return self.compiled_kernels(kernels, architecture)
 
     def compiled_kernels(self, kernels: str, architecture: str) -> str:
         """The same of kernels alone."""

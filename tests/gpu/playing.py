@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -106,6 +107,11 @@ def on_gpu(path: str, text: str, settings: Settings, name: str, whole: bool = Tr
 
 def _outermost(facts: FunctionFacts) -> list[int]:
     return [loop.ordinal for loop in facts.loops if loop.depth == 1]
+
+
+def many(text: str) -> str:
+    """A program that counts elements as if there were more than an `int` counts."""
+    return re.sub(r"\bmany = [^\n]* > 1073741824$", "many = True", text, flags=re.MULTILINE)
 
 
 def written(folder: Path, programs: Sequence[tuple[str, str]]) -> list[Path]:

@@ -20,7 +20,7 @@ NARROW = {
     "rows and columns": (
         f"long n, long m, {TWO}",
         "for (long i = 1; i < n - 1; i++) for (long j = 0; j < m; j++) b[i][j] = a[i - 1][j] + a[i + 1][j];",
-        ("int n, int m,", "for (int i =", "for (int j =", "b[i * m + j] = a[(i - 1) * m + j]"),
+        ("int n, Index m,", "for (int i =", "for (int j =", "b[i * m + j] = a[(i - 1) * m + j]"),
     ),
     "a place that is given": (
         f"int n, long q, {ONE}",

@@ -41,11 +41,11 @@ def test_prints_the_same(file: Path, sizes: dict[str, int], program: Program, de
     done = offloaded(str(file), text, settings, "kernel_", whole=bool(sizes))
     assert not done.declined, done.declined
     for content in done.files.values():
-        for architecture in ("sm_75", "sm_80", "sm_90"):
-            assert device.compiled(content, architecture) == ""
+        for architecture, index in (("sm_75", "int"), ("sm_80", "long long"), ("sm_90", "int")):
+            assert device.compiled(content, architecture, index) == ""
     flags = [f"-D{each}" for each in chosen]
     expected = program.output(program.build(text, {}, *flags))
-    built = program.build(done.text, done.files, *flags)
+    built = program.build(done.text, done.files, *flags, many=bool(sizes))
     assert program.calls(built) > 0
     assert_same(expected, program.output(built))
     assert_same(expected, program.output(built, memory=LITTLE))

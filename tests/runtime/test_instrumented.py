@@ -7,11 +7,12 @@ from polylsp.runtime.instrumented import telling_calls, telling_kernels
 
 def test_launches_tell_on_which_stream_they_are() -> None:
     text = "    k0<<<grid, threads>>>(n);\n    k1<<<1, 256, 0, streams[2]>>>(\n        n);\n"
-    text += "    k2<<<g, t, 0, slab>>>(a >> 1);\n"
+    text += "    k2<<<g, t, 0, slab>>>(a >> 1);\n    k3<Index><<<grid, threads>>>(n);\n"
     first, second = (telling_kernels("a.cu", text, is_first=each) for each in (True, False))
     assert "    polylsp::launching(nullptr); k0<<<grid, threads>>>(n);\n" in first
     assert "    polylsp::launching(streams[2]); k1<<<1, 256, 0, streams[2]>>>(\n" in first
     assert "    polylsp::launching(slab); k2<<<g, t, 0, slab>>>(a >> 1);\n" in first
+    assert "    polylsp::launching(nullptr); k3<Index><<<grid, threads>>>(n);\n" in first
     assert first.count("POLYLSP_DEFINES") == 1 and first.endswith(second)
 
 

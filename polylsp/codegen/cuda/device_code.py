@@ -5,22 +5,41 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
+from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launched import Launched
 from polylsp.codegen.cuda.totals import BLOCKS, total_kernel
 from polylsp.model.device_code import DeviceCode
 
 
-def device_lines(found: Launched) -> Iterator[str]:
-    """The kernels, with an empty line between two of them."""
-    kernels = [list(made.lines) for _, made in found.kernels]
+def device_lines(found: Launched, *, generic: bool = False) -> Iterator[str]:
+    """The kernels, with an empty line between two of them; those that are `generic` are made for any type in
+    which elements are counted."""
+    kernels = [_generic(made) if generic else list(made.lines) for _, made in found.kernels]
     kernels += [list(total_kernel(total)) for total in found.setting.totals]
     for number, lines in enumerate(kernels):
         yield from [""] if number else []
         yield from lines
 
 
+def template(index: str) -> str:
+    """What stands before something that is made for any type in which elements are counted."""
+    return f"template <typename {index}>"
+
+
+def index_line(index: str, of_type: str = "int") -> str:
+    """The line that says in which type elements are counted."""
+    return f"typedef {of_type} {index};"
+
+
+def _generic(made: Written) -> list[str]:
+    comment, *lines = made.lines
+    return [comment, template(made.index), *lines] if made.index else [comment, *lines]
+
+
 def device_code(found: Launched) -> DeviceCode:
-    """The same, with how many threads a block has."""
+    """The same, with how many threads a block has, for `int`s."""
     threads = [(made.name, prod(made.frame.blocking.threads)) for _, made in found.kernels]
     threads += [(total.kernel, BLOCKS) for total in found.setting.totals]
-    return DeviceCode("".join(f"{line}\n" for line in device_lines(found)), tuple(threads))
+    index = found.setting.words.index
+    lines = [*([index_line(index)] if index else []), *device_lines(found)]
+    return DeviceCode("".join(f"{line}\n" for line in lines), tuple(threads))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polylsp.codegen.cuda.host import Host, bytes_of, header, is_staged, start_of
 from polylsp.codegen.cuda.largest import LARGEST, SMALLER, largest
-from polylsp.codegen.cuda.layout import wrapped
+from polylsp.codegen.cuda.layout import folded, wrapped
 from polylsp.codegen.cuda.memory import Buffer, sizes
 from polylsp.codegen.cuda.pinning import (
     is_pinned,
@@ -28,7 +28,8 @@ def host_lines(host: Host) -> list[str]:
     pinning = ["", *pin_lines()] if is_pinned(host) else []
     memory = ["", *memory_lines(host.slabs)] if host.slabs is not None else []
     inside = list(inside_lines(host))
-    call = wrapped(f"error = run_{host.name}(", [given for _, given in handed_on(host, inside)], ");")
+    run = host.setting.run if host.index else f"run_{host.name}"
+    call = wrapped(f"error = {run}(", [given for _, given in handed_on(host, inside)], ");")
     return [*_helpers(), *pinning, *memory, "", *run_lines(host, inside), "", *_entry(host, call)]
 
 
@@ -68,7 +69,8 @@ def _checks(host: Host) -> Iterator[str]:
         unsigned = each in {v.source_name for v in host.scalars if _is_unsigned(v)}
         yield f"if ({each} > {most})" if unsigned else f"if ({each} > {most} || {each} < -{most})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
-    for each in dict.fromkeys(sizes(host.buffers)):
+    wide = host.wide
+    for each in dict.fromkeys(sizes([b for b in host.buffers if b not in wide])):
         yield f"if ({each} > INT_MAX)"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     for each in dict.fromkeys(count for b in host.buffers for count in b.each if not count.isdigit()):
@@ -80,6 +82,17 @@ def _checks(host: Host) -> Iterator[str]:
         yield f"if ({ends[0]} < {ends[3]} &&"
         yield f"    {ends[2]} < {ends[1]})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
+    if host.index:
+        yield from _counted(host, list(dict.fromkeys(sizes(wide))))
+
+
+def _counted(host: Host, products: Sequence[str]) -> Iterator[str]:
+    """The type in which elements are counted."""
+    many, run = host.setting.many, host.setting.run
+    yield "/* Elements are counted in an `int`, with which a GPU is faster, unless there are too many. */"
+    lines = [f"{each} > INT_MAX" for each in products] or ["false"]
+    yield from folded(f"const bool {many} = {' || '.join(lines)};")
+    yield f"const auto {run} = {many} ? run_{host.name}<long long> : run_{host.name}<int>;"
 
 
 def _is_unsigned(variable: Variable) -> bool:

@@ -44,8 +44,9 @@ class Words:
     dimensions but the first. Scalars in `pointed` are found through a pointer; places of `elsewhere` (by
     site) are not where the program has them, but in variables of a kernel; `before` are subscripts of arrays
     that the program does not have. `exact` writes expressions of a language whose numbers are not C's. Those
-    that are `narrow` (unique names) are `int`s, whatever they are on the host; places that are `atomic` (by
-    site) are updated one at a time."""
+    that are `narrow` (unique names) are `int`s, whatever they are on the host; those that are the `strides`
+    of rows are of the type `index`, which holds the number of any element. Places that are `atomic` (by site)
+    are updated one at a time."""
 
     subject: Subject
     names: Mapping[str, str]
@@ -55,6 +56,8 @@ class Words:
     before: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     exact: Exact | None = None
     narrow: frozenset[str] = frozenset()
+    strides: frozenset[str] = frozenset()
+    index: str = ""
     atomic: frozenset[Site] = frozenset()
 
 

@@ -27,7 +27,7 @@ def file_lines(found: Launched, host: Host) -> Iterator[str]:
     yield " */"
     yield from ("#include <cuda_runtime.h>", "#include <limits.h>", "#include <stddef.h>")
     yield from ("#include <stdint.h>", "#include <stdlib.h>", "#include <string.h>", "")
-    yield from (DEVICE, "", *device_lines(found), "")
+    yield from (DEVICE, "", *device_lines(found, generic=True), "")
     yield HOST
     yield ""
     yield from host_lines(host)

@@ -29,6 +29,18 @@ class Host:
     slabs: Slabs | None = None
 
     @property
+    def index(self) -> str:
+        """What kernels call the type in which they count elements, if one of them is made for several."""
+        return next((made.index for _, made in self.kernels if made.index), "")
+
+    @property
+    def wide(self) -> list[Buffer]:
+        """The arrays that may have more elements than an `int` counts: not those of which the host itself
+        finds an element."""
+        found = {id(made.target.buffer) for _, made in self.kernels if made.target is not None}
+        return [b for b in self.buffers if b.variable.name in self.setting.wide and id(b) not in found]
+
+    @property
     def hosted(self) -> list[Buffer]:
         """The buffers that the caller has too."""
         return [each for each in self.buffers if each.hosted]

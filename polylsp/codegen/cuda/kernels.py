@@ -47,7 +47,8 @@ class Written:
     """A kernel's text. `counters` are those of the host, of which it takes `passed`; it takes `scalars` by
     value and `buffers`. `plain`: all its counters are the user's, and `int`s there. What its blocks find is
     added to an element of the device, a `target`, by the kernel of a `total`. `unaligned`: why its threads
-    do not load neighbouring elements at once, where they might."""
+    do not load neighbouring elements at once, where they might. `index` is what it calls the type in which
+    it counts elements, if there is one for it to be made with."""
 
     name: str
     counters: tuple[str, ...]
@@ -60,6 +61,7 @@ class Written:
     total: Total | None = None
     target: Target | None = None
     unaligned: str = ""
+    index: str = ""
 
     @property
     def splits(self) -> list[Split]:
@@ -136,7 +138,8 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
         head = wrapped(f"__global__ void {name}(", parameters, ")")
     plain = [_without_conversions(line, made, words) for line in lines]
     text = (f"// {_comment(setting, leaves)}", *head, "{", *_folded(plain), "}")
-    return replace(made, lines=text)
+    counts = any(each.name in words.strides for each in made.scalars)
+    return replace(made, lines=text, index=words.index if counts else "")
 
 
 def _wide(

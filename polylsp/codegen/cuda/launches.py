@@ -73,7 +73,8 @@ def _launch(host: Host, kernel: Written, values: list[str], where: str) -> Itera
     arguments = [*kernel.passed, *(v.source_name for v in kernel.scalars)]
     arguments += [_shifted(b) for b in kernel.buffers]
     arguments += [kernel.total.scratch] if kernel.total is not None else []
-    head = f"{kernel.name}<<<grid, threads{where}>>>("
+    index = f"<{kernel.index}>" if kernel.index else ""
+    head = f"{kernel.name}{index}<<<grid, threads{where}>>>("
     yield from (f"{INDENT}{line}" for line in wrapped(head, arguments, ");"))
     yield f"{INDENT}TRY(cudaGetLastError());"
     if kernel.total is not None and kernel.target is not None:

@@ -1,6 +1,5 @@
 """Which numbers of the source are `int`s on the device though they have another type: those that say nothing
-but where elements are. The host has seen that there are fewer elements than an `int` can count, and a GPU
-computes with 32 bits at a time."""
+but where elements are. The host has seen that these are small, and a GPU computes with 32 bits at a time."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from polylsp.codegen.cuda.device_code import template
 from polylsp.codegen.cuda.host import Host, bytes_of, is_staged, on_device, parameters, start_of
 from polylsp.codegen.cuda.launches import launches
 from polylsp.codegen.cuda.layout import wrapped
@@ -19,6 +20,7 @@ def run_lines(host: Host, inside: Sequence[str]) -> Iterator[str]:
     """The lines of the function that runs the kernels, once there is memory, with what is `inside` of it."""
     yield from _comment(host)
     declared = [declaration for declaration, _ in handed_on(host, inside)]
+    yield from [template(host.index)] if host.index else []
     yield from wrapped(f"static cudaError_t run_{host.name}(", declared, ")")
     yield "{"
     yield from (f"{INDENT}{line}" if line else "" for line in inside)

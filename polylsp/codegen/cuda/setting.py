@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import islpy as isl
 
@@ -19,6 +19,7 @@ from polylsp.codegen.cuda.python_expressions import PythonWords
 from polylsp.codegen.cuda.python_whole import Sizes
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.statements import type_words
+from polylsp.codegen.cuda.strides import is_wide, strides
 from polylsp.codegen.cuda.totals import Total
 from polylsp.codegen.transform.leaves import counter
 from polylsp.language import PYTHON
@@ -36,7 +37,8 @@ class Setting:
     (isl name to text, in signed types), the variables behind these, and its buffers. `totals` are the sums of
     blocks that its kernels have asked for, `settings` what the user has set; `slab` are C's names for the
     ends of a slab, where launches are given these. `private` are the scalars that have no place but
-    registers, by unique name with their types."""
+    registers, by unique name with their types. Arrays that are `wide` (unique names) may have more elements
+    than an `int` counts: C calls it `many` if there are, and `run` what then runs the kernels."""
 
     region: Region
     leaves: Mapping[str, Leaf]
@@ -50,6 +52,9 @@ class Setting:
     totals: list[Total] = field(default_factory=list[Total])
     slab: tuple[str, ...] = ()
     private: Mapping[str, str] = field(default_factory=dict[str, str])
+    wide: frozenset[str] = frozenset()
+    many: str = ""
+    run: str = ""
 
     @property
     def copied(self) -> list[tuple[Leaf, Access]]:
@@ -77,15 +82,39 @@ def setting_of(
     before = _before(region, found, names)
     sizes = () if is_python else [v for name, v in variables.items() if _text(v, name) in texts.values()]
     narrowed = frozenset[str]() if is_python else narrow(region, found, sizes)
+    called = {names[v.name]: v for v in (*subject.variables, *lengths.values())}
+    counted = strides(found, extents, called, narrowed)
     words = Words(
-        subject, names, extents, pointed, before=before, exact=exact, narrow=narrowed, atomic=sites_of(found)
+        subject,
+        names,
+        extents,
+        pointed,
+        before=before,
+        exact=exact,
+        narrow=narrowed,
+        strides=counted,
+        index=fresh.name("Index") if counted else "",
+        atomic=sites_of(found),
     )
+    wide = frozenset(name for name, inner in extents.items() if is_wide(inner, called, counted, narrowed))
     leaves = {leaf.name: leaf for leaf in found.leaves}
     buffers = memories.buffers
     private = {v.name: type_words(v) for v in subject.variables if v.name in found.private}
     made = Setting(
-        region, leaves, found.shared, words, texts, variables, buffers, fresh, settings, private=private
+        region,
+        leaves,
+        found.shared,
+        words,
+        texts,
+        variables,
+        buffers,
+        fresh,
+        settings,
+        private=private,
+        wide=wide,
     )
+    if counted:
+        made = replace(made, many=fresh.name("many"), run=fresh.name("run"))
     unnamed = _unnamed(made)
     if unnamed:
         return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")

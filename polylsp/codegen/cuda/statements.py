@@ -73,6 +73,8 @@ def declared(variable: Variable, words: Words) -> str:
 
 def words_of(variable: Variable, words: Words) -> str:
     """The type that a scalar has on the device, in C++'s own words."""
+    if variable.name in words.strides:
+        return words.index
     return "int" if variable.name in words.narrow else type_words(variable)
 
 

@@ -69,10 +69,12 @@ def _arrays(host: Host) -> Iterator[str]:
         _REFUSED,
         f"if {array}.dtype != {dtype} or len({array}.shape) != {count} or not {array}.flags.c_contiguous:",
         _REFUSED,
-        f"if not 0 < {array}.size <= {LARGEST} or max({array}.shape) > {_largest(host)}:",
+        f"if not {array}.size or max({array}.shape) > {_largest(host)}:",
         _REFUSED,
     ]
     yield from (f"{_INDENT}{line}" for line in lines)
+    counted = [b for b in host.arrays if b not in host.wide and len(b.memory.shape) > 1]
+    yield from _all([f"{b.name}.size <= {LARGEST}" for b in counted])
 
 
 def _all(conditions: Sequence[str]) -> Iterator[str]:

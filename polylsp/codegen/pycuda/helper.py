@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polylsp.codegen.cuda.device_code import device_lines
+from polylsp.codegen.cuda.device_code import device_lines, index_line
+from polylsp.codegen.cuda.largest import LARGEST
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.region import loops_at
@@ -59,11 +60,14 @@ def _compiled(host: Host) -> Iterator[str]:
     names = [made.name for _, made in host.launched.kernels]
     names += [total.kernel for total in host.launched.setting.totals]
     quoted = [f'"{each}"' for each in names]
-    yield f"def _compiled_{host.launched.name}():"
-    yield f'{_INDENT}"""The kernels: PyCUDA compiles them with nvcc, and keeps them."""'
+    index = host.index
+    yield f"def _compiled_{host.launched.name}({'index' if index else ''}):"
+    counting = f", which count elements in an {index}" if index else ""
+    yield f'{_INDENT}"""The kernels{counting}: PyCUDA compiles them with nvcc, and keeps them."""'
     yield f"{_INDENT}from pycuda.compiler import SourceModule"
     yield ""
-    yield f"{_INDENT}module = SourceModule({constant(host)})"
+    counted = f'f"{index_line(index, "{index}")}\\n" + ' if index else ""
+    yield f"{_INDENT}module = SourceModule({counted}{constant(host)})"
     lines = wrapped("return [module.get_function(name) for name in (", quoted, closing(quoted) + "]")
     yield from (f"{_INDENT}{line}" for line in lines)
 
@@ -158,7 +162,9 @@ def _ready(host: Host) -> Iterator[str]:
     names += [host.own(total.kernel) for total in host.launched.setting.totals]
     yield f"if {driver}.Context.get_current() is None:"
     yield f"{_INDENT}import pycuda.autoprimaryctx"
-    compiled = f"{host.own('context_dependent_memoize')}(_compiled_{host.launched.name})()"
+    yield from _counted(host) if host.index else ()
+    index = f'"long long" if {host.own("many")} else "int"' if host.index else ""
+    compiled = f"{host.own('context_dependent_memoize')}(_compiled_{host.launched.name})({index})"
     yield f"{', '.join(names) if len(names) > 1 else f'({names[0]},)'} = {compiled}"
     yield f"{memory} = []"
     yield ""
@@ -171,6 +177,15 @@ def _ready(host: Host) -> Iterator[str]:
     if host.launched.slabs is not None:
         yield from taken_lines(host)
         yield ""
+
+
+def _counted(host: Host) -> Iterator[str]:
+    """The type in which elements are counted."""
+    many, numpy, sizes = host.own("many"), host.own("np"), [f"{b.name}.size" for b in host.wide]
+    most = sizes[0] if len(sizes) == 1 else f"max({', '.join(sizes)})"
+    yield "# Elements are counted in an `int`, with which a GPU is faster, unless there are too many."
+    yield f"{many} = {most} > {LARGEST}"
+    yield f"{host.own('index')} = {numpy}.int64 if {many} else {numpy}.int32"
 
 
 def _all_placed(host: Host) -> Iterator[str]:

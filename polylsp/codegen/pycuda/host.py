@@ -59,6 +59,16 @@ class Host:
         return [each for each in self.arrays if each.name not in moving]
 
     @property
+    def index(self) -> str:
+        """What kernels call the type in which they count elements, if one of them is made for several."""
+        return next((made.index for _, made in self.launched.kernels if made.index), "")
+
+    @property
+    def wide(self) -> list[Buffer]:
+        """The arrays that may have more elements than an `int` counts."""
+        return [each for each in self.arrays if each.variable.name in self.launched.setting.wide]
+
+    @property
     def written(self) -> list[Buffer]:
         """Those whose elements change."""
         return [each for each in self.arrays if each.written]

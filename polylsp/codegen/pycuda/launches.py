@@ -90,7 +90,11 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     numpy, grid = host.own("np"), host.own("grid")
     yield from _grid(host, kernel, counters)
     arguments = [f"{numpy}.int32({counters.get(name, name)})" for name in kernel.passed]
-    arguments += [f"{numpy}.{number_text(v)}({v.source_name})" for v in kernel.scalars]
+    strides = host.launched.setting.words.strides
+    arguments += [
+        f"{host.own('index') if v.name in strides else f'{numpy}.{number_text(v)}'}({v.source_name})"
+        for v in kernel.scalars
+    ]
     arguments += [host.address(b) for b in kernel.buffers]
     arguments += [host.own(kernel.total.scratch)] if kernel.total is not None else []
     block = ", ".join([*map(str, kernel.frame.blocking.threads), "1", "1", "1"][:3])

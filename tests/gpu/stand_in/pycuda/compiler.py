@@ -26,6 +26,8 @@ class SourceModule:
 
     def get_function(self, name: str) -> Function:
         parameters = dict(SIGNATURE.findall(self._source))[name]
+        for words, own in re.findall(r"^typedef (.*) (\w+);$", self._source, re.MULTILINE):
+            parameters = re.sub(rf"\b{own}\b", words, parameters)
         return Function(getattr(self._library, f"run_{name}"), parameters)
 
 

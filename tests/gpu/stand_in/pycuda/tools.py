@@ -7,11 +7,11 @@ from pycuda.driver import Context
 remembered: dict[object, object] = {}
 
 
-def context_dependent_memoize(function: Callable[[], object]) -> Callable[[], object]:
-    def call() -> object:
-        key = (function, Context.get_current())
+def context_dependent_memoize(function: Callable[..., object]) -> Callable[..., object]:
+    def call(*arguments: object) -> object:
+        key = (function, Context.get_current(), arguments)
         if key not in remembered:
-            remembered[key] = function()
+            remembered[key] = function(*arguments)
         return remembered[key]
 
     return call

@@ -1,0 +1,73 @@
+"""Which sizes are the strides of arrays that may have more elements than an `int` counts: a kernel takes
+these in a type that is `int` only where all elements of a call can be counted in one, as a GPU computes with
+32 bits at a time."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from polylsp.analysis.effects import expressions, walk
+from polylsp.codegen.cuda.leaves import Leaves
+from polylsp.codegen.cuda.python_whole import is_unlimited
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import Expr, Integer, Read, Variable
+
+_SUM = re.compile(r"[\w\s+*()-]+")
+_WORD = re.compile(r"[A-Za-z_]\w*")
+
+
+def strides(
+    found: Leaves,
+    extents: Mapping[str, tuple[str, ...]],
+    called: Mapping[str, Variable],
+    narrow: frozenset[str],
+) -> frozenset[str]:
+    """The unique names of those sizes, given the `extents` of arrays on the device (by their unique names)
+    and which variables are `called` what there; those that are `narrow` are `int`s anyway."""
+    kept = _without_sign(found)
+    result: set[str] = set()
+    for inner in extents.values():
+        own = [called.get(word) for word in _WORD.findall(inner[0])] if inner else []
+        result |= {v.name for v in own if v is not None and _is_int(v, narrow)}
+    return frozenset(result - kept)
+
+
+def is_wide(
+    inner: tuple[str, ...], called: Mapping[str, Variable], counted: frozenset[str], narrow: frozenset[str]
+) -> bool:
+    """Whether the rows of an array are counted with as many bits as it takes, given which sizes are `counted`
+    so: the first product tells how all that follows is computed."""
+    if not inner or not _SUM.fullmatch(inner[0]):
+        return False
+    own = [called.get(word) for word in _WORD.findall(inner[0])]
+    return bool(own) and all(v is not None and (v.name in counted or _is_long(v, narrow)) for v in own)
+
+
+def _is_int(variable: Variable, narrow: frozenset[str]) -> bool:
+    return variable.type == Integer(32, True) or is_unlimited(variable.type) or variable.name in narrow
+
+
+def _is_long(variable: Variable, narrow: frozenset[str]) -> bool:
+    of_type = variable.type
+    return isinstance(of_type, Integer) and of_type.bits == 64 and variable.name not in narrow
+
+
+def _without_sign(found: Leaves) -> set[str]:
+    """The scalars in what is computed without signs: of another type, it would be something else."""
+    statements = [s for leaf in found.leaves for s in leaf.statements]
+    values = (value for s in walk(*statements) for value in expressions(s))
+    every = (each for value in values for each in subexpressions(value))
+    return {
+        name
+        for each in every
+        if isinstance(each.type, Integer) and not each.type.signed
+        for name in _reads([each])
+    }
+
+
+def _reads(values: Iterable[Expr]) -> Iterator[str]:
+    for value in values:
+        for each in subexpressions(value):
+            if isinstance(each, Read) and not each.place.steps:
+                yield each.place.variable.name
