@@ -56,7 +56,8 @@ class Rows:
         parameters at which there is a slab."""
         step = isl.Val(self.step)
         first = slabs.low.scale_val(step).add(isl.PwAff.from_aff(self.low))
-        last = slabs.behind.scale_val(step).add(isl.PwAff.from_aff(self.high.add_constant_val(isl.Val(1 - self.step))))
+        high = self.high.add_constant_val(isl.Val(1 - self.step))
+        last = slabs.behind.scale_val(step).add(isl.PwAff.from_aff(high))
         missed = first.gt_set(every.low).union(last.lt_set(every.behind))
         return bool(missed.intersect(where).intersect(slabs.low.lt_set(slabs.behind)).is_empty())
 
