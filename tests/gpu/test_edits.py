@@ -148,6 +148,7 @@ REFUSED = {
         "for (int i = (long)y; i < n; i++) x[i] = 1;",
         "`i` is not known before the loop",
     ),
+    "no memory": ("double t = 1; for (int i = 2; i < n; i++) t = 1.0 + 1.0;", "line 2 leaves nothing"),
     "a directive": ("\n#pragma omp parallel for\nfor (int i = 0; i < n; i++) x[i] = 1;\n", "directive"),
 }
 

@@ -346,6 +346,11 @@ NESTS = {
         " for (int j = 0; j < n; j++) z[j] += x[n - 1 - j]; }",
         ("TRY(cudaMemcpy(x, device_x, (size_t)n",),
     ),
+    "numbers that are set in one statement, for a filter along rows": Nest(
+        "for (int i = 0; i < n; i++) { double p, q, r; p = q = r = 0.5; for (int j = 0; j < m; j++) {"
+        " r = 0.5 * a[i][j] + 0.25 * p + 0.125 * q; q = p; p = r; c[i][j] = r; } }",
+        ("shared_a[128][17]", "own_q = own_p;"),
+    ),
     "a loop that no iteration gets to": Nest(
         "for (int i = 0; i < 3; i++) for (int j = 2; j != (i + 2 < m ? i + 2 : m); j++) {"
         " x[2 * j + 1] = y[j]; for (int l = j - 1; l > i; l--) z[0] = z[1] * l; }"

@@ -89,6 +89,9 @@ def _launched(
     memories = memories_of(region, choice.leaves)
     if isinstance(memories, Declined):
         return memories
+    if not memories.buffers:
+        line = region.subject.line_number(region.last.site)
+        return Declined(f"The loop in line {line} leaves nothing that is read later: a GPU has nothing to do.")
     cut = slabs_of(region, choice, memories) if settings.cuda_slabs else None
     slabs = cut if isinstance(cut, Slabs) else None
     seen = memories if slabs is None else slabs.of_slab(memories)

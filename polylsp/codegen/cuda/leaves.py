@@ -18,6 +18,7 @@ from polylsp.codegen.cuda.region import Region, places_in
 from polylsp.codegen.cuda.units import Unit, own_scalars, units_of
 from polylsp.model.action import Declined
 from polylsp.model.program import (
+    Assign,
     Block,
     Declare,
     Floating,
@@ -154,10 +155,13 @@ def _leaf(
     name = "L" + "_".join(str(each) for each in position)
     sites = [s.site for s in walk(*unit.statements) if not isinstance(s, Block)]
     first, last = min(s.first for s in sites), max(s.last for s in sites)
+    # In `a = b = 0` each assignment has the place of all that stand behind it.
+    chained = [s.site for s in walk(*unit.statements) if isinstance(s, Assign)]
     numbers = frozenset(
         number
         for number, s in enumerate(region.scop.statements)
         if first <= s.site.first and s.site.last <= last and s.loops[: len(loops)] == loops
+        if s.site in sites or not any(within(s.site, each) for each in chained)
     )
     domain = region.scop.loops[loops[-1]].domain if loops else isl.Set("{ [] }")
     domain = _relevant(domain, region.context)
