@@ -12,7 +12,7 @@ from polylsp.analysis.effects import walk
 from polylsp.codegen.cuda.alternatives import alternatives
 from polylsp.codegen.cuda.atomics import with_atomics
 from polylsp.codegen.cuda.expansion import expanded
-from polylsp.codegen.cuda.launch import maps_of
+from polylsp.codegen.cuda.launch import maps_of, sets_of
 from polylsp.codegen.cuda.leaves import Leaves, leaves_of
 from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
 from polylsp.codegen.cuda.region import Region
@@ -83,9 +83,17 @@ def _with_scalars(region: Region, found: Leaves, best: Choice, settings: Setting
             return best
         leaves = placed(region, opened, made.kernels, expands)
         if isinstance(leaves, Leaves):
-            return Choice(leaves, made.kernels, made.pairs)
+            useful = tuple(kernel for kernel in made.kernels if _leaves_something(kernel, leaves))
+            return Choice(leaves, useful or made.kernels, made.pairs)
         without |= leaves
     return best
+
+
+def _leaves_something(kernel: Kernel, found: Leaves) -> bool:
+    """Whether a kernel sets more than numbers of its threads, which nothing behind it sees."""
+    own = {each.get_tuple_name() for each in sets_of(kernel.domain)}
+    written = (a for leaf, a in found.shared if leaf.name in own and a.kind == "write")
+    return any(a.memory.variable.name not in found.private for a in written)
 
 
 _ROUNDS = 2

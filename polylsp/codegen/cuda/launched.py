@@ -91,7 +91,7 @@ def _launched(
         return memories
     if not memories.buffers:
         line = region.subject.line_number(region.last.site)
-        return Declined(f"The loop in line {line} leaves nothing that is read later: a GPU has nothing to do.")
+        return Declined(f"The loop in line {line} leaves nothing behind: a GPU has nothing to do.")
     cut = slabs_of(region, choice, memories) if settings.cuda_slabs else None
     slabs = cut if isinstance(cut, Slabs) else None
     seen = memories if slabs is None else slabs.of_slab(memories)
