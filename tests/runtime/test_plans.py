@@ -185,6 +185,10 @@ ROWS = "for (int k = s[i]; k < s[i + 1]; k++)"
         ),
         (f"// polylsp: n=big\nvoid f(int n, double *x) {{ {LOOP} x[i] = 0; }}", "`n=big` in a comment"),
         (
+            f"// polylsp n=7\nvoid f(int n, double *x) {{ {LOOP} x[i] = 0; }}",
+            "`polylsp n=7` in a comment lacks a colon",
+        ),
+        (
             f"// polylsp: y=positive-definite\nvoid f(int n, double *x) {{ {LOOP} x[i] = 0; }}",
             "`y` is no array",
         ),

@@ -103,6 +103,8 @@ def _wrong(subject: Subject, data: Storage, said: Wishes, given: Mapping[str, in
     """What there is to say against the function or what was asked for."""
     name, sizes = subject.function.name, data.sizes
     if said.wrong:
+        if said.wrong.startswith("polylsp"):
+            return NoPlan(f"`{said.wrong}` in a comment lacks a colon: write `polylsp:` before the sizes.")
         return NoPlan(f"`{said.wrong}` in a comment is neither NAME=NUMBER nor NAME=positive-definite.")
     unknown = [each for each in given if each not in sizes]
     if unknown:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 _WORD = r"spd\s+[A-Za-z_]\w*|[A-Za-z_](?:[\w.\[\]]|->)*=[\w-]+"
 _COMMENT = re.compile(rf"(?:/[/*]|#)\s*polylsp:((?:\s+(?:{_WORD}))+)")
+_WITHOUT_COLON = re.compile(rf"(?:/[/*]|#)\s*(polylsp\s+(?:{_WORD}))")
 _ABOVE = re.compile(r"(?:^[ \t]*(?://[^\n]*|#[^\n]*|/\*.*?\*/[ \t]*)\n)+[ \t]*\Z", re.MULTILINE)
 _DEFINITE = "positive-definite"
 
@@ -25,9 +26,12 @@ class Wishes:
 def wishes(text: str, start: int, end: int) -> Wishes:
     """The wishes in the comments of a function, and in those directly above it."""
     above = _ABOVE.search(text, 0, start)
+    first = above.start() if above else start
+    if (found := _WITHOUT_COLON.search(text, first, end)) is not None:
+        return Wishes(wrong=found[1])
     words = [
         word
-        for comment in _COMMENT.finditer(text, above.start() if above else start, end)
+        for comment in _COMMENT.finditer(text, first, end)
         for word in re.findall(_WORD, comment[1])
     ]
     sizes: dict[str, int] = {}
