@@ -30,9 +30,7 @@ def wishes(text: str, start: int, end: int) -> Wishes:
     if (found := _WITHOUT_COLON.search(text, first, end)) is not None:
         return Wishes(wrong=found[1])
     words = [
-        word
-        for comment in _COMMENT.finditer(text, first, end)
-        for word in re.findall(_WORD, comment[1])
+        word for comment in _COMMENT.finditer(text, first, end) for word in re.findall(_WORD, comment[1])
     ]
     sizes: dict[str, int] = {}
     definite: set[str] = set()
