@@ -14,12 +14,21 @@ from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import effects, nodes, walk
 from polylsp.analysis.induction import stripped
 from polylsp.analysis.mending import can_be_lastprivate, can_be_reduced, summing
-from polylsp.analysis.private import last_iteration_writes_all
+from polylsp.analysis.private import last_iteration_leaves, last_iteration_writes_all
 from polylsp.analysis.races import calls_in, is_unconditional
 from polylsp.analysis.spelling import spell_place
 from polylsp.analysis.verdicts import possible, reassociable
 from polylsp.analysis.witness import access_point, value_based, witness
-from polylsp.model.directive import Finding, Lacking, Mend, OtherOperator, Race, ReductionClause
+from polylsp.model.directive import (
+    Finding,
+    Lacking,
+    Mend,
+    NotLast,
+    OtherOperator,
+    Race,
+    ReductionClause,
+    Sharing,
+)
 from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     AddressOf,
@@ -50,7 +59,7 @@ def copy_findings(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[
             found = _without_start(sharing, variable) or _passed_on(conflicts, sharing, variable)
         else:
             found = _misused_sum(conflicts, sharing, variable)
-        found = found or _without_end(conflicts, sharing, variable)
+        found = found or _without_end(conflicts, sharing, variable) or _not_last(conflicts, sharing, variable)
         if found is not None:
             yield variable.name, found
 
@@ -88,6 +97,24 @@ def _without_end(conflicts: Conflicts, sharing: DataSharing, variable: Variable)
         return None
     moved = (name, "private") if private else ("", "")
     return Lacking("end", name, _point(read), Mend(f"lastprivate({name})", *moved))
+
+
+def _not_last(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
+    """A variable whose value is read after the loop, of which a clause hands on that of an iteration which
+    does not set it."""
+    construct, name = sharing.construct, variable.source_name
+    clauses = (c for c in construct.directive.clauses if isinstance(c, Sharing) and not c.conditional)
+    handed_on = {item.name for c in clauses if c.kind == "lastprivate" for item in c.items}
+    if name not in handed_on or len(construct.loops) != 1:
+        return None
+    read = first_read_after(sharing.function, construct.loop, variable)
+    memory = _memory(conflicts, construct.loop, variable)
+    if read is None or read.place.steps or memory is None:
+        return None
+    if not last_iteration_leaves(conflicts, memory, construct.loop.ordinal):
+        return None
+    write = next(a for a in conflicts.accesses(memory, construct.loop.ordinal) if a.kind == "write")
+    return NotLast(name, access_point(write))
 
 
 def _last_sets(conflicts: Conflicts, loop: Loop, variable: Variable) -> bool:

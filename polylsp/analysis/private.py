@@ -4,7 +4,7 @@ iteration wrote before (array privatization by data flow, after Feautrier 1988 a
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 import islpy as isl
 
@@ -98,17 +98,37 @@ def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int
     if memory.dimensions > memory.scoped and not _writes_whole_object(conflicts, memory, ordinal):
         return False
     writes = [a for a in conflicts.accesses(memory, ordinal) if a.kind == "write"]
-    sure = [a for a in writes if conflicts.certain(a)]
+    everything, final = _in_all_and_last(conflicts, writes, ordinal)
+    return bool(everything.is_subset(final))
+
+
+def last_iteration_leaves(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+    """Whether the last iteration of the loop surely leaves to earlier ones something that these write,
+    wherever there is more than one."""
+    writes = [a for a in conflicts.accesses(memory, ordinal) if a.kind == "write"]
+    if not writes or not all(conflicts.certain(a) for a in writes):
+        return False
+    everything, final = _in_all_and_last(conflicts, writes, ordinal)
+    every = iterations(conflicts.scop, ordinal)
+    several = every.subtract(last(every, conflicts.scop.loops[ordinal].direction)).domain()
+    several = several.intersect_params(conflicts.defined())
+    left = everything.subtract(final).domain()
+    return not several.is_empty() and several.to_union_set().is_subset(left)
+
+
+def _in_all_and_last(
+    conflicts: Conflicts, writes: Sequence[Access], ordinal: int
+) -> tuple[isl.UnionMap, isl.UnionMap]:
+    """`{ [outer iterators] -> A[x] }`: what one run of the loop may write, and what its last iteration surely
+    does."""
     scop = conflicts.scop
-    direction = scop.loops[ordinal].direction
-    everything = isl.UnionMap("{ }")
-    final = isl.UnionMap("{ }")
-    final_ones = last(iterations(scop, ordinal), direction)
+    everything, final = isl.UnionMap("{ }"), isl.UnionMap("{ }")
+    final_ones = last(iterations(scop, ordinal), scop.loops[ordinal].direction)
     for access in writes:
         everything = everything.union(_by_outer(conflicts, access, ordinal, None).to_union_map())
-    for access in sure:
-        final = final.union(_by_outer(conflicts, access, ordinal, final_ones).to_union_map())
-    return bool(everything.is_subset(final))
+        if conflicts.certain(access):
+            final = final.union(_by_outer(conflicts, access, ordinal, final_ones).to_union_map())
+    return everything, final
 
 
 def _by_outer(conflicts: Conflicts, access: Access, ordinal: int, only: isl.Map | None) -> isl.Map:

@@ -20,6 +20,7 @@ from polylsp.model.directive import (
     EveryThread,
     Finding,
     Lacking,
+    NotLast,
     OtherOperator,
     OtherStep,
     Race,
@@ -256,6 +257,7 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
             OtherOperator(access=access)
             | OtherStep(access=access)
             | Lacking(access=access)
+            | NotLast(access=access)
             | ShortSection(access=access)
             | EveryThread(access=access)
         ):

@@ -18,6 +18,7 @@ from polylsp.model.directive import (
     Finding,
     Lacking,
     Mend,
+    NotLast,
     OtherOperator,
     OtherStep,
     Race,
@@ -110,7 +111,7 @@ def _mend(
         case Race():
             title = f"{_without(directive)}: the loop runs in order"
             return title, removed(source, placed, directive)
-        case OtherStep() | ShortSection() | EveryThread() | Unordered():
+        case NotLast() | OtherStep() | ShortSection() | EveryThread() | Unordered():
             # Where a section ends, and what each thread is to do alone, is for a person to say.
             return "", None
         case _:

@@ -14,6 +14,7 @@ from polylsp.model.directive import (
     Finding,
     Lacking,
     Mend,
+    NotLast,
     OtherOperator,
     OtherStep,
     Race,
@@ -49,6 +50,10 @@ def directive_sentence(
             return wording.capital(_unordered(source, placed, finding))
         case Lacking():
             return wording.capital(_lacking(source, placed, directive, finding))
+        case NotLast(variable=variable, access=access):
+            where = wording.place(source, placed, access)
+            told = f"`lastprivate({variable})` hands on what the last iteration sets"
+            return f"{told}, but {where} runs in earlier ones alone: set `{variable}` after the loop instead."
         case ShortSection(clause=clause, text=text, access=access):
             where = wording.place(source, placed, access)
             made = f"`{clause}` moves `{text}` alone"

@@ -30,11 +30,13 @@ SharingKind = Literal["private", "firstprivate", "lastprivate", "linear", "share
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """Who sees a variable: each thread its own copy, or all of them the same one. `step`, of `linear`: what
-    is added to the variable from one iteration to the next; `None` where that is no number."""
+    is added to the variable from one iteration to the next; `None` where that is no number. `conditional`, of
+    `lastprivate`: the last iteration that sets the variable hands its value on."""
 
     kind: SharingKind
     items: tuple[Item, ...]
     step: int | None = None
+    conditional: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,15 @@ class Lacking:
 
 
 @dataclass(frozen=True, slots=True)
+class NotLast:
+    """A `lastprivate` clause hands on what the last iteration leaves in a variable, which earlier ones set
+    and that one does not. `access` is where they do."""
+
+    variable: str
+    access: AccessPoint
+
+
+@dataclass(frozen=True, slots=True)
 class ShortSection:
     """A device accesses an element of `variable` that the section `text` of its `clause` leaves out."""
 
@@ -260,7 +271,7 @@ class Unordered:
     witness: Witness
 
 
-Finding = Union[Race, OtherOperator, OtherStep, Lacking, ShortSection, EveryThread, Unordered]
+Finding = Union[Race, OtherOperator, OtherStep, Lacking, NotLast, ShortSection, EveryThread, Unordered]
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,7 +95,8 @@ def _clause(family: Family, name: str, arguments: Sequence[str] | None) -> Claus
     text = " ".join(given)
     if name in _SHARING and arguments is not None:
         step = _linear_step(given) if name == "linear" else None
-        return Sharing(_SHARING[name], _items(_unmodified(given, name)), step)
+        is_conditional = _after_colon(given)[0] == ["conditional"]
+        return Sharing(_SHARING[name], _items(_unmodified(given, name)), step, is_conditional)
     if name in _REDUCTIONS and arguments is not None:
         return _reduction(given)
     if name in _LIMITS:
