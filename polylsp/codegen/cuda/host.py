@@ -37,8 +37,8 @@ class Host:
     def wide(self) -> list[Buffer]:
         """The arrays that may have more elements than an `int` counts: not those of which the host itself
         finds an element."""
-        found = {id(made.target.buffer) for _, made in self.kernels if made.target is not None}
-        return [b for b in self.buffers if b.variable.name in self.setting.wide and id(b) not in found]
+        found = {made.target.buffer.variable.name for _, made in self.kernels if made.target is not None}
+        return [b for b in self.buffers if b.variable.name in self.setting.wide - found]
 
     @property
     def hosted(self) -> list[Buffer]:

@@ -25,12 +25,10 @@ def strides(
 ) -> frozenset[str]:
     """The unique names of those sizes, given the `extents` of arrays on the device (by their unique names)
     and which variables are `called` what there; those that are `narrow` are `int`s anyway."""
-    kept = _without_sign(found)
-    result: set[str] = set()
-    for inner in extents.values():
-        own = [called.get(word) for word in _WORD.findall(inner[0])] if inner else []
-        result |= {v.name for v in own if v is not None and _is_int(v, narrow)}
-    return frozenset(result - kept)
+    every = {v.name for inner in extents.values() for v in _named(inner, called) if _is_int(v, narrow)}
+    able = frozenset(every - _without_sign(found))
+    wide = (inner for inner in extents.values() if is_wide(inner, called, able, narrow))
+    return able & {v.name for inner in wide for v in _named(inner, called)}
 
 
 def is_wide(
@@ -42,6 +40,12 @@ def is_wide(
         return False
     own = [called.get(word) for word in _WORD.findall(inner[0])]
     return bool(own) and all(v is not None and (v.name in counted or _is_long(v, narrow)) for v in own)
+
+
+def _named(inner: tuple[str, ...], called: Mapping[str, Variable]) -> list[Variable]:
+    """The sizes in the length of a row."""
+    words = _WORD.findall(inner[0]) if inner else []
+    return [called[word] for word in words if word in called]
 
 
 def _is_int(variable: Variable, narrow: frozenset[str]) -> bool:
