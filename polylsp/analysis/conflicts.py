@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polylsp.model.scop import Access, Memory, Scop, ScopStatement
+from polylsp.model.scop import Access, FromEnd, Memory, Scop, ScopStatement
 from polylsp.model.verdict import DependenceKind
 
 # Where there are more pairs of accesses than these, it is first asked of all at once whether any conflict.
@@ -43,6 +43,7 @@ class Conflicts:
     _alike: dict[tuple[int, int], list[isl.Map]] = field(default_factory=dict)
     _by_memory: dict[str, list[Access]] = field(default_factory=dict)
     _defined: dict[bool, isl.Set] = field(default_factory=dict)
+    _counted: list[FromEnd] | None = None
     _unions: dict[tuple[int, ...], isl.Map] = field(default_factory=dict)
     _between: dict[tuple[int, int, int], isl.Map | None] = field(default_factory=dict)
 
@@ -129,11 +130,14 @@ class Conflicts:
 
     def defined(self, hints: bool = False) -> isl.Set:
         """The parameter values at which no access leaves its array, as C demands; with `hints`, of
-        parameters' outermost dimensions neither (unless that is never so)."""
+        parameters' outermost dimensions neither, and no subscript counts from the end that need not (unless
+        that is never so)."""
         if hints not in self._defined:
             result = self.scop.defined
             for access in self._sized():
                 result = result.subtract(access.outside(hints))  # type: ignore[misc]
+            for counted in self._from_end() if hints else ():
+                result = result.subtract(counted.values)
             impossible = hints and result.is_empty()
             self._defined[hints] = self.defined() if impossible else result.coalesce()
         return self._defined[hints]
@@ -147,6 +151,28 @@ class Conflicts:
             if not values.intersect(a.outside(True)).subtract(a.outside(False)).is_empty()  # type: ignore[misc]
         }
         return list(found.values())
+
+    def counted(self, values: isl.Set) -> tuple[list[str], isl.Set]:
+        """The least values of subscripts that count from the end at some of these parameter values, and the
+        values at which none does; as few subscripts as it takes, and none where all these values are beyond
+        declared dimensions."""
+        texts: list[str] = []
+        inside = values
+        for access in self._sized():
+            inside = inside.subtract(access.outside(True))  # type: ignore[misc]
+        if inside.is_empty():
+            return texts, values
+        for each in self._from_end():
+            if not values.intersect(each.values).is_empty():
+                texts += [text for text in each.least if text not in texts]
+                values = values.subtract(each.values)
+        return texts, values
+
+    def _from_end(self) -> list[FromEnd]:
+        if self._counted is None:
+            found = (a.from_end() for a in self.scop.accesses if a.from_end is not None)
+            self._counted = [each for each in found if each is not None]
+        return self._counted
 
     def _sized(self) -> list[Access]:
         """The accesses that surely happen, to arrays of declared size."""

@@ -8,6 +8,7 @@ import islpy as isl
 
 from polylsp.analysis.delinearise import Layout
 from polylsp.analysis.dimensions import iterator_names
+from polylsp.analysis.from_end import from_end
 from polylsp.analysis.notation import Notation
 from polylsp.analysis.objects import Plan
 from polylsp.analysis.raw import CallRegion, RawAccess, RawStatement
@@ -98,6 +99,7 @@ def access_of(
         indirect,
         _outside(raw, access, relation, plan, parameters),
         *_row(raw, access),
+        from_end(raw, access, relation, parameters),
     )
 
 

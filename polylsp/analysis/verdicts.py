@@ -83,7 +83,9 @@ def _classify(
     found.obstacles += obstacles
     for conflict in carried:
         if conflict not in obstacles:
-            found.sizes += [_declared_size(m) for m in conflicts.beyond_hints(conflict.relation.params())]
+            texts, left = conflicts.counted(conflict.relation.params())
+            found.sizes += [_not_negative(text) for text in texts]
+            found.sizes += [_declared_size(m) for m in conflicts.beyond_hints(left)]
 
 
 def reassociable(conflicts: Conflicts, accesses: list[Access], ordinal: int) -> ReductionOperator | None:
@@ -106,6 +108,10 @@ def _declared_size(memory: Memory) -> Assumption:
     extent = spell(of_type.extent) if isinstance(of_type, Array) and of_type.extent is not None else ""
     text = f"the first subscript of `{name}` stays below the declared `{extent}`"
     return Assumption("in-bounds", (name, extent), text)
+
+
+def _not_negative(text: str) -> Assumption:
+    return Assumption("in-bounds", (text,), f"`{text}` is not negative")
 
 
 def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _Findings) -> Parallel:

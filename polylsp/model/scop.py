@@ -87,8 +87,9 @@ class Access:
     statement runs; otherwise these at most. `update` marks both halves of a
     reduction; `indirect`: which elements depends on data; `outside` gives the parameter values at
     which it leaves the array's declared dimensions (the outermost one of a parameter, which
-    is only a hint, counted if asked for); `row` tells apart the
-    pointers found in memory that lead there, `row_dimensions` the iterators that choose among them."""
+    is only a hint, counted if asked for), `from_end` those at which it counts from the end of the array, but
+    need not; `row` tells apart the pointers found in memory that lead there, `row_dimensions` the iterators
+    that choose among them."""
 
     statement: int
     memory: Memory
@@ -102,6 +103,16 @@ class Access:
     outside: Callable[[bool], isl.Set] | None = None
     row: tuple[object, ...] = ()
     row_dimensions: frozenset[str] = frozenset()
+    from_end: Callable[[], FromEnd | None] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FromEnd:
+    """The parameter values at which a subscript is negative, and counts from the end; the `least` values that
+    subscripts have."""
+
+    values: isl.Set
+    least: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

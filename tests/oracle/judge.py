@@ -85,7 +85,7 @@ def holds(assumption: AssumptionClaim, run: Machine, key: LoopKey) -> bool:
         case "distinct-rows":
             return not any(_repeated(run, path) for path in assumption.subjects)
         case "in-bounds":
-            return not run.outside_rows and not run.rows_walked
+            return not run.outside_rows and not run.rows_walked and not run.from_end
         case "no-wrap":
             return not run.wrapped
         case "distinct-values":

@@ -118,7 +118,8 @@ class Reordering(Protocol):
 class Machine:
     """The state of one run. `targets`: the storage (serials) that each pointer that moves, or that is kept in
     memory, has led to, and `rows` from which place in memory;
-    `rows_walked`: some walk a matrix that is kept in one dimension, and no access tells in which row."""
+    `rows_walked`: some walk a matrix that is kept in one dimension, and no access tells in which row;
+    `from_end`: some subscript counted from the end of an array."""
 
     inputs: Inputs
     arithmetic: Arithmetic = Exact
@@ -141,6 +142,7 @@ class Machine:
     rows: defaultdict[str, dict[tuple[int, Key], int]] = field(default_factory=lambda: defaultdict(dict))
     outside_rows: set[str] = field(default_factory=set)
     rows_walked: bool = False
+    from_end: bool = False
     wrapped: bool = False
     result: Value = None
 

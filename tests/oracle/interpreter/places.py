@@ -85,6 +85,7 @@ class Places(Scopes):
             if offset is SCALAR:
                 return slot, ()
             if name in m.shapes:
+                m.from_end = m.from_end or min(key) < 0
                 key = tuple(k + n if k < 0 else k for k, n in zip(key, m.shapes[name], strict=True))
             if offset:
                 if view and key[0] < 0:
