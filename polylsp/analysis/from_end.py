@@ -69,7 +69,12 @@ def _least(raw: RawStatement, index: Poly, relation: isl.Map, parameters: Parame
     name = relation.get_tuple_name(isl.dim_type.in_)
     formula = notation.equals("o", index)
     values = isl.Map(f"{header(notation, parameters)}{{ {name}[{', '.join(names)}] -> [o] : {formula} }}")
-    pieces = values.intersect_domain(relation.domain()).range().dim_min(0).coalesce().get_pieces()
+    reached = values.intersect_domain(relation.domain()).range()
+    # A loop that does not end in the model has none, and to ask isl for it is an error.
+    ends = reached.subtract(reached.apply(isl.Map("{ [i] -> [j] : j > i }")))
+    if not reached.params().is_subset(ends.params()):
+        return None
+    pieces = ends.dim_min(0).coalesce().get_pieces()
     if len(pieces) != 1:
         return None
     ((_, least),) = pieces
