@@ -162,7 +162,9 @@ class Conflicts:
             inside = inside.subtract(access.outside(True))  # type: ignore[misc]
         if inside.is_empty():
             return texts, values
-        for each in self._from_end():
+        found = self._from_end()
+        enough = next((each for each in found if values.is_subset(each.values)), None)
+        for each in found if enough is None else [enough]:
             if not values.intersect(each.values).is_empty():
                 texts += [text for text in each.least if text not in texts]
                 values = values.subtract(each.values)

@@ -74,7 +74,7 @@ def test_the_longest_name_is_the_directives(pragma: str, words: str) -> None:
     ("written", "clause"),
     [
         ("private(a, b)", Sharing("private", (Item("a", "a"), Item("b", "b")))),
-        ("lastprivate(conditional: x)", Sharing("lastprivate", (Item("x", "x"),))),
+        ("lastprivate(conditional: x)", Sharing("lastprivate", (Item("x", "x"),), conditional=True)),
         ("linear(k)", Sharing("linear", (Item("k", "k"),), 1)),
         ("linear(k : 2)", Sharing("linear", (Item("k", "k"),), 2)),
         ("linear(val(k) : -2)", Sharing("linear", (Item("k", "k"),), -2)),
