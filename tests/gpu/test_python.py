@@ -375,6 +375,10 @@ REFUSED = {
         "for i in range(n):\n        while x[i] > 4: x[i] = x[i] / 2 + y[i - 2]",
         "Which elements of `y` the loops use",
     ),
+    "a first cell that may count from the end": (
+        "for i in range(n - 1, 50): x[i] = 1.0 * i",
+        "in order where `n - 1` is negative: write `max(n - 1, 0)` instead",
+    ),
     "two types of whole numbers": ("for i in range(n): c[i] = c[i] + i", "mixes types"),
 }
 

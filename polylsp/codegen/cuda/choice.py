@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import islpy as isl
@@ -22,6 +22,7 @@ from polylsp.codegen.cuda.segments import varies
 from polylsp.codegen.cuda.sums import sum_of, updates
 from polylsp.model.action import Declined
 from polylsp.model.program import Loop, Statement
+from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
 
 
@@ -67,7 +68,7 @@ def chosen(
         made = budgeted(settings.max_operations, lambda: _best(region, updating, settings))
         best = made if isinstance(made, Choice) and made.steps < best.steps else best
     if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
-        return Declined(_why_in_order(best.leaves, line))
+        return Declined(_why_in_order(region, best.leaves, line))
     return best
 
 
@@ -100,13 +101,28 @@ _ROUNDS = 2
 """How often scalars are taken apart: again without those for which there was no place."""
 
 
-def _why_in_order(found: Leaves, line: int) -> str:
+def _why_in_order(region: Region, found: Leaves, line: int) -> str:
     """Why no iterations of the loop in a line can run at once."""
+    first = next(_first_cells(region, found), "")
+    if first:
+        told = f"The loop in line {line} runs in order where `{first}` is negative"
+        return f"{told}: write `max({first}, 0)` instead."
     for _, access in found.shared:
         if access.indirect and access.kind == "write":
             name = access.memory.variable.source_name
             return f"The loop in line {line} may set an element of `{name}` twice: its subscripts are data."
     return f"No iterations of the loop in line {line} can run at once."
+
+
+def _first_cells(region: Region, found: Leaves) -> Iterator[str]:
+    """What must not be negative for some loop to be parallel, as its subscripts count from the end then."""
+    counted = (access.from_end() for _, access in found.shared if access.from_end is not None)
+    least = {text for each in counted if each is not None for text in each.least}
+    for ordinal in dict.fromkeys(o for leaf in found.leaves for o in leaf.loops):
+        verdict = region.subject.known(ordinal).verdict
+        for each in verdict.assumptions if isinstance(verdict, Parallel) else ():
+            if each.kind == "in-bounds" and least.issuperset(each.subjects):
+                yield each.subjects[0]
 
 
 _LONG = 2
