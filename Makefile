@@ -84,8 +84,9 @@ bench-latency: setup  ## how long an editor waits
 bench-transform: setup  ## how long code actions take
 	$(BIN)/python tests/bench/transform.py
 
-bench-gpu: setup  ## kernels on paper: what they move and compute, registers, occupancy
+bench-gpu: setup  ## kernels on paper: what they move and compute, registers, occupancy; where there is a GPU, their times
 	$(BIN)/python -m tests.bench.gpu
+	$(BIN)/python -m tests.bench.device_speed
 
 test-gpu: setup  ## the kernels of the samples on a real GPU, also under compute-sanitizer; says so where there is none
 	$(BIN)/python -m tests.gpu.real
