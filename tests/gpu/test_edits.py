@@ -148,6 +148,10 @@ REFUSED = {
         "for (int i = (long)y; i < n; i++) x[i] = 1;",
         "`i` is not known before the loop",
     ),
+    "a subscript that counts": (
+        "int k = 0; for (int i = 1; i < n; i++) x[k++ % 24] = 0.25 * i; y[0] = k;",
+        "The value of `k` is needed",
+    ),
     "no memory": ("double t = 1; for (int i = 2; i < n; i++) t = 1.0 + 1.0;", "line 2 leaves nothing"),
     "a directive": ("\n#pragma omp parallel for\nfor (int i = 0; i < n; i++) x[i] = 1;\n", "directive"),
 }

@@ -258,6 +258,40 @@ def test_whatever_fails_the_results_are_the_same(program: Program) -> None:
         assert program.output(built, failing) == expected, failing
 
 
+STRIDE = """
+#include <stdio.h>
+static void f(int m, double b[restrict 8][m])
+{
+    for (int i = 0; i < 7; i += 3)
+        for (int j = 0; j < m; j++)
+            b[i][j] += i + 0.5 * j;
+}
+int main(void)
+{
+    double b[8][9];
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 9; j++)
+            b[i][j] = i - j;
+    f(9, b);
+    for (int i = 0; i < 8; i++)
+        for (int j = 0; j < 9; j++)
+            printf("%g\\n", b[i][j]);
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("memory", [0, 400, 300, 200, 150, 80])
+def test_each_slab_has_the_iterations_of_a_loop_with_steps(
+    memory: int, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cutting, "SMALL", 0)
+    done = offloaded("a.c", STRIDE, SLABS, "f", whole=True)
+    assert "slab" in "".join(done.files.values())
+    expected = program.output(program.build(STRIDE, {}, "-w"))
+    assert program.output(program.build(done.text, done.files, "-w"), memory=memory) == expected
+
+
 PART = """
 #include <stdio.h>
 static double a[24][24], b[24][24];

@@ -5,6 +5,7 @@ Loops whose iterations the model knows are opened; what shares a variable of one
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -237,7 +238,7 @@ def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: f
 
 def _is_memory(region: Region, variable: Variable) -> bool:
     """Whether the model has all that is done with a whole number: where it knows the value instead, it says
-    nothing of who needs it."""
-    known = {a.site for a in region.scop.accesses if a.memory.variable == variable}
-    own = [place.site for place in places_in(region.statements) if place.variable == variable]
-    return isinstance(variable.type, Integer) and known.issuperset(own)
+    nothing of who needs it. In `a[k++]`, the value that is needed and the one that is set have one place."""
+    known = Counter(a.site for a in region.scop.accesses if a.memory.variable == variable)
+    own = Counter(place.site for place in places_in(region.statements) if place.variable == variable)
+    return isinstance(variable.type, Integer) and known >= own

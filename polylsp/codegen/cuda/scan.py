@@ -20,11 +20,22 @@ def scanned(
 ) -> list[str]:
     """Loops that visit the domain of a schedule in its order (Grosser, Verdoolaege, Cohen, TOPLAS 2015);
     `names` are their counters."""
-    ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
+    return list(_lines(tree(order, context, names), atoms, call))
+
+
+def tree(order: isl.UnionMap, context: isl.Set, names: list[str]) -> isl.AstNode:
+    """The syntax tree of such loops. Where a condition asks for a multiple between two parameters, isl may
+    get the sign of a remainder wrong, which it writes if it prefers divisions of what is not negative."""
+    isl_context = isl.DEFAULT_CONTEXT
+    ids = isl.IdList.alloc(isl_context, len(names))
     for name in names:
         ids = ids.add(isl.Id(name))
-    build = isl.AstBuild.from_context(context).set_iterators(ids)
-    return list(_lines(build.node_from_schedule_map(order), atoms, call))
+    preferred = isl_context.get_ast_build_prefer_pdiv()
+    isl_context.set_ast_build_prefer_pdiv(0)
+    try:
+        return isl.AstBuild.from_context(context).set_iterators(ids).node_from_schedule_map(order)
+    finally:
+        isl_context.set_ast_build_prefer_pdiv(preferred)
 
 
 def expression(value: isl.PwAff, context: isl.Set, atoms: Mapping[str, str]) -> str:

@@ -12,6 +12,7 @@ from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import spelled
 from polylsp.codegen.cuda.launches import MOST_BLOCKS, MOST_SUMMED, by_letter, dated, host_counters
 from polylsp.codegen.cuda.layout import wrapped
+from polylsp.codegen.cuda.scan import tree
 from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.codegen.pycuda.host import NAMES, Host
 from polylsp.codegen.pycuda.types import itemsize, number_text
@@ -27,13 +28,10 @@ def launches(host: Host) -> list[str]:
     context = spelled(setting.parameters, setting.region.context.params())
     names = host_counters(kernels, host.fresh)
     atoms = {**host.parameters, **{f"__d{k}": name for k, name in enumerate(names)}}
-    ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(names))
-    for k in range(len(names)):
-        ids = ids.add(isl.Id(f"__d{k}"))
-    build = isl.AstBuild.from_context(context).set_iterators(ids)
+    inside = [f"__d{k}" for k in range(len(names))]
     by_name = {kernel.name: made for kernel, made in kernels}
     try:
-        return list(_lines(host, build.node_from_schedule_map(dated(kernels)), atoms, by_name))
+        return list(_lines(host, tree(dated(kernels), context, inside), atoms, by_name))
     except NotSimpleError:
         raise Unwritable("The order of the kernels has no simple form in Python.") from None
 
