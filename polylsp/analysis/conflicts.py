@@ -157,12 +157,11 @@ class Conflicts:
         values at which none does; as few subscripts as it takes, and none where all these values are beyond
         declared dimensions."""
         texts: list[str] = []
-        inside = values
-        for access in self._sized():
+        inside, found = values, self._from_end()
+        for access in self._sized() if found else ():
             inside = inside.subtract(access.outside(True))  # type: ignore[misc]
         if inside.is_empty():
             return texts, values
-        found = self._from_end()
         enough = next((each for each in found if values.is_subset(each.values)), None)
         for each in found if enough is None else [enough]:
             if not values.intersect(each.values).is_empty():

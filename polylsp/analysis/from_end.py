@@ -8,15 +8,14 @@ from collections.abc import Callable
 import islpy as isl
 
 from polylsp.analysis.dimensions import iterator_names
-from polylsp.analysis.notation import Notation
+from polylsp.analysis.iterations import first
+from polylsp.analysis.notation import Notation, polynomial
 from polylsp.analysis.raw import RawAccess, RawStatement
 from polylsp.analysis.scope import header, set_of
 from polylsp.analysis.state import Opaque, Parameters
-from polylsp.analysis.value import Choice, Compare, Poly, Symbol, is_affine
+from polylsp.analysis.value import Choice, Compare, Poly, is_affine
 from polylsp.analysis.wording import pretty
 from polylsp.model.scop import FromEnd
-
-_PARAM = isl.dim_type.param
 
 
 def from_end(
@@ -70,22 +69,13 @@ def _least(raw: RawStatement, index: Poly, relation: isl.Map, parameters: Parame
     formula = notation.equals("o", index)
     values = isl.Map(f"{header(notation, parameters)}{{ {name}[{', '.join(names)}] -> [o] : {formula} }}")
     reached = values.intersect_domain(relation.domain()).range()
-    # A loop that does not end in the model has none, and to ask isl for it is an error.
-    ends = reached.subtract(reached.apply(isl.Map("{ [i] -> [j] : j > i }")))
+    # A loop that does not end in the model has none.
+    ends = first(isl.Map.from_range(reached), 1).range()
     if not reached.params().is_subset(ends.params()):
         return None
     pieces = ends.dim_min(0).coalesce().get_pieces()
-    if len(pieces) != 1:
+    if len(pieces) != 1 or not pieces[0][1].get_denominator_val().is_one():
         return None
-    ((_, least),) = pieces
-    factors = [int(str(least.get_coefficient_val(_PARAM, k))) for k in range(least.dim(_PARAM))]
-    if (
-        least.dim(isl.dim_type.div)
-        or not least.get_denominator_val().is_one()
-        or max(factors, default=0) <= 0
-    ):
-        return None
-    result = Poly.constant(int(str(least.get_constant_val())))
-    for k, factor in enumerate(factors):
-        result = result + Poly.atom(Symbol(least.get_dim_name(_PARAM, k) or "")) * factor
-    return pretty(result, parameters)
+    least = polynomial(pieces[0][1])
+    grows = least is not None and any(monomial and factor > 0 for monomial, factor in least.terms)
+    return pretty(least, parameters) if least is not None and grows else None

@@ -1,9 +1,11 @@
-"""Values and conditions as isl reads them."""
+"""Values and conditions as isl reads them, and isl's sums as values."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+
+import islpy as isl
 
 from polylsp.analysis.value import (
     AllOf,
@@ -120,3 +122,14 @@ def _least_of(value: Poly) -> tuple[Poly, Poly] | None:
             case _:
                 pass
     return None
+
+
+def polynomial(value: isl.Aff) -> Poly | None:
+    """A sum of parameters as a polynomial; `None` where there is a division in it."""
+    if value.dim(isl.dim_type.div):
+        return None
+    result = Poly.constant(int(str(value.get_constant_val())))
+    for k in range(value.dim(isl.dim_type.param)):
+        factor = int(str(value.get_coefficient_val(isl.dim_type.param, k)))
+        result = result + Poly.atom(Symbol(value.get_dim_name(isl.dim_type.param, k) or "")) * factor
+    return result

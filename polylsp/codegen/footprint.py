@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polylsp.analysis.notation import polynomial
 from polylsp.analysis.value import Poly, Symbol
 from polylsp.codegen.affine import Names, alone, largest, smallest, sum_of
 from polylsp.codegen.declared import declared_rows
@@ -237,17 +238,6 @@ def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
         return None
     text = f"{memory.variable.source_name}[{texts[0]}:{texts[1]}]"
     return Section(text, None, first=texts[0], count=texts[1])
-
-
-def polynomial(value: isl.Aff) -> Poly | None:
-    """A sum of parameters as a polynomial; `None` where there is a division in it."""
-    if value.dim(isl.dim_type.div):
-        return None
-    result = Poly.constant(int(str(value.get_constant_val())))
-    for k in range(value.dim(_PARAM)):
-        factor = int(str(value.get_coefficient_val(_PARAM, k)))
-        result = result + Poly.atom(Symbol(value.get_dim_name(_PARAM, k) or "")) * factor
-    return result
 
 
 def written_sum(value: Poly, names: Names) -> str | None:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from polylsp.analysis.effects import effects, expressions, walk
+from polylsp.analysis.effects import effects, nodes, walk
 from polylsp.codegen.cuda.leaves import Leaves
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.transform.leaves import counter
-from polylsp.model.expressions import subexpressions, subscripts
+from polylsp.model.expressions import subscripts
 from polylsp.model.program import Assign, Binary, Cast, Constant, Expr, Integer, Read, Statement, Variable
 
 _LARGEST = 1 << 20
@@ -58,8 +58,7 @@ def _of_subscripts(statements: list[Statement]) -> Iterator[str]:
 
 def _values(statements: Iterable[Statement]) -> Iterator[Expr]:
     for statement in walk(*statements):
-        for value in expressions(statement):
-            yield from subexpressions(value)
+        yield from nodes(statement)
 
 
 def _alone(subscript: Expr) -> str:

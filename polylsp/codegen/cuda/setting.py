@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import islpy as isl
 
@@ -112,9 +112,9 @@ def setting_of(
         settings,
         private=private,
         wide=wide,
+        many=fresh.name("many") if counted else "",
+        run=fresh.name("run") if counted else "",
     )
-    if counted:
-        made = replace(made, many=fresh.name("many"), run=fresh.name("run"))
     unnamed = _unnamed(made)
     if unnamed:
         return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")

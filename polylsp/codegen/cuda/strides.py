@@ -5,13 +5,13 @@ these in a type that is `int` only where all elements of a call can be counted i
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 
-from polylsp.analysis.effects import expressions, walk
+from polylsp.analysis.effects import nodes, walk
 from polylsp.codegen.cuda.leaves import Leaves
 from polylsp.codegen.cuda.python_whole import is_unlimited
 from polylsp.model.expressions import subexpressions
-from polylsp.model.program import Expr, Integer, Read, Variable
+from polylsp.model.program import Integer, Read, Variable
 
 _SUM = re.compile(r"[\w\s+*()-]+")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -59,19 +59,7 @@ def _is_long(variable: Variable, narrow: frozenset[str]) -> bool:
 
 def _without_sign(found: Leaves) -> set[str]:
     """The scalars in what is computed without signs: of another type, it would be something else."""
-    statements = [s for leaf in found.leaves for s in leaf.statements]
-    values = (value for s in walk(*statements) for value in expressions(s))
-    every = (each for value in values for each in subexpressions(value))
-    return {
-        name
-        for each in every
-        if isinstance(each.type, Integer) and not each.type.signed
-        for name in _reads([each])
-    }
-
-
-def _reads(values: Iterable[Expr]) -> Iterator[str]:
-    for value in values:
-        for each in subexpressions(value):
-            if isinstance(each, Read) and not each.place.steps:
-                yield each.place.variable.name
+    every = (node for leaf in found.leaves for s in walk(*leaf.statements) for node in nodes(s))
+    computed = (each for each in every if isinstance(each.type, Integer) and not each.type.signed)
+    parts = (part for each in computed for part in subexpressions(each))
+    return {p.place.variable.name for p in parts if isinstance(p, Read) and not p.place.steps}
