@@ -23,12 +23,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from polylsp.model.measurement import AskToMeasure, Figure, Measurement, NoPlan, Plan
-from polylsp.pipeline import analyse, measurable
+from polylsp.model.measurement import Figure, Measurement, Plan
 from polylsp.runtime.machine import gpu_here
 from polylsp.runtime.process import carried_out
 from polylsp.settings import Settings
 
+from .plans import planned
 from .variants import size_flags
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
@@ -112,15 +112,6 @@ def sizes(text: str, times: int) -> dict[str, int]:
     }
 
 
-def planned(path: Path, text: str, given: dict[str, int]) -> Plan | NoPlan:
-    """The kernel of a sample at some sizes, with CUDA and OpenMP."""
-    settings = Settings(offload_threshold=0)
-    report = analyse(str(path), text, settings, schedules=False)
-    placed = next(p for p in report.functions if p.answer.facts.name.startswith("kernel_"))
-    wanted = AskToMeasure(placed.answer.facts.name, placed.start, 0, tuple(given.items()), ("cuda", "openmp"))
-    return measurable(str(path), text, settings, wanted)
-
-
 def row(path: Path, size: str, of_type: str, most: Ceilings, settings: Settings) -> tuple[str, ...]:
     """What comes of a sample, or why nothing does."""
     text = path.read_text()
@@ -128,7 +119,8 @@ def row(path: Path, size: str, of_type: str, most: Ceilings, settings: Settings)
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, path.name)
         file.write_text(in_type(text, of_type))
-        plan = planned(file, file.read_text(), given)
+        own = Settings(offload_threshold=0)
+        plan = planned(file, file.read_text(), given, ("cuda", "openmp"), own)
         found = carried_out(plan, settings, lambda _: None) if isinstance(plan, Plan) else plan
     head = (path.stem, size, of_type)
     if not isinstance(found, Measurement) or not isinstance(plan, Plan):

@@ -15,13 +15,14 @@ from math import exp, log
 from pathlib import Path
 from statistics import fmean
 
-from polylsp.model.measurement import AskToMeasure, Estimate, Measurement, NoPlan, OnDevice, Plan
-from polylsp.pipeline import analyse, measurable
+from polylsp.model.measurement import Estimate, Measurement, NoPlan, OnDevice
 from polylsp.runtime.cuda_tools import cuda_compiler
 from polylsp.runtime.machine import gpu_here
 from polylsp.runtime.process import carried_out
 from polylsp.runtime.tools import NotBuilt
 from polylsp.settings import Settings
+
+from .plans import planned
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
 
@@ -53,7 +54,7 @@ def compared(there: OnDevice, speedup: float, each: Estimate) -> tuple[Compared,
 
 def measured(path: Path) -> tuple[Compared, Compared] | str:
     """What comes of the kernel of a sample, or why there is nothing to compare."""
-    plan = planned(path)
+    plan = planned(path, path.read_text(), {}, ("cuda",))
     if isinstance(plan, NoPlan):
         return plan.reason
     found = carried_out(plan, Settings(), lambda _: None)
@@ -65,15 +66,6 @@ def measured(path: Path) -> tuple[Compared, Compared] | str:
     if not found.estimates:
         return f"there is no estimate for {there.on_device.device}"
     return compared(there.on_device, there.speedup, found.estimates[0])
-
-
-def planned(path: Path) -> Plan | NoPlan:
-    """The kernel of a sample, with CUDA."""
-    text, settings = path.read_text(), Settings()
-    report = analyse(str(path), text, settings, schedules=False)
-    placed = next(p for p in report.functions if p.answer.facts.name.startswith("kernel_"))
-    wanted = AskToMeasure(placed.answer.facts.name, placed.start, 0, (), ("cuda",))
-    return measurable(str(path), text, settings, wanted)
 
 
 def summary(found: Sequence[Compared]) -> str:

@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from polylsp.ide.measured import measured_label
-from polylsp.model.measurement import AskToMeasure, Measurement, NoPlan, Outcome, Plan
-from polylsp.pipeline import analyse, measurable
+from polylsp.model.measurement import Measurement, NoPlan, Outcome, Plan
 from polylsp.runtime.building import Version, built
 from polylsp.runtime.compiler import Compiler, compiler_for
 from polylsp.runtime.confine import open_to_programs
@@ -32,6 +31,7 @@ from polylsp.settings import Settings
 
 from . import estimates
 from .client import SERVER, Client, published
+from .plans import planned
 from .variants import GCC, timed
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
@@ -68,7 +68,7 @@ def overhead() -> tuple[float, float]:
     """Seconds of `gemm` in a program of its own, whose arrays begin where the harness puts them (by `malloc`
     they would lie across cache lines, which costs 15 %), and in the harness, in turn: the medians."""
     text = GEMM.read_text()
-    plan = planned(GEMM, text, "kernel_gemm", **dict.fromkeys(("ni", "nj", "nk"), SIDE))
+    plan = planned(GEMM, text, dict.fromkeys(("ni", "nj", "nk"), SIDE))
     assert isinstance(plan, Plan)
     folder = new_folder()
     try:
@@ -124,16 +124,9 @@ def aligned(text: str) -> str:
 # --- Samples -------------------------------------------------------------------------------------
 
 
-def planned(path: Path, text: str, function: str, **sizes: int) -> Plan | NoPlan:
-    report = analyse(str(path), text, Settings(), schedules=False)
-    placed = next(p for p in report.functions if p.answer.facts.name.startswith(function))
-    wanted = AskToMeasure(placed.answer.facts.name, placed.start, 0, tuple(sizes.items()))
-    return measurable(str(path), text, Settings(), wanted)
-
-
 def figure(path: Path) -> str:
     """What is to be said of the kernel of a sample, in a line."""
-    plan = planned(path, path.read_text(), "kernel_")
+    plan = planned(path, path.read_text(), {})
     if isinstance(plan, NoPlan):
         return plan.reason
     outcome: Outcome = carried_out(plan, Settings(), lambda _: None)

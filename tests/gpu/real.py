@@ -27,7 +27,7 @@ from polylsp.ide.measured import measured_label
 from polylsp.model.measurement import Measurement, Plan
 from polylsp.runtime.process import carried_out
 from polylsp.settings import Settings
-from tests.bench.estimates import planned
+from tests.bench.plans import planned
 from tests.codegen.running import assert_same
 
 from .device import Offloaded, offloaded
@@ -142,7 +142,7 @@ def _printed(*command: str | Path) -> subprocess.CompletedProcess[str]:
 def _measured(machine: Machine, file: Path) -> str:
     """What `polylsp measure --target cuda` finds; without a device, that there is none."""
     with _ISL:
-        plan = planned(file)
+        plan = planned(file, file.read_text(), {}, ("cuda",))
     assert isinstance(plan, Plan), plan
     found = carried_out(plan, Settings(), lambda _: None)
     assert isinstance(found, Measurement), found
