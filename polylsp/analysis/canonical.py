@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polylsp.analysis.effects import effects, walk
-from polylsp.analysis.induction import additive, own_jumps, stripped
-from polylsp.model.expressions import subexpressions
+from polylsp.analysis.induction import additive, own_jumps
+from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.program import (
     Assign,
     Binary,

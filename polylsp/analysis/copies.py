@@ -12,7 +12,6 @@ from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import effects, nodes, walk
-from polylsp.analysis.induction import stripped
 from polylsp.analysis.mending import can_be_lastprivate, can_be_reduced, summing
 from polylsp.analysis.private import last_iteration_leaves, last_iteration_writes_all
 from polylsp.analysis.races import calls_in, is_unconditional
@@ -29,7 +28,7 @@ from polylsp.model.directive import (
     ReductionClause,
     Sharing,
 )
-from polylsp.model.expressions import subexpressions
+from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.program import (
     AddressOf,
     Assign,

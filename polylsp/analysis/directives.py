@@ -25,7 +25,6 @@ from polylsp.analysis.device_data import data_findings
 from polylsp.analysis.device_regions import device_region
 from polylsp.analysis.effects import walk
 from polylsp.analysis.every_thread import every_thread_findings
-from polylsp.analysis.induction import stripped
 from polylsp.analysis.linear import linear_findings
 from polylsp.analysis.mending import lacking
 from polylsp.analysis.parallel_regions import parallel_region
@@ -47,6 +46,7 @@ from polylsp.model.directive import (
     UnknownDirective,
     Unordered,
 )
+from polylsp.model.expressions import stripped
 from polylsp.model.program import Assign, Constant, Function
 
 ModelOf = Callable[[int], tuple[Nest, Conflicts] | None]

@@ -10,13 +10,12 @@ from polylsp.analysis.always import always_run, names
 from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import expressions, nodes, walk
 from polylsp.analysis.summaries import Calls
-from polylsp.model.expressions import subexpressions
+from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.program import (
     AddressOf,
     Assign,
     Block,
     Call,
-    Cast,
     Expr,
     Function,
     If,
@@ -138,7 +137,7 @@ def _uses(
     given: set[int] = set()
     for node in subexpressions(expression):
         if isinstance(node, Call):
-            for number, argument in enumerate(map(_bare, node.arguments)):
+            for number, argument in enumerate(map(stripped, node.arguments)):
                 if _is_address(argument, variable):
                     given.add(id(argument))
                     yield argument if _is_read(node, number, calls) else None  # type: ignore[misc]
@@ -164,9 +163,3 @@ def _is_read(call: Call, number: int, calls: Calls) -> bool:
     summary = calls.summaries.get(call.function)
     kinds = {a.kind for a in summary.accesses if a.parameter == number} if summary is not None else set()
     return kinds == {"read"}
-
-
-def _bare(expression: Expr) -> Expr:
-    while isinstance(expression, Cast):
-        expression = expression.operand
-    return expression

@@ -9,13 +9,12 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import cast
 
 from polylsp.analysis.effects import walk
-from polylsp.model.expressions import subexpressions, subscripts
+from polylsp.model.expressions import stripped, subexpressions, subscripts
 from polylsp.model.program import (
     Assign,
     Binary,
     Block,
     Call,
-    Cast,
     Declare,
     Evaluate,
     Expr,
@@ -77,13 +76,6 @@ def additive(assign: Assign) -> tuple[Expr, int] | None:
     if value.operator == "+" and reads_only(value.right, assign):
         return value.left, 1
     return None
-
-
-def stripped(expression: Expr) -> Expr:
-    """The expression without conversions around it."""
-    while isinstance(expression, Cast):
-        expression = expression.operand
-    return expression
 
 
 def reads_only(expression: Expr, assign: Assign) -> bool:

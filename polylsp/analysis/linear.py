@@ -9,10 +9,10 @@ from polylsp.analysis.always import always_assigned, always_read, always_run
 from polylsp.analysis.canonical import counter_of
 from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import effects, walk
-from polylsp.analysis.induction import steps, stripped
+from polylsp.analysis.induction import steps
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.model.directive import Finding, Mend, Ordered, OtherStep, Sharing
-from polylsp.model.expressions import subexpressions, subscripts
+from polylsp.model.expressions import stripped, subexpressions, subscripts
 from polylsp.model.program import Assign, Constant, Declare, Expr, Integer, Loop, Read, Variable
 from polylsp.model.verdict import AccessPoint
 

@@ -9,13 +9,12 @@ from collections.abc import Container
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import effects, expressions, walk
-from polylsp.model.expressions import subexpressions
+from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.program import (
     AddressOf,
     Assign,
     Block,
     Call,
-    Cast,
     Declare,
     Evaluate,
     Expr,
@@ -69,16 +68,9 @@ def _addresses_kept(function: Function, summarised: Container[str]) -> frozenset
                 if isinstance(node, AddressOf):
                     every[node.place.variable.name] += 1
                 elif isinstance(node, Call) and node.function in summarised:
-                    given.update(
-                        a.place.variable.name for a in map(_bare, node.arguments) if isinstance(a, AddressOf)
-                    )
+                    arguments = map(stripped, node.arguments)
+                    given.update(a.place.variable.name for a in arguments if isinstance(a, AddressOf))
     return frozenset(name for name, count in every.items() if count > given[name])
-
-
-def _bare(expression: Expr) -> Expr:
-    while isinstance(expression, Cast):
-        expression = expression.operand
-    return expression
 
 
 def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.analysis.induction import reads_only, stripped
+from polylsp.analysis.induction import reads_only
 from polylsp.analysis.spelling import spell, spell_place
-from polylsp.model.expressions import subexpressions
+from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.program import (
     Assign,
     Binary,

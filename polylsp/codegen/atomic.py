@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import walk
-from polylsp.analysis.induction import reads_only, stripped
+from polylsp.analysis.induction import reads_only
 from polylsp.codegen.directive import Directive
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
+from polylsp.model.expressions import stripped
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Assign, Binary, Evaluate, Floating, Integer, Site
 from polylsp.model.scop import Access

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from polylsp.model.program import AddressOf, Binary, Call, Cast, Expr, Index, Place, Read, Select, Unary
+from polylsp.model.program import (
+    AddressOf,
+    Binary,
+    Call,
+    Cast,
+    Expr,
+    Index,
+    Integer,
+    Place,
+    Read,
+    Select,
+    Unary,
+)
 
 
 def subexpressions(expression: Expr) -> Iterator[Expr]:
@@ -34,3 +46,21 @@ def subscripts(place: Place) -> Iterator[Expr]:
     for step in place.steps:
         if isinstance(step, Index):
             yield step.subscript
+
+
+def bare(value: Expr) -> Expr:
+    """A whole number without conversions to other types of whole numbers."""
+    while (
+        isinstance(value, Cast)
+        and isinstance(value.type, Integer)
+        and isinstance(value.operand.type, Integer)
+    ):
+        value = value.operand
+    return value
+
+
+def stripped(expression: Expr) -> Expr:
+    """The expression without conversions around it."""
+    while isinstance(expression, Cast):
+        expression = expression.operand
+    return expression

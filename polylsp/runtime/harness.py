@@ -43,6 +43,16 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
+class Reference:
+    """The seconds of one call of the original; so many real numbers came out of it, of which `lost` are
+    infinite or no numbers, or next to it, so that whatever a version makes of them says nothing."""
+
+    seconds: float
+    lost: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class Gpu:
     """The device that a version runs kernels on, and the bytes that are free there."""
 
@@ -76,10 +86,11 @@ class Harness:
         free, _, name = self._answer("device", seconds, "is").partition(" ")
         return Gpu(name, int(free))
 
-    def reference(self, path: str, seconds: float) -> float:
-        """Write what comes out of three calls, each of which rounds another way; gives the seconds of the
-        first one. Raises `Ended`."""
-        return int(self._answer(f"reference {path}", seconds, "ran")) / 1e9
+    def reference(self, path: str, seconds: float) -> Reference:
+        """Write what comes out of three calls, each of which rounds another way; tells of the first one.
+        Raises `Ended`."""
+        took, lost, count = map(int, self._answer(f"reference {path}", seconds, "ran").split())
+        return Reference(took / 1e9, lost, count)
 
     def check(self, path: str, seconds: float) -> Same | Differs:
         """Hold what comes out against a file; raises `Ended`."""

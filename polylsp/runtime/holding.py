@@ -32,7 +32,7 @@ def refer(trial: Trial, rung: Rung, *, guarded: bool) -> None:
     original, file = trial.started(ORIGINAL, rung, guarded=guarded), _file(trial)
     seconds = _seconds(trial, guarded=guarded)
     try:
-        trial.seconds_of_original = original.reference(file, seconds)
+        trial.reference = original.reference(file, seconds)
     except Crashed as crashed:
         raise Ended(f"{crashed}{_OUTSIDE if guarded else ''}") from crashed
     exact = guarded and trial.tools.is_repeatable and not trial.plan.has_threads
@@ -72,9 +72,7 @@ def _checked(trial: Trial, name: str, *, guarded: bool) -> Same | Differs:
     """A version held against the original; raises `Ended`."""
     assert trial.rung is not None
     harness = trial.started(name, trial.rung, guarded=guarded)
-    most = (
-        trial.tools.seconds_at_first if guarded else _LEAST_SECONDS + _MOST_TIMES * trial.seconds_of_original
-    )
+    most = trial.tools.seconds_at_first if guarded else _LEAST_SECONDS + _MOST_TIMES * trial.reference.seconds
     gpu = trial.gpu(name) if trial.variants[name].helpers else None
     try:
         return harness.check(_file(trial), trial.seconds_left(most))

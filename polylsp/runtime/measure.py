@@ -12,6 +12,7 @@ from polylsp.runtime.c_tools import c_tools
 from polylsp.runtime.confine import isolation
 from polylsp.runtime.device import governor, processor_name
 from polylsp.runtime.estimate import device_named, estimated
+from polylsp.runtime.harness import Reference
 from polylsp.runtime.holding import hold
 from polylsp.runtime.program import Ended
 from polylsp.runtime.python_tools import python_tools
@@ -111,7 +112,7 @@ def _estimated_device(trial: Trial) -> str:
 
 def _remarks(trial: Trial) -> list[str]:
     network, files = isolation(trial.folder)
-    found: list[str] = []
+    found = [_of_lost(trial.reference)] if trial.reference.lost else []
     if not network:
         found.append("This system does not let the programs be cut off from the network.")
     if not files:
@@ -119,3 +120,13 @@ def _remarks(trial: Trial) -> list[str]:
     if (how := governor()) not in ("", "performance"):
         found.append(f"The processor may run at another speed from one run to the next (governor `{how}`).")
     return found
+
+
+def _of_lost(reference: Reference) -> str:
+    """That made-up data lead the original to where there is nothing to compare."""
+    which = "All" if reference.lost == reference.count else f"{reference.lost:,} of the"
+    return (
+        f"{which} {reference.count:,} real numbers that come out of the original are infinite or no numbers, "
+        "or almost so, as the data are made up: there versions cannot be compared. Measure at smaller sizes, "
+        "or say `polylsp: NAME=positive-definite` in a comment if a matrix has to be so."
+    )

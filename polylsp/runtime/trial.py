@@ -8,7 +8,7 @@ from typing import Protocol
 
 from polylsp.model.measurement import Figure, Missing, Plan, Rung, Variant
 from polylsp.runtime.device import processors
-from polylsp.runtime.harness import Gpu, Harness, footprint
+from polylsp.runtime.harness import Gpu, Harness, Reference, footprint
 from polylsp.runtime.program import Late
 from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, Runnable, Tools, version_names
 from polylsp.settings import Settings
@@ -40,7 +40,7 @@ class Trial:
     missing: dict[str, Missing] = field(default_factory=dict[str, Missing])
     errors: dict[str, float] = field(default_factory=dict[str, float])
     untold: set[str] = field(default_factory=set[str])
-    seconds_of_original: float = 0.0
+    reference: Reference = field(default_factory=lambda: Reference(0.0, 0, 0))
     gpus: dict[str, Gpu] = field(default_factory=dict[str, Gpu])
     _made: dict[str, tuple[Rung, bool]] = field(default_factory=dict[str, "tuple[Rung, bool]"])
 

@@ -73,6 +73,26 @@ def test_triangles_are_counted_as_such_and_sums_are_no_parallelism(planning: Pla
     assert work.least_bytes < work.most_bytes
 
 
+def test_a_box_around_a_diagonal_is_not_what_is_touched(planning: Planning) -> None:
+    text = "void f(int n, const double a[restrict n][n], double *restrict b)"
+    plan = planned(planning(text + "{ for (int i = 0; i < n; i++) b[i] = a[i][i]; }", n=50))
+    ((_, (work,)),) = plan.workloads
+    assert work.least_bytes == work.most_bytes == 2 * 8 * 50
+
+
+def test_loops_in_a_triangle_run_as_often_as_it_is_full(planning: Planning) -> None:
+    text = """
+    void f(int n, int m, double a[n][m]) {
+        for (int i = 1; i < n; i++)
+            for (int j = 0; j < i; j++)
+                for (int k = 0; k < m; k++)
+                    a[i][k] = 0.5 * a[i][k] + a[i - 1][k] * a[j][k];
+    }"""
+    plan = planned(planning(text, n=100, m=8))
+    ((_, (work,)),) = plan.workloads
+    assert work.launches == pytest.approx(100 * 99 / 2, rel=0.2)
+
+
 def test_work_between_two_sizes_grows_as_a_power_does(planning: Planning) -> None:
     plan = planned(planning(TRIANGLE))
     number, known = plan.workloads[2]

@@ -106,6 +106,31 @@ def test_integers_agree_exactly_and_what_is_no_number_agrees_with_itself(
     assert isinstance(found, Measurement) and found.figures and not any(m.is_error for m in found.missing)
 
 
+@pytest.mark.parametrize(
+    ("result", "words"),
+    [
+        ("1e300 * x[i]", "All 20,000 real numbers that come out"),
+        ("i == 7 ? 0.0 / 0.0 : x[i]", "1 of the 20,000 real numbers that come out"),
+    ],
+)
+def test_what_is_no_number_is_told_of(planning: Planning, folder: str, result: str, words: str) -> None:
+    text = "void f(int n, double *restrict y, const double *restrict x) {"
+    found = outcome(planning(f"{text} for (int i = 0; i < n; i++) y[i] = {result}; }}", n=20000), folder)
+    assert isinstance(found, Measurement) and found.figures
+    assert [each for each in found.remarks if words in each]
+
+
+@pytest.mark.parametrize(
+    ("value", "agrees"), [("1.0 / 0.0", True), ("0.0 / 0.0", True), ("1e300", False), ("1.0", False)]
+)
+def test_no_number_agrees_with_what_is_next_to_it(
+    planning: Planning, folder: str, value: str, agrees: bool
+) -> None:
+    text = "void f(int n, double *restrict y) { for (int i = 0; i < n; i++) y[i] = 1.5e308; }"
+    found = outcome(with_variant(planning(text, n=20000), "1.5e308", value), folder)
+    assert isinstance(found, Measurement) and bool(found.figures) == agrees
+
+
 def test_what_comes_out_has_to_be_the_same_each_time(planning: Planning, folder: str) -> None:
     text = "#include <stdlib.h>\nstatic double next(void) { return rand(); }\n"
     text += "void f(int n, double *a) { for (int i = 0; i < n; i++) a[i] += 1.0; if (n) a[0] = next(); }"

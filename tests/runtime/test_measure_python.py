@@ -241,6 +241,28 @@ def test_a_class_without_objects_of_its_own_is_told_of(planning: Planning, folde
 # --- Runs ------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(
+    ("value", "agrees"), [("np.inf", True), ("np.nan", True), ("1e300", False), ("1.0", False)]
+)
+def test_no_number_agrees_with_what_is_next_to_it(
+    planning: Planning, folder: str, value: str, agrees: bool
+) -> None:
+    text = "import numpy as np\n\ndef f(y):\n    for i in range(len(y)):\n        y[i] = 1.5e308\n"
+    plan = against(planning(text, ".py", ("numba",), **{"y.shape[0]": 100}), "1.5e308", value)
+    found = outcome(plan, folder)
+    assert isinstance(found, Measurement) and bool(found.figures) == agrees
+    assert [each for each in found.remarks if "All 100 real numbers that come out" in each]
+
+
+def test_a_matrix_whose_diagonal_is_divided_by_has_a_heavy_one(planning: Planning) -> None:
+    text = "def f(n: int, a: 'np.ndarray', b):\n    for i in range(n):\n        b[i] = b[i] {} a[i, i]\n"
+    fills = [
+        [each.fill for each in planned(planning("import numpy as np\n" + text.format(sign), ".py")).memories]
+        for sign in "/*"
+    ]
+    assert fills == [["positive-definite", "random"], ["random", "random"]]
+
+
 def test_numba_against_the_function_as_it_stands(planning: Planning, folder: str) -> None:
     found = outcome(planning(PRODUCT, ".py", **{"a.shape[0]": 60, "a.shape[1]": 50}), folder)
     assert isinstance(found, Measurement) and not found.missing, found

@@ -113,6 +113,29 @@ def test_matrices_that_have_to_be_positive_definite(planning: Planning, wish: st
     assert [each.fill for each in plan.memories] == ["positive-definite", "random"]
 
 
+@pytest.mark.parametrize(
+    ("matrix", "statement", "fill"),
+    [
+        ("double a[n][n]", "b[i] /= a[i][i];", "positive-definite"),
+        ("double a[n][n]", "b[i] = 1.0 / (a[i][i] + 0.5);", "positive-definite"),
+        ("double a[n][n]", "b[i] = sqrt(a[i][i]);", "positive-definite"),
+        ("double *a", "b[i] /= a[i * n + i];", "positive-definite"),
+        ("float a[n][n]", "float w = a[i][i]; b[i] /= w;", "positive-definite"),
+        ("double a[n][n]", "b[i] *= a[i][i];", "random"),
+        ("double a[n][n]", "b[i] /= a[i][0];", "random"),
+        ("double a[n][n]", "b[i] /= a[0][i];", "random"),
+        ("double *a", "b[i] /= a[i * n];", "random"),
+        ("int a[n][n]", "b[i] /= a[i][i];", "random"),
+    ],
+)
+def test_a_matrix_whose_diagonal_is_divided_by_has_a_heavy_one(
+    planning: Planning, matrix: str, statement: str, fill: str
+) -> None:
+    text = f"#include <math.h>\nvoid f(int n, {matrix}, double b[n])"
+    plan = planned(planning(f"{text} {{ for (int i = 0; i < n; i++) {{ {statement} }} }}", n=20))
+    assert memory(plan, "a")[0].fill == fill and memory(plan, "b")[0].fill == "random"
+
+
 def test_variables_of_the_file(planning: Planning) -> None:
     text = """
     #define N 10

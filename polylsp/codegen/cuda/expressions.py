@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from polylsp.analysis.effects import walk
-from polylsp.analysis.induction import stripped
 from polylsp.analysis.spelling import PRECEDENCE
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.type_words import plain_words
+from polylsp.model.expressions import stripped
 from polylsp.model.program import (
     AddressOf,
     Binary,

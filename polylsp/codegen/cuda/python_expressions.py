@@ -26,13 +26,13 @@ from polylsp.codegen.cuda.python_whole import (
     LONG,
     TYPES,
     Sizes,
-    bare,
     constant_text,
     is_element,
     is_number,
     is_unlimited,
 )
 from polylsp.codegen.cuda.region import Region
+from polylsp.model.expressions import bare
 from polylsp.model.program import (
     Binary,
     Call,

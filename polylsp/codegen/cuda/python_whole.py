@@ -102,17 +102,6 @@ def constant_text(value: Constant, around: float) -> str:
     return grouped(f"{whole}{'LL' if abs(whole) > INT else ''}", UNARY if whole < 0 else 99, around)
 
 
-def bare(value: Expr) -> Expr:
-    """A whole number without conversions to other types of whole numbers."""
-    while (
-        isinstance(value, Cast)
-        and isinstance(value.type, Integer)
-        and isinstance(value.operand.type, Integer)
-    ):
-        value = value.operand
-    return value
-
-
 def is_number(of_type: Type) -> bool:
     """Whether a type is that of numbers."""
     return isinstance(of_type, (Integer, Floating))

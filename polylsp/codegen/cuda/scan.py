@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import islpy as isl
 
 from polylsp.codegen.cuda.statements import braced
+from polylsp.codegen.syntax_tree import syntax_tree
 from polylsp.codegen.transform.expression import comparison_text, condition_text, operands, text_of
 
 _NODE = isl.ast_node_type
@@ -18,24 +19,8 @@ Call = Callable[[str, list[str]], Iterator[str]]
 def scanned(
     order: isl.UnionMap, context: isl.Set, names: list[str], atoms: Mapping[str, str], call: Call
 ) -> list[str]:
-    """Loops that visit the domain of a schedule in its order (Grosser, Verdoolaege, Cohen, TOPLAS 2015);
-    `names` are their counters."""
-    return list(_lines(tree(order, context, names), atoms, call))
-
-
-def tree(order: isl.UnionMap, context: isl.Set, names: list[str]) -> isl.AstNode:
-    """The syntax tree of such loops. Where a condition asks for a multiple between two parameters, isl may
-    get the sign of a remainder wrong, which it writes if it prefers divisions of what is not negative."""
-    isl_context = isl.DEFAULT_CONTEXT
-    ids = isl.IdList.alloc(isl_context, len(names))
-    for name in names:
-        ids = ids.add(isl.Id(name))
-    preferred = isl_context.get_ast_build_prefer_pdiv()
-    isl_context.set_ast_build_prefer_pdiv(0)
-    try:
-        return isl.AstBuild.from_context(context).set_iterators(ids).node_from_schedule_map(order)
-    finally:
-        isl_context.set_ast_build_prefer_pdiv(preferred)
+    """Loops that visit the domain of a schedule in its order; `names` are their counters."""
+    return list(_lines(syntax_tree(order, names, context), atoms, call))
 
 
 def expression(value: isl.PwAff, context: isl.Set, atoms: Mapping[str, str]) -> str:

@@ -11,6 +11,7 @@ from polylsp.codegen.harness.call import call, python_call
 from polylsp.codegen.harness.contents import Contents, contents
 from polylsp.codegen.harness.extents import Extents
 from polylsp.codegen.harness.ladder import Sizing, ladder, small
+from polylsp.codegen.harness.pivots import with_pivots
 from polylsp.codegen.harness.python_callable import why_not_called
 from polylsp.codegen.harness.python_extents import PythonExtents
 from polylsp.codegen.harness.python_storage import python_storage
@@ -61,7 +62,7 @@ def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int
         return wrong
     if isinstance(needs, NoPlan):
         return needs
-    data = with_rows(data, needs.rows)
+    data = with_pivots(with_rows(data, needs.rows), subject)
     extents = measure(subject, data, needs)
     fixed = budgeted(_OPERATIONS, lambda: extents.exceeded(given)) if set(data.sizes) <= set(given) else None
     if isinstance(fixed, str):

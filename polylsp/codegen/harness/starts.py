@@ -9,10 +9,10 @@ from polylsp.analysis.effects import loops_in
 from polylsp.codegen.harness.members import spelling, structures_of
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
+from polylsp.model.expressions import bare
 from polylsp.model.program import (
     Assign,
     Binary,
-    Cast,
     Constant,
     Expr,
     Index,
@@ -59,7 +59,7 @@ def _bound(subject: Subject, data: Storage, loop: Loop) -> tuple[int, Variable] 
     """The memory whose element ends a loop, and the iterator."""
     match loop.condition:
         case Binary("<", left, right):
-            iterator, number = _variable(_bare(left)), _ends(subject, data, right)
+            iterator, number = variable_of(left), _ends(subject, data, right)
         case _:
             return None
     if iterator is None or number is None or iterator.storage != "local" or iterator.escapes:
@@ -72,7 +72,7 @@ def _bound(subject: Subject, data: Storage, loop: Loop) -> tuple[int, Variable] 
 
 def _ends(subject: Subject, data: Storage, value: Expr) -> int | None:
     """The memory that an expression is an element of, also by way of a variable."""
-    variable = _variable(_bare(value))
+    variable = variable_of(value)
     if variable is None or variable.storage != "local" or variable.escapes:
         return _element(value, data)
     assigned = subject.assigned(variable)
@@ -83,12 +83,12 @@ def _ends(subject: Subject, data: Storage, value: Expr) -> int | None:
 
 def _stays(assign: Assign, iterator: Variable, number: int, data: Storage) -> bool:
     """Whether an iterator is counted up, or gets an element of the array or a number that is not negative."""
-    value = _bare(assign.value)
+    value = bare(assign.value)
     if assign.operator is not None:
         return assign.operator == "+" and _is_natural(value)
     match value:
         case Binary("+", left, right):
-            return _variable(_bare(left)) == iterator and _is_natural(_bare(right))
+            return variable_of(left) == iterator and _is_natural(bare(right))
         case _:
             return _is_natural(value) or _element(value, data) == number
 
@@ -99,7 +99,7 @@ def _is_natural(value: Expr) -> bool:
 
 def _element(value: Expr, data: Storage) -> int | None:
     """The memory that an expression is an element of."""
-    value = _bare(value)
+    value = bare(value)
     if not isinstance(value, Read) or not isinstance(value.type, Integer):
         return None
     subscripts = [each for each in value.place.steps if isinstance(each, Index)]
@@ -109,15 +109,11 @@ def _element(value: Expr, data: Storage) -> int | None:
 
 
 def _is(step: object, iterator: Variable) -> bool:
-    return isinstance(step, Index) and _variable(_bare(step.subscript)) == iterator
+    return isinstance(step, Index) and variable_of(step.subscript) == iterator
 
 
-def _variable(value: Expr) -> Variable | None:
+def variable_of(value: Expr) -> Variable | None:
+    """The variable that a whole number is, if it is nothing else."""
+    value = bare(value)
     is_whole = isinstance(value, Read) and not value.place.steps
     return value.place.variable if is_whole and isinstance(value, Read) else None
-
-
-def _bare(value: Expr) -> Expr:
-    while isinstance(value, Cast) and isinstance(value.type, Integer):
-        value = value.operand
-    return value

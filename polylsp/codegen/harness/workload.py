@@ -22,7 +22,7 @@ from polylsp.model.program import Assign, Binary, Floating, Integer
 from polylsp.model.scop import Access, Scop, ScopStatement
 from polylsp.model.verdict import Parallel
 
-_IN = isl.dim_type.in_
+_IN, _SET = isl.dim_type.in_, isl.dim_type.set
 _SMALL = 11
 _TILE = 16
 """How often an element that is used again and again is used each time it is loaded, without much effort."""
@@ -109,11 +109,12 @@ class _Counting:
         trips = [max(0, high - low + 1) for low, high in ends]
         depth = self._depth(statement)
         inside = list(zip(statement.loops, trips, strict=False))[depth:]
+        around = statement.domain.project_out(_SET, depth, len(trips) - depth)
         shared = [o for o, _ in inside if o not in self._sequential]
         middles = tuple((low + high) // 2 for low, high in ends[:depth])
         return _Counted(
             prod(trips) * _fullness(statement.domain, scop, sizes),
-            prod(trips[:depth]),
+            prod(trips[:depth]) * _fullness(around, scop, sizes),
             prod(count for o, count in inside if shared and self._is_shared(o, shared[0])),
             self._operations.get(statement.site, 1),
             middles,
@@ -125,7 +126,7 @@ class _Counted:
     """A statement at some sizes; `middles` are values of the iterators around its first parallel loop."""
 
     points: float
-    launches: int
+    launches: float
     parallel: int
     operations: int
     middles: tuple[int, ...]
@@ -151,11 +152,12 @@ def _traffic(
             if access.kind != kind:
                 continue
             ends, size = _touched(access, scop, found.middles, sizes), _size(access)
-            elements = prod(max(0, high - low + 1) for low, high in ends) if ends is not None else 1
-            reuse = max(1.0, found.points / max(1, found.launches * elements))
             name, spread = access.memory.name, _spread(access, ends, scop, sizes)
-            least[name] = max(least.get(name, 0), found.launches * elements * size * spread)
-            moved = found.points * size * spread / min(_TILE, reuse)
+            in_box = prod(max(0, high - low + 1) for low, high in ends) if ends is not None else 1
+            # A box around a diagonal has more elements than there are accesses.
+            used = min(found.launches * in_box, found.points)
+            least[name] = max(least.get(name, 0), used * size * spread)
+            moved = max(used, found.points / _TILE) * size * spread
             most[number, name] = max(most.get((number, name), 0), moved)
     return _Traffic(sum(least.values()), sum(most.values()))
 

@@ -1,5 +1,4 @@
-"""Loops that visit the iterations of a leaf in another order (isl's generator: Grosser, Verdoolaege, Cohen,
-TOPLAS 2015), as Python that a person would write."""
+"""Loops that visit the iterations of a leaf in another order, as Python that a person would write."""
 
 from __future__ import annotations
 
@@ -10,6 +9,7 @@ import islpy as isl
 
 from polylsp.codegen.numba.loop_text import Block, Piece
 from polylsp.codegen.python_expression import NotSimpleError, operator_of, text_of
+from polylsp.codegen.syntax_tree import syntax_tree
 from polylsp.model.action import Declined
 
 _OPERATION = isl.ast_expr_op_type
@@ -29,13 +29,9 @@ class Scan:
 
 def scanned(scan: Scan) -> tuple[Piece, ...] | Declined:
     """The loops that visit the domain of the schedule, in its order."""
-    ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(scan.loops))
-    for name in scan.loops:
-        ids = ids.add(isl.Id(name))
-    build = isl.AstBuild.from_context(isl.Set("{ : }")).set_iterators(ids)
     schedule = scan.schedule.set_tuple_name(isl.dim_type.in_, "L")
     try:
-        return _pieces(scan, build.node_from_schedule_map(schedule.to_union_map()))
+        return _pieces(scan, syntax_tree(schedule.to_union_map(), scan.loops))
     except NotSimpleError:
         return Declined("The new order needs more than simple loops.")
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polylsp.analysis.induction import stripped
 from polylsp.codegen.cuda.launched import Launched
 from polylsp.codegen.cuda.region import places_in
-from polylsp.model.expressions import subexpressions
+from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.program import Index, Integer, Read
 from polylsp.model.scop import Access
 

@@ -12,11 +12,11 @@ from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import spelled
 from polylsp.codegen.cuda.launches import MOST_BLOCKS, MOST_SUMMED, by_letter, dated, host_counters
 from polylsp.codegen.cuda.layout import wrapped
-from polylsp.codegen.cuda.scan import tree
 from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.codegen.pycuda.host import NAMES, Host
 from polylsp.codegen.pycuda.types import itemsize, number_text
 from polylsp.codegen.python_expression import NotSimpleError, operator_of, text_of
+from polylsp.codegen.syntax_tree import syntax_tree
 
 _INDENT = "    "
 _NODE, _OPERATION = isl.ast_node_type, isl.ast_expr_op_type
@@ -31,7 +31,7 @@ def launches(host: Host) -> list[str]:
     inside = [f"__d{k}" for k in range(len(names))]
     by_name = {kernel.name: made for kernel, made in kernels}
     try:
-        return list(_lines(host, tree(dated(kernels), context, inside), atoms, by_name))
+        return list(_lines(host, syntax_tree(dated(kernels), inside, context), atoms, by_name))
     except NotSimpleError:
         raise Unwritable("The order of the kernels has no simple form in Python.") from None
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.analysis.induction import stripped
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.chain import Chain, chain_comments, header_values
 from polylsp.codegen.transform.expression import Linear, sum_text
@@ -15,6 +14,7 @@ from polylsp.codegen.transform.headers import Reader, header_of
 from polylsp.codegen.transform.leaves import counter
 from polylsp.codegen.transform.scan import Counter
 from polylsp.model.action import Declined
+from polylsp.model.expressions import stripped
 from polylsp.model.program import Binary, Integer
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import effects, walk
-from polylsp.analysis.induction import Step, additive, steps, stripped
+from polylsp.analysis.induction import Step, additive, steps
 from polylsp.analysis.liveness import live_after_loops
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
+from polylsp.model.expressions import stripped
 from polylsp.model.program import Assign, Constant, Declare, Integer, Loop, Variable
 from polylsp.model.verdict import Parallel
 

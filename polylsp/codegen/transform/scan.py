@@ -1,5 +1,4 @@
-"""Loops that visit the iterations of a leaf in another order (isl's generator: Grosser, Verdoolaege, Cohen,
-TOPLAS 2015), as C that a person would write."""
+"""Loops that visit the iterations of a leaf in another order, as C that a person would write."""
 
 from __future__ import annotations
 
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polylsp.codegen.syntax_tree import syntax_tree
 from polylsp.codegen.transform.expression import condition_text, text_of
 from polylsp.codegen.transform.layout import Kept, Made, Piece, Written
 from polylsp.codegen.transform.syntax import Braces
@@ -55,18 +55,15 @@ class Scan:
 
 def scanned(scan: Scan) -> tuple[Piece, ...] | Declined:
     """The loops that visit the domain of the schedule, in its order."""
-    ids = isl.IdList.alloc(isl.DEFAULT_CONTEXT, len(scan.loops))
-    for loop in scan.loops:
-        ids = ids.add(isl.Id(loop.name))
-    build = isl.AstBuild.from_context(isl.Set("{ : }")).set_iterators(ids)
+    schedule, options = scan.schedule, None
     if scan.apart:
         inside = ", ".join(f"x{k}" for k in range(len(scan.loops)))
         chosen = " or ".join(f"d = {k}" for k in scan.apart)
-        build = build.set_options(isl.UnionMap(f"{{ [{inside}] -> unroll[d] : {chosen} }}"))
-    schedule = scan.schedule
+        options = isl.UnionMap(f"{{ [{inside}] -> unroll[d] : {chosen} }}")
     if isinstance(schedule, isl.Map):
         schedule = schedule.set_tuple_name(isl.dim_type.in_, "L").to_union_map()
-    return _pieces(scan, build.node_from_schedule_map(schedule), 0)
+    tree = syntax_tree(schedule, [loop.name for loop in scan.loops], options=options)
+    return _pieces(scan, tree, 0)
 
 
 def _pieces(scan: Scan, node: isl.AstNode, depth: int) -> tuple[Piece, ...] | Declined:
