@@ -22,6 +22,7 @@ from polylsp.analysis.facts import Wanted
 from polylsp.deciding import answer_of, calls_of, decided, lighter, summaries, task_of, used
 from polylsp.editing import placed_in, rewritten, subject_of, tried
 from polylsp.encoding import decode
+from polylsp.frontends.c.options import options_for
 from polylsp.languages.functions import Observer
 from polylsp.languages.reading import language_for, read
 from polylsp.model.action import Answer, Ask, Declined, Kept
@@ -150,13 +151,20 @@ def _lines_above(text: str, start: int) -> int:
 def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -> Plan | NoPlan:
     """How to measure a function, with the versions of it that actions make, or why that cannot be done."""
     # Loaded when somebody asks: most who analyse a file do not measure it.
-    from polylsp.planning import planned
+    from polylsp.planning import macro_sizes, planned
     from polylsp.runtime.machine import gpu_here
 
     subject = subject_of(path, text, settings, wanted.function, wanted.starts)
     if subject is None:
         return NoPlan(f"There is no function `{wanted.function}` here any more.")
     preset = dict(settings.measured_sizes())
+    chosen = macro_sizes(subject, wanted, preset, options_for(path, settings).defines)
+    if isinstance(chosen, NoPlan):
+        return chosen
+    if chosen:
+        more = tuple(f"{name}={size}" for name, size in chosen.items())
+        settings = replace(settings, defines=(*settings.defines, *more))
+        subject = subject_of(path, text, settings, wanted.function, wanted.starts, rewritten=True) or subject
     found = planned(
         subject,
         path,
@@ -164,6 +172,7 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
         preset,
         lambda made, ask: _edit(path, made, settings, ask),
         has_gpu=bool(settings.cluster or gpu_here()),
+        given=chosen,
     )
     lines = _lines_above(text, wanted.starts)
     if isinstance(found, NoPlan):

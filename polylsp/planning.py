@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from types import MappingProxyType
 
 from polylsp.analysis.effects import loops_in
-from polylsp.codegen.harness.plan import harness
+from polylsp.codegen.harness.macros import guarded, macros, told_already
+from polylsp.codegen.harness.plan import harness, wishes_of
 from polylsp.codegen.subject import Subject
 from polylsp.frontends.python.cell_program import NoProgram, cell_program
 from polylsp.frontends.python.outline import outline
@@ -54,14 +56,16 @@ def planned(
     make: Making,
     *,
     has_gpu: bool = False,
+    given: Mapping[str, int] = MappingProxyType({}),
 ) -> Plan | NoPlan:
-    """How to measure a function, or why that cannot be done."""
+    """How to measure a function, or why that cannot be done. `given` are sizes that are macros: the
+    subject has them already, and its programs are to have them too."""
     loops = subject.facts.loops
     if not loops:
         return NoPlan(_without_loops(subject))
     if wanted.parameters and subject.language != C.name and not are_of_kernels(wanted.parameters):
         return NoPlan(f"No setting changes what is made of `{wanted.function}`.")
-    made = harness(subject, dict(wanted.sizes), preset)
+    made = harness(subject, dict(wanted.sizes), preset, given)
     if isinstance(made, NoPlan):
         return made
     versions = [
@@ -100,7 +104,22 @@ def planned(
         (*_seen_to(subject), *(f"`{name}` is not negative" for name in made.data.sizes)),
         subject.language == PYTHON.name and "parallel=True" in subject.text,
         workloads=made.workloads,
+        macros=tuple(given.items()),
+        unset=()
+        if made.data.sizes or subject.language != C.name
+        else tuple(guarded(subject.text) - {*given}),
     )
+
+
+def macro_sizes(
+    subject: Subject, wanted: AskToMeasure, preset: Mapping[str, int], defines: Sequence[str]
+) -> dict[str, int] | NoPlan:
+    """The sizes that are macros of a file in C, or why these cannot be set; `defines` are set already."""
+    if subject.language != C.name:
+        return {}
+    sizes = {**preset, **wishes_of(subject).sizes, **dict(wanted.sizes)}
+    found = macros(subject.text, sizes, [each.source_name for each in subject.function.parameters])
+    return told_already(found, defines) or found
 
 
 def _usual(language: str, *, has_gpu: bool) -> tuple[ActionName, ...]:

@@ -31,7 +31,9 @@ def measured_label(found: Measurement) -> str:
     # Editors cut long hints: what was measured, and at which sizes, comes first.
     unseen = [each for each in found.estimates if _seen(each, found.figures) is None]
     estimated = [_estimated_label(each) for each in unseen if each.most > 1]
-    return " · ".join([*words, *filter(None, [_sizes(found)]), *estimated])
+    # Without sizes that were chosen, a call may be far too short for others to gain anything.
+    size = _sizes(found) or (f"{shown_seconds(found.original.median)} a call" if found.figures else "")
+    return " · ".join([*words, *filter(None, [size]), *estimated])
 
 
 def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part]:

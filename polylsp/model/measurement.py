@@ -190,7 +190,8 @@ class Plan:
     `small` those at which every access of C is held against the ends of the memories. `seen_to`: sentences
     of assumptions that hold for the data, beside those that always do. `has_threads`: the original says
     itself that it has some; `is_search`: the fastest of many variants is looked for; `workloads` tells for
-    some of the rungs, by their numbers, what a device would have to do."""
+    some of the rungs, by their numbers, what a device would have to do. `macros` are sizes that all versions
+    are compiled with; `unset` are others that could be, where the function has no sizes itself."""
 
     path: str
     function: str
@@ -210,6 +211,12 @@ class Plan:
     has_threads: bool = False
     is_search: bool = False
     workloads: tuple[tuple[int, tuple[DeviceWork, ...]], ...] = ()
+    macros: tuple[tuple[str, int], ...] = ()
+    unset: tuple[str, ...] = ()
+
+    def sizes_at(self, rung: Rung) -> tuple[tuple[str, int], ...]:
+        """All sizes by their names, for a person."""
+        return (*self.macros, *zip(self.names, rung.sizes, strict=True))
 
 
 @dataclass(frozen=True, slots=True)

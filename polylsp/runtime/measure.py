@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from time import monotonic
 
 from polylsp.language import PYTHON
@@ -23,6 +24,9 @@ from polylsp.runtime.tools import ORIGINAL, NotBuilt, Runnable, Tools
 from polylsp.runtime.trial import Observer, Trial, shown
 from polylsp.settings import Settings
 
+_SHORT = 1e-3
+"""Seconds below which starting threads is most of what a version takes."""
+
 
 def measured(plan: Plan, settings: Settings, folder: str, observe: Observer) -> Outcome:
     """What came of a plan, in a folder that is empty and stays so to others."""
@@ -40,8 +44,9 @@ def measured(plan: Plan, settings: Settings, folder: str, observe: Observer) -> 
 
 def tools_for(plan: Plan, settings: Settings) -> Tools | NotBuilt:
     """What makes programs of a plan's versions, or why there is nothing that does."""
+    defines = (*settings.defines, *(f"{name}={size}" for name, size in plan.macros))
     make = python_tools if plan.language == PYTHON.name else c_tools
-    return make(plan.path, settings)
+    return make(plan.path, replace(settings, defines=defines))
 
 
 def _outcome(trial: Trial) -> Outcome:
@@ -88,7 +93,7 @@ def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Fi
     return Measurement(
         plan.function,
         plan.ordinal,
-        tuple(zip(plan.names, rung.sizes, strict=True)),
+        plan.sizes_at(rung),
         figures.times(original),
         tuple(found),
         (*plan.missing, *(each for name, each in trial.missing.items() if name not in trial.untold)),
@@ -96,7 +101,7 @@ def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Fi
         processor_name(),
         trial.threads,
         time.time(),
-        tuple(_remarks(trial)),
+        tuple(_remarks(trial, figures.times(original).median)),
         trial.tools.flags,
         estimated(plan, rung, figures.times(original).median, _estimated_device(trial)),
         original_program.processor if isinstance(original_program, Runnable) else None,
@@ -110,9 +115,10 @@ def _estimated_device(trial: Trial) -> str:
     return wanted if wanted == "none" else next(filter(None, here), wanted)
 
 
-def _remarks(trial: Trial) -> list[str]:
+def _remarks(trial: Trial, seconds: float) -> list[str]:
     network, files = isolation(trial.folder)
     found = [_of_lost(trial.reference)] if trial.reference.lost else []
+    found += [_of_short(trial.plan)] if seconds < _SHORT and not trial.plan.names else []
     if not network:
         found.append("This system does not let the programs be cut off from the network.")
     if not files:
@@ -120,6 +126,13 @@ def _remarks(trial: Trial) -> list[str]:
     if (how := governor()) not in ("", "performance"):
         found.append(f"The processor may run at another speed from one run to the next (governor `{how}`).")
     return found
+
+
+def _of_short(plan: Plan) -> str:
+    """That a call takes too little time to say much."""
+    wish = " ".join(f"{name}=2000" for name in sorted(plan.unset)[:3])
+    advice = f"say others in a comment, as in `polylsp: {wish}`" if wish else "make these larger"
+    return f"One call is very short at the sizes that the file sets: {advice}, to measure what counts."
 
 
 def _of_lost(reference: Reference) -> str:

@@ -101,7 +101,11 @@ class Trial:
 
     def whereabouts(self) -> str:
         """At which sizes it was."""
-        return f", at {shown(self.plan, self.rung)}" if self.rung is not None and self.plan.names else ""
+        return (
+            f", at {shown(self.plan, self.rung)}"
+            if self.rung is not None and self.plan.sizes_at(self.rung)
+            else ""
+        )
 
     def about(self) -> str:
         """What a program says of itself; a variant's, as it may need more than the original."""
@@ -116,4 +120,4 @@ class Trial:
 
 def shown(plan: Plan, rung: Rung) -> str:
     """Sizes for a person: `n=2000 m=1000`."""
-    return " ".join(f"{name}={size}" for name, size in zip(plan.names, rung.sizes, strict=True))
+    return " ".join(f"{name}={size}" for name, size in plan.sizes_at(rung))

@@ -43,7 +43,7 @@ def worth_keeping(plan: Plan, code: str, figures: Iterable[Figure]) -> tuple[Tun
     best: dict[tuple[ActionName, Form], Figure] = {}
     for each in sorted(figures, key=lambda figure: figure.times.median):
         best.setdefault((each.target, each.form), each)
-    sizes = tuple(zip(plan.names, plan.rungs[0].sizes, strict=True)) if plan.given else ()
+    sizes = plan.sizes_at(plan.rungs[0]) if plan.given else ()
     return tuple(
         Tuned(plan.function, code, target, form, each.parameters, each.speedup, sizes, time.time())
         for (target, form), each in best.items()

@@ -49,6 +49,25 @@ def test_samples_print_the_same(played: Played, device: Device, tmp_path: Path) 
             assert device.compiled_kernels(kernels, "sm_80") == ""
 
 
+SHIFTED = """import numpy as np
+from numpy.typing import NDArray
+
+
+def kernel(n: int, m: int, a: NDArray[np.float64], b: NDArray[np.float64], u: NDArray[np.float64]):
+    for i in range(1, n + 2):
+        b[i + 1, i] = a[i, i + 2] + u[i - 1]
+        for j in range(2, n + 2):
+            a[i + 1, j] = b[i, j + 1] - u[i - 1]
+"""
+
+
+def test_loops_that_count_something_else_than_a_statement_have_names_of_their_own(
+    played: Played, tmp_path: Path
+) -> None:
+    (done,), refuted = trial([SHIFTED], played, tmp_path)
+    assert "const int i = c1 + 1;" in done.text and not refuted
+
+
 # --- What a function takes ---------------------------------------------------------------
 
 STENCIL = """import numpy as np

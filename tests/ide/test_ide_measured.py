@@ -26,10 +26,13 @@ WRONG = Missing("openmp", "directives", "Element 3 of `a` is 1 where the origina
     [
         (FOUND, "OpenMP 12× · n=2000 m=10"),
         (replace(FOUND, figures=(PLAIN,)), "OpenMP 1.7× · n=2000 m=10"),
-        (replace(FOUND, figures=(replace(PLAIN, speedup=0.5, outcome="slower"),), sizes=()), "OpenMP 0.50×"),
+        (
+            replace(FOUND, figures=(replace(PLAIN, speedup=0.5, outcome="slower"),), sizes=()),
+            "OpenMP 0.50× · 500 ms a call",
+        ),
         (
             replace(FOUND, figures=(replace(PLAIN, outcome="no difference"),), sizes=()),
-            "OpenMP: no difference",
+            "OpenMP: no difference · 500 ms a call",
         ),
         (replace(FOUND, figures=(), missing=(WRONG,), sizes=()), "measured: results differ"),
     ],

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
+from polylsp.ide.measured import measured_label
 from polylsp.model.measurement import Measurement, NotMeasured, Plan
 from polylsp.runtime.c_tools import CTools
 from polylsp.runtime.measure import measured
@@ -129,6 +130,32 @@ def test_no_number_agrees_with_what_is_next_to_it(
     text = "void f(int n, double *restrict y) { for (int i = 0; i < n; i++) y[i] = 1.5e308; }"
     found = outcome(with_variant(planning(text, n=20000), "1.5e308", value), folder)
     assert isinstance(found, Measurement) and bool(found.figures) == agrees
+
+
+MACRO = """
+#ifndef N
+#define N 40
+#endif
+void f(double a[restrict N], const double b[restrict N]) {
+    for (int i = 0; i < N; i++)
+        a[i] = b[i];
+}
+"""
+
+
+def test_a_call_that_is_very_short_is_told_of_and_how_to_make_it_longer(
+    planning: Planning, folder: str
+) -> None:
+    found = outcome(planning(MACRO), folder)
+    assert isinstance(found, Measurement)
+    assert [each for each in found.remarks if "very short" in each and "`polylsp: N=2000`" in each]
+    assert measured_label(found).endswith(" a call")
+
+
+def test_programs_have_the_sizes_that_are_macros(planning: Planning, folder: str) -> None:
+    found = outcome(planning(MACRO, N=4_000_000), folder)
+    assert isinstance(found, Measurement) and found.sizes == (("N", 4_000_000),)
+    assert found.original.median > 1e-3 and not [each for each in found.remarks if "very short" in each]
 
 
 def test_what_comes_out_has_to_be_the_same_each_time(planning: Planning, folder: str) -> None:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from runtime_plans import Planning
 
-from polylsp.model.measurement import Extent, MemoryPlan, NoPlan, Number, Plan, Pointee, Size
+from polylsp.model.measurement import (
+    AskToMeasure,
+    Extent,
+    MemoryPlan,
+    NoPlan,
+    Number,
+    Plan,
+    Pointee,
+    Size,
+)
+from polylsp.pipeline import analyse, measurable
+from polylsp.settings import Settings
 
 
 def planned(plan: Plan | NoPlan) -> Plan:
@@ -134,6 +147,47 @@ def test_a_matrix_whose_diagonal_is_divided_by_has_a_heavy_one(
     text = f"#include <math.h>\nvoid f(int n, {matrix}, double b[n])"
     plan = planned(planning(f"{text} {{ for (int i = 0; i < n; i++) {{ {statement} }} }}", n=20))
     assert memory(plan, "a")[0].fill == fill and memory(plan, "b")[0].fill == "random"
+
+
+MACROS = """
+#ifndef N
+#define N 40
+#endif
+#define M 7
+void f(double a[restrict N][M], const double b[restrict N][M]) {
+    for (int i = 0; i < N; i++)
+        for (int j = 0; j < M; j++)
+            a[i][j] = b[i][j];
+}
+"""
+
+
+def test_sizes_that_are_macros_which_the_compiler_may_be_told(planning: Planning) -> None:
+    plan = planned(planning(MACROS))
+    assert (plan.macros, plan.unset) == ((), ("N",)) and plan.rungs[0].extents[0].count == 40 * 7
+    plan = planned(planning(MACROS, N=50))
+    assert plan.sizes_at(plan.rungs[0]) == (("N", 50),) and plan.rungs[0].extents[0].count == 50 * 7
+    plan = planned(planning(MACROS.replace("void f", "// polylsp: N=60\nvoid f")))
+    assert plan.macros == (("N", 60),) and plan.unset == () and plan.rungs[0].extents[0].count == 60 * 7
+
+
+@pytest.mark.parametrize(
+    ("before", "size", "reason"),
+    [
+        ("", "M", "`M` is always what its `#define` says: put `#ifndef M` around it, or change it there."),
+        ("", "K", "`f` has no size `K`: it has none."),
+    ],
+)
+def test_macros_that_cannot_be_set(planning: Planning, before: str, size: str, reason: str) -> None:
+    assert planning(before + MACROS, **{size: 9}) == NoPlan(reason)
+
+
+def test_macros_that_the_compiler_is_told_already(tmp_path: Path) -> None:
+    path = tmp_path / "a.c"
+    settings = Settings(defines=("N=50",))
+    (one,) = analyse(str(path), MACROS, settings, schedules=False).functions
+    found = measurable(str(path), MACROS, settings, AskToMeasure("f", one.start, 0, (("N", 60),)))
+    assert found == NoPlan("`N` is set by the flags of the compiler already: change it there.")
 
 
 def test_variables_of_the_file(planning: Planning) -> None:

@@ -10,13 +10,13 @@ import islpy as isl
 from polylsp.codegen.cuda.axes import Axis, within
 from polylsp.codegen.cuda.blocking import Blocking
 from polylsp.codegen.cuda.expressions import Unwritable, Words, element_text
-from polylsp.codegen.cuda.instances import WORD
 from polylsp.codegen.cuda.launch import Launch, maps_of, parameter_names
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.references import subscripts_at, texts
 from polylsp.codegen.cuda.scan import condition, expression
 from polylsp.codegen.cuda.statements import INDENT
+from polylsp.codegen.shadowing import WORD
 from polylsp.model.scop import Memory
 
 _IN = isl.dim_type.in_

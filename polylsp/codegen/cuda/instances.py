@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from polylsp.codegen.cuda.expressions import Words
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.statements import braced, declared, lines_of, words_of
+from polylsp.codegen.shadowing import WORD, in_turn
 from polylsp.codegen.transform.leaves import counter
 
-WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 _DECLARES = ("char ", "signed ", "unsigned ", "short ", "int ", "long ", "float ", "double ", "bool ")
 
 
@@ -25,11 +24,12 @@ def instance(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
 
 
 def declarations(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
-    """What a leaf needs to know before its statements: counters that are mentioned, and its own variables."""
+    """What a leaf needs to know before its statements: counters that are mentioned, and its own variables.
+    Raises `ShadowedError`."""
     named = {w for line in lines_of(leaf.statements, words) for w in WORD.findall(line)}
-    for ordinal, value in zip(leaf.loops, values, strict=True):
-        own = counter(words.subject, ordinal)
-        name = words.names[own.name]
-        if name in named and name != value:
-            yield f"const {words_of(own, words)} {name} = {value};"
+    counters = [counter(words.subject, ordinal) for ordinal in leaf.loops]
+    types = {words.names[own.name]: words_of(own, words) for own in counters}
+    pairs = zip(types, values, strict=True)
+    for name, value in in_turn((name, value) for name, value in pairs if name in named and name != value):
+        yield f"const {types[name]} {name} = {value};"
     yield from (f"{declared(own, words)};" for own in leaf.own)

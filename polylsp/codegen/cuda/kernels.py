@@ -17,7 +17,6 @@ from polylsp.codegen.cuda.blocking import Blocking, blocking, uncut
 from polylsp.codegen.cuda.body import added_up, body
 from polylsp.codegen.cuda.expressions import Unwritable, Words
 from polylsp.codegen.cuda.frame import Frame
-from polylsp.codegen.cuda.instances import WORD
 from polylsp.codegen.cuda.lanes import Split
 from polylsp.codegen.cuda.launch import Launch, atoms, launch_of, sets_of
 from polylsp.codegen.cuda.layout import folded, wrapped
@@ -35,6 +34,7 @@ from polylsp.codegen.cuda.sums import Sum
 from polylsp.codegen.cuda.tiles import STRIP
 from polylsp.codegen.cuda.totals import Total
 from polylsp.codegen.cuda.vectors import Vectors, vectors_of
+from polylsp.codegen.shadowing import WORD, ShadowedError
 from polylsp.codegen.transform.leaves import counter
 from polylsp.language import PYTHON
 from polylsp.model.action import Declined
@@ -91,6 +91,25 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
     fresh = Fresh({*setting.fresh.used})
     names = dimension_names(setting.region, leaves, _on(kernel.schedule, kernel), words, fresh)
     names = [fresh.name(f"{each}_") if each in counters else each for each in names]
+    try:
+        return _named_so(setting, kernel, name, summed, (counters, names), fresh)
+    except ShadowedError:
+        fresh = Fresh({*setting.fresh.used})
+        names = [fresh.name(f"c{k}") for k in range(len(names))]
+        return _named_so(setting, kernel, name, summed, (counters, names), fresh)
+
+
+def _named_so(
+    setting: Setting,
+    kernel: Kernel,
+    name: str,
+    summed: Sum | None,
+    called: tuple[Sequence[str], Sequence[str]],
+    fresh: Fresh,
+) -> Written:
+    """The same, by the names of the host's counters and of its own."""
+    leaves, words = [setting.leaves[each] for each in _tuples(kernel.domain)], setting.words
+    counters, names = called
     private = frozenset(setting.private)
     launch = launch_of(kernel, setting.region.context, setting.parameters, private)
     total = total_of(setting, summed, name.rpartition("_kernel")[0]) if summed is not None else None

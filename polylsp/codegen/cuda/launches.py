@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 
 import islpy as isl
@@ -18,16 +17,23 @@ from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.scan import scanned
 from polylsp.codegen.cuda.statements import INDENT
 from polylsp.codegen.cuda.totals import BLOCKS
-
-_WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
+from polylsp.codegen.shadowing import WORD, ShadowedError, in_turn
 
 
 def launches(host: Host, stream: str = "") -> list[str]:
     """The loops of the host around the kernels, in order; they are launched on a `stream`, or on none."""
-    by_name = {kernel.name: made for kernel, made in host.kernels}
     context = spelled(host.setting.parameters, host.setting.region.context.params())
     # Whoever asks a second time gets the same names.
-    names = host_counters(host.kernels, Fresh({*host.setting.fresh.used}))
+    fresh = Fresh({*host.setting.fresh.used})
+    names = host_counters(host.kernels, fresh)
+    try:
+        return _launches(host, context, names, stream)
+    except ShadowedError:
+        return _launches(host, context, [fresh.name(f"h{k}") for k in range(len(names))], stream)
+
+
+def _launches(host: Host, context: isl.Set, names: Sequence[str], stream: str) -> list[str]:
+    by_name = {kernel.name: made for kernel, made in host.kernels}
     inside = {f"__d{k}": name for k, name in enumerate(names)}
 
     def call(name: str, values: list[str]) -> Iterator[str]:
@@ -62,9 +68,10 @@ def host_counters(kernels: Sequence[tuple[Kernel, Written]], fresh: Fresh) -> li
 
 def _launch(host: Host, kernel: Written, values: list[str], where: str) -> Iterator[str]:
     yield "{"
-    for name, value in zip(kernel.counters, values, strict=True):
-        if name != value and name in (*kernel.passed, *_words(kernel)):
-            yield f"{INDENT}const int {name} = {value};"
+    wanted = {*kernel.passed, *_words(kernel)}
+    pairs = zip(kernel.counters, values, strict=True)
+    for name, value in in_turn((name, value) for name, value in pairs if name != value and name in wanted):
+        yield f"{INDENT}const int {name} = {value};"
     threads = [str(count) for count in kernel.frame.blocking.threads] or ["1"]
     most = MOST_BLOCKS if kernel.total is None else MOST_SUMMED[len(kernel.axes)]
     counts = by_letter(kernel.axes, lambda a: f"blocks({a.extent}, {a.tile}, {most})") or ["1"]
@@ -106,7 +113,7 @@ def _words(kernel: Written) -> list[str]:
     """The words in how many threads a kernel has, and in where its sum goes."""
     ends = [axis.extent for axis in kernel.axes]
     target = kernel.target.address if kernel.target is not None else ""
-    return [word for text in (*ends, target) for word in _WORD.findall(text)]
+    return [word for text in (*ends, target) for word in WORD.findall(text)]
 
 
 def _shifted(buffer: Buffer) -> str:

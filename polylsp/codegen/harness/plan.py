@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 
 from polylsp.analysis.budget import Exhausted, budgeted
@@ -11,6 +11,7 @@ from polylsp.codegen.harness.call import call, python_call
 from polylsp.codegen.harness.contents import Contents, contents
 from polylsp.codegen.harness.extents import Extents
 from polylsp.codegen.harness.ladder import Sizing, ladder, small
+from polylsp.codegen.harness.macros import fixed_size
 from polylsp.codegen.harness.pivots import with_pivots
 from polylsp.codegen.harness.python_callable import why_not_called
 from polylsp.codegen.harness.python_extents import PythonExtents
@@ -42,20 +43,24 @@ class Harness:
     workloads: Workloads
 
 
-def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int]) -> Harness | NoPlan:
+def harness(
+    subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int], macros: Container[str] = ()
+) -> Harness | NoPlan:
     """How a function is measured. `sizes` are those that somebody asked for, which come before those in
-    comments; `preset` those of the settings, which come after, and may name what the function lacks."""
+    comments; `preset` those of the settings, which come after, and may name what the function lacks.
+    `macros` are sizes that the subject has already."""
     function = subject.function
     if function.name == "main" and subject.language == C.name:
         return NoPlan(
             "`main` is the program itself: put its loops in a function of their own to measure them."
         )
-    said = wishes(subject.text, subject.start, subject.start + subject.ends[-1])
+    said = wishes_of(subject)
     made = _in_c(subject, said) if subject.language == C.name else _in_python(subject, said)
     if isinstance(made, NoPlan):
         return made
     data, text, measure = made
     given = {**{k: v for k, v in preset.items() if k in data.sizes}, **said.sizes, **sizes}
+    given = {k: v for k, v in given.items() if k not in macros}
     wrong = _wrong(subject, data, said, given)
     needs = contents(subject, data)
     if wrong is not None:
@@ -73,6 +78,11 @@ def harness(subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int
     counted = budgeted(_OPERATIONS, lambda: workloads(subject, rungs[0], data.sizes))
     work = () if isinstance(counted, Exhausted) else counted
     return Harness(text, data, *rungs, not set(data.sizes) - set(given), work)
+
+
+def wishes_of(subject: Subject) -> Wishes:
+    """What comments say of how a function is measured."""
+    return wishes(subject.text, subject.start, subject.start + subject.ends[-1])
 
 
 Made = tuple[Storage, str, Callable[[Subject, Storage, Contents], Sizing]]
@@ -109,6 +119,9 @@ def _wrong(subject: Subject, data: Storage, said: Wishes, given: Mapping[str, in
         return NoPlan(f"`{said.wrong}` in a comment is neither NAME=NUMBER nor NAME=positive-definite.")
     unknown = [each for each in given if each not in sizes]
     if unknown:
+        fixed = fixed_size(subject.text, unknown[0]) if subject.language == C.name else ""
+        if fixed:
+            return NoPlan(fixed)
         known = f"its sizes are {', '.join(f'`{each}`' for each in sizes)}" if sizes else "it has none"
         return NoPlan(f"`{name}` has no size `{unknown[0]}`: {known}.")
     matrices = {each.name for each in data.memories if _can_be_definite(each)}

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polylsp.codegen.numba.loop_text import Block, Piece
 from polylsp.codegen.python_expression import NotSimpleError, operator_of, text_of
+from polylsp.codegen.shadowing import ShadowedError, in_turn
 from polylsp.codegen.syntax_tree import syntax_tree
 from polylsp.model.action import Declined
 
@@ -61,9 +62,10 @@ def _header(scan: Scan, node: isl.AstNode) -> str:
 
 def _leaf(scan: Scan, node: isl.AstNode) -> tuple[Piece, ...]:
     call = node.user_get_expr()
-    first: list[Piece] = []
-    for k, name in enumerate(scan.values):
-        text = text_of(call.get_op_arg(k + 1), scan.atoms)
-        if text != name:
-            first.append(f"{name} = {text}")
-    return (*first, *scan.body)
+    texts = [text_of(call.get_op_arg(k + 1), scan.atoms) for k in range(len(scan.values))]
+    pairs = zip(scan.values, texts, strict=True)
+    try:
+        found = in_turn((name, text) for name, text in pairs if text != name)
+    except ShadowedError:
+        raise NotSimpleError from None
+    return (*(f"{name} = {text}" for name, text in found), *scan.body)

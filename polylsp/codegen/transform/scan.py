@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polylsp.codegen.shadowing import ShadowedError, in_turn
 from polylsp.codegen.syntax_tree import syntax_tree
 from polylsp.codegen.transform.expression import condition_text, text_of
 from polylsp.codegen.transform.layout import Kept, Made, Piece, Written
@@ -69,7 +70,10 @@ def scanned(scan: Scan) -> tuple[Piece, ...] | Declined:
 def _pieces(scan: Scan, node: isl.AstNode, depth: int) -> tuple[Piece, ...] | Declined:
     kind = node.get_type()
     if kind == isl.ast_node_type.user:
-        return (_leaf(scan, node),)
+        try:
+            return (_leaf(scan, node),)
+        except ShadowedError:
+            return Declined("The new order needs loops with other counters.")
     if kind == isl.ast_node_type["for_"] and not node.for_is_degenerate():
         inner = _pieces(scan, node.for_get_body(), depth + 1)
         if isinstance(inner, Declined):
@@ -138,14 +142,20 @@ def _plain(text: str) -> str:
 def _leaf(scan: Scan, node: isl.AstNode) -> Piece:
     call = node.user_get_expr()
     own = scan.others.get(call.get_op_arg(0).id_get_id().get_name(), Leaf(scan.values, scan.body))
-    first: list[str] = []
-    for k, value in enumerate(own.values):
-        text = text_of(call.get_op_arg(k + 1), scan.atoms)
-        if value is not None and text != value.name:
-            words = f"const {value.declared.removeprefix('const ')} " if value.declared else ""
-            first.append(f"{words}{value.name} = {text};")
+    texts = [text_of(call.get_op_arg(k + 1), scan.atoms) for k in range(len(own.values))]
+    found = {
+        value: text
+        for value, text in zip(own.values, texts, strict=True)
+        if value is not None and text != value.name
+    }
+    in_turn((value.name, text) for value, text in found.items())
+    first = [f"{_declaring(value)}{value.name} = {text};" for value, text in found.items()]
     if isinstance(own.body, Written):
         return Made("", (*map(Written, first), own.body)) if first else own.body
     kept = Kept(own.body.span, tuple(first), own.body.single and not first)
     # Beside others, what it declares has a block of its own.
     return Made("", (kept,)) if first and scan.others else kept
+
+
+def _declaring(value: Counter) -> str:
+    return f"const {value.declared.removeprefix('const ')} " if value.declared else ""
