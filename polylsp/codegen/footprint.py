@@ -71,9 +71,16 @@ def section(
     where = entered(subject, scop, region)
     own = declared if may_be_empty else None
     found = _rows(subject, memory, elements, around, names, region, where, own)
-    if found is None or (found.conditional and not may_be_empty):
+    if found is None or (found.conditional and not may_be_empty) or _leaves(found, memory, declared, where):
         return _whole(subject, memory, names, region, declared)
     return found
+
+
+def _leaves(found: Section, memory: Memory, declared: isl.Set | None, where: isl.Set) -> bool:
+    """Whether rows that are told, which are more than are touched, may be more than an array surely has."""
+    if not found.assumed or declared is None or found.rows is None or memory.variable.storage == "parameter":
+        return False
+    return not found.rows.intersect_params(where).is_subset(declared)
 
 
 def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:

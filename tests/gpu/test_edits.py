@@ -96,6 +96,10 @@ RUN = {
         "for (int i = 0; i < n; i++) { double new = x[i], this = y[i]; x[i] = new * this; }",
         ("new_ * this_",),
     ),
+    "a condition that says nothing to the model": Run(
+        "for (int t = 0; t < 10; t++) for (int i = 1; i < n; i++) { y[i] -= n; if (n > 0.5) x[i] += 0.25; }",
+        ("if (n > 0.5)", "x[i] += 0.25;"),
+    ),
     "a wavefront": Run(
         "for (int t = 0; t < 4; t++) for (int i = 1; i < n - 1; i++)"
         " x[i] = (x[i - 1] + x[i] + x[i + 1]) / 3 + y[i];",

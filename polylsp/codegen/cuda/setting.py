@@ -58,9 +58,11 @@ class Setting:
 
     @property
     def copied(self) -> list[tuple[Leaf, Access]]:
-        """The accesses to elements of which a thread, or a block, may have copies."""
+        """The accesses to elements of which a thread, or a block, may have copies: it can be said when these
+        are touched."""
         atomic = {a.memory.name for _, a in self.shared if a.site in self.words.atomic}
-        return [each for each in self.shared if each[1].memory.name not in atomic]
+        vague = {a.memory.name for _, a in self.shared if _involved(a.relation) - self.parameters.keys()}
+        return [each for each in self.shared if each[1].memory.name not in atomic | vague]
 
 
 def setting_of(
@@ -184,16 +186,21 @@ def _has_no_sign(variable: Variable) -> bool:
     return isinstance(variable.type, Integer) and not variable.type.signed
 
 
+def _involved(values: isl.Set | isl.Map) -> set[str]:
+    """The parameters that a set depends on."""
+    every = range(values.dim(isl.dim_type.param))
+    involved = [k for k in every if values.involves_dims(isl.dim_type.param, k, 1)]
+    return {values.get_dim_name(isl.dim_type.param, k) or "" for k in involved}
+
+
 def _unnamed(setting: Setting) -> str:
     """What bounds of loops, or elements, depend on and has no name before the loops; empty if nothing."""
     relations = (access.relation for _, access in setting.shared)
     out = isl.dim_type.out
     elements = (each.drop_constraints_not_involving_dims(out, 0, each.dim(out)) for each in relations)
     for each in (*(leaf.domain for leaf in setting.leaves.values()), *elements):
-        for k in range(each.dim(isl.dim_type.param)):
-            name = each.get_dim_name(isl.dim_type.param, k) or ""
-            if name not in setting.parameters and each.involves_dims(isl.dim_type.param, k, 1):
-                return setting.region.scop.parameters.get(name, name)
+        for name in sorted(_involved(each) - setting.parameters.keys()):
+            return setting.region.scop.parameters.get(name, name)
     return ""
 
 
