@@ -164,7 +164,9 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     if chosen:
         more = tuple(f"{name}={size}" for name, size in chosen.items())
         settings = replace(settings, defines=(*settings.defines, *more))
-        subject = subject_of(path, text, settings, wanted.function, wanted.starts, rewritten=True) or subject
+        subject = subject_of(path, text, settings, wanted.function, wanted.starts, rewritten=True)
+    if subject is None:
+        return NoPlan(f"There is no function `{wanted.function}` in this file at these sizes.")
     found = planned(
         subject,
         path,

@@ -68,47 +68,61 @@ def planned(
     made = harness(subject, dict(wanted.sizes), preset, given)
     if isinstance(made, NoPlan):
         return made
-    versions = [
-        replace(each, is_wanted=False) if isinstance(each, Variant) and not wanted.targets else each
-        for each in _versions(
-            _Maker(subject, wanted, make), wanted.targets or _usual(subject.language, has_gpu=has_gpu)
-        )
-    ]
-    variants = tuple(each for each in versions if isinstance(each, Variant))
+    found = _compared(_Maker(subject, wanted, make), has_gpu=has_gpu)
+    if isinstance(found, NoPlan):
+        return found
+    names, is_c = made.data.sizes, subject.language == C.name
+    return Plan(
+        path,
+        wanted.function,
+        wanted.ordinal or loops[0].ordinal,
+        found.original,
+        made.call,
+        names,
+        made.data.arguments,
+        made.data.memories,
+        made.rungs,
+        made.small,
+        found.variants,
+        found.missing,
+        made.given,
+        subject.language,
+        (*_seen_to(subject), *(f"`{name}` is not negative" for name in names)),
+        not is_c and "parallel=True" in subject.text,
+        workloads=made.workloads,
+        macros=tuple(given.items()),
+        unset=tuple(sorted(guarded(subject.text) - {*given})) if is_c and not names else (),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """The programs of a function as it stands and of its versions, and those that there are none of."""
+
+    original: str
+    variants: tuple[Variant, ...]
+    missing: tuple[Missing, ...]
+
+
+def _compared(maker: _Maker, *, has_gpu: bool) -> _Compared | NoPlan:
+    subject, wanted = maker.subject, maker.wanted
+    targets = wanted.targets or _usual(subject.language, has_gpu=has_gpu)
+    versions = list(_versions(maker, targets))
+    variants = [each for each in versions if isinstance(each, Variant)]
     missing = tuple(each for each in versions if isinstance(each, Missing))
     if not variants:
         return NoPlan(missing[0].reason if missing else f"No setting changes `{wanted.function}`.")
+    if not wanted.targets:
+        variants = [replace(each, is_wanted=False) for each in variants]
+        # Most loops have no form on slices, which nobody has to be told who did not ask for it.
+        missing = tuple(each for each in missing if each.target != "slices")
     texts = [_program(subject, each) for each in (subject.text, *(one.text for one in variants))]
     programs = [each for each in texts if isinstance(each, str)]
     if len(programs) < len(texts):
         return next(NoPlan(each.reason) for each in texts if isinstance(each, NoProgram))
     original, *others = programs
-    if not wanted.targets:
-        # Most loops have no form on slices, which nobody has to be told who did not ask for it.
-        missing = tuple(each for each in missing if each.target != "slices")
-    return Plan(
-        path,
-        wanted.function,
-        wanted.ordinal or loops[0].ordinal,
-        original,
-        made.call,
-        made.data.sizes,
-        made.data.arguments,
-        made.data.memories,
-        made.rungs,
-        made.small,
-        tuple(replace(one, text=text) for one, text in zip(variants, others, strict=True)),
-        missing,
-        made.given,
-        subject.language,
-        (*_seen_to(subject), *(f"`{name}` is not negative" for name in made.data.sizes)),
-        subject.language == PYTHON.name and "parallel=True" in subject.text,
-        workloads=made.workloads,
-        macros=tuple(given.items()),
-        unset=()
-        if made.data.sizes or subject.language != C.name
-        else tuple(guarded(subject.text) - {*given}),
-    )
+    made = (replace(one, text=text) for one, text in zip(variants, others, strict=True))
+    return _Compared(original, tuple(made), missing)
 
 
 def macro_sizes(

@@ -182,6 +182,12 @@ def test_macros_that_cannot_be_set(planning: Planning, before: str, size: str, r
     assert planning(before + MACROS, **{size: 9}) == NoPlan(reason)
 
 
+def test_a_function_that_is_not_there_at_some_sizes(planning: Planning) -> None:
+    text = MACROS.replace("void f", "#if N < 100\nvoid f") + "#endif\n"
+    assert isinstance(planning(text, N=99), Plan)
+    assert planning(text, N=100) == NoPlan("There is no function `f` in this file at these sizes.")
+
+
 def test_macros_that_the_compiler_is_told_already(tmp_path: Path) -> None:
     path = tmp_path / "a.c"
     settings = Settings(defines=("N=50",))
