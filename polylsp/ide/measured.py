@@ -23,6 +23,10 @@ _NAMES = {
 }
 
 
+_MUCH = 1e-6
+"""How far off a result is, relative to its size, that nobody expects of rounding."""
+
+
 def measured_label(found: Measurement) -> str:
     """The best of each target in a few words: `OpenMP 1.9× · n=2000`."""
     words = [_short(best) for best in _best(found)]
@@ -225,4 +229,8 @@ def _agreement(found: Measurement) -> str:
     runs = f"{found.original.runs} runs each, in turn"
     if error == 0:
         return f"{wording.capital(runs)}; all results are the same."
-    return f"{wording.capital(runs)}; all results agree, but for rounding (at most {error:.1g} of a value)."
+    # Where most digits of a number cancel, its last ones are all that is left.
+    why = ", which moves about as much when the original rounds another way" if error > _MUCH else ""
+    return (
+        f"{wording.capital(runs)}; all results agree, but for rounding (at most {error:.1g} of a value{why})."
+    )

@@ -61,6 +61,19 @@ def test_it_is_told_where_a_program_of_one_thread_ran() -> None:
     assert measured_object("a.c", 1, FOUND)["pinned_to"] is None
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (0.0, "; all results are the same."),
+        (3e-15, "; all results agree, but for rounding (at most 3e-15 of a value)."),
+        (0.04, " of a value, which moves about as much when the original rounds another way)."),
+    ],
+)
+def test_how_far_off_results_are(error: float, told: str) -> None:
+    found = replace(FOUND, figures=(replace(PLAIN, max_error=error),))
+    assert [each for each in measured_parts(found) if str(each).endswith(told)]
+
+
 ESTIMATE = Estimate("H100", 20.4, 61.0, 5.2, 9.4)
 
 
