@@ -100,6 +100,9 @@ RUN = {
         "for (int t = 0; t < 10; t++) for (int i = 1; i < n; i++) { y[i] -= n; if (n > 0.5) x[i] += 0.25; }",
         ("if (n > 0.5)", "x[i] += 0.25;"),
     ),
+    "a counter that hides another": Run(
+        "for (int i = 0; i < n; i++) { x[i] = 0.5; for (int i = 0; i < n; i++) y[i] += x[i] * i; }",
+    ),
     "a wavefront": Run(
         "for (int t = 0; t < 4; t++) for (int i = 1; i < n - 1; i++)"
         " x[i] = (x[i - 1] + x[i] + x[i + 1]) / 3 + y[i];",

@@ -29,7 +29,8 @@ def declarations(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[st
     named = {w for line in lines_of(leaf.statements, words) for w in WORD.findall(line)}
     counters = [counter(words.subject, ordinal) for ordinal in leaf.loops]
     types = {words.names[own.name]: words_of(own, words) for own in counters}
-    pairs = zip(types, values, strict=True)
-    for name, value in in_turn((name, value) for name, value in pairs if name in named and name != value):
+    # Of several counters of one name, statements know the innermost.
+    found = dict(zip((words.names[own.name] for own in counters), values, strict=True))
+    for name, value in in_turn((n, v) for n, v in found.items() if n in named and n != v):
         yield f"const {types[name]} {name} = {value};"
     yield from (f"{declared(own, words)};" for own in leaf.own)
