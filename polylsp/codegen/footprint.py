@@ -38,7 +38,8 @@ class Section:
     whole in C while less of them is touched. `assumed`: its ends are not surely inside the array.
     `rows` are the values of its first subscript, where these are all that it leaves out; `first` and `count`
     say in C where these begin and how many they are, and `inner` how many elements the other dimensions
-    have. `conditional`: there is nothing in it at parameters at which it would leave the array."""
+    have. `conditional`: there is nothing in it at parameters at which it would leave the array. `limit`: how
+    many rows the array is said to have, if there may be more in the section."""
 
     text: str
     elements: isl.Set | None
@@ -48,6 +49,7 @@ class Section:
     count: str = ""
     inner: tuple[str, ...] = ()
     conditional: bool = False
+    limit: str = ""
 
 
 def section(
@@ -71,16 +73,27 @@ def section(
     where = entered(subject, scop, region)
     own = declared if may_be_empty else None
     found = _rows(subject, memory, elements, around, names, region, where, own)
-    if found is None or (found.conditional and not may_be_empty) or _leaves(found, memory, declared, where):
+    if found is None or (found.conditional and not may_be_empty):
         return _whole(subject, memory, names, region, declared)
-    return found
+    if not _leaves(found, declared, where):
+        return found
+    if memory.variable.storage != "parameter":
+        return _whole(subject, memory, names, region, declared)
+    return replace(found, limit=_declared_count(subject, memory.variable.type, region.site, names) or "")
 
 
-def _leaves(found: Section, memory: Memory, declared: isl.Set | None, where: isl.Set) -> bool:
-    """Whether rows that are told, which are more than are touched, may be more than an array surely has."""
-    if not found.assumed or declared is None or found.rows is None or memory.variable.storage == "parameter":
+def _leaves(found: Section, declared: isl.Set | None, where: isl.Set) -> bool:
+    """Whether rows that are told, which are more than are touched, may be more than an array is declared to
+    have."""
+    if not found.assumed or declared is None or found.rows is None:
         return False
     return not found.rows.intersect_params(where).is_subset(declared)
+
+
+def _declared_count(subject: Subject, of_type: Type, site: Site, names: Names) -> str | None:
+    """How many rows an array is declared to have, in C."""
+    extent = of_type.extent if isinstance(of_type, Array) else None
+    return written(subject, extent, site, names) if extent is not None else None
 
 
 def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
@@ -190,7 +203,7 @@ def _whole(
     if not isinstance(of_type, Array) or of_type.extent is None or subscripts != len(memory.shape):
         return None
     inner = inner_extents(subject, of_type, subscripts, region.site, names)
-    count = written(subject, of_type.extent, region.site, names)
+    count = _declared_count(subject, of_type, region.site, names)
     if memory.follows_pointers or memory.scoped or inner is None or count is None:
         return None
     text = f"{memory.variable.source_name}[0:{count}]" + "".join(f"[0:{extent}]" for extent in inner)

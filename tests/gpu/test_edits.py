@@ -128,6 +128,25 @@ def test_runs(run: Run, program: Program, device: Device) -> None:
     assert program.output(built) == expected
 
 
+@pytest.mark.parametrize(("size", "runs"), [(70, False), (69, True)])
+def test_rows_that_an_array_is_not_said_to_have_are_left_alone(
+    size: int, runs: bool, program: Program
+) -> None:
+    function = "static void f(int n, double x[restrict 70], double y[restrict n])\n{\n" + (
+        "    for (int i = 0; i < n; i += 4)\n        x[i + 1] = y[i];\n}\n"
+    )
+    text = MAIN.format(function=function, size=70, call=f"f({size}, x, y);")
+    answer = asked(text)
+    assert isinstance(answer, Edited)
+    assert [each.subjects for each in answer.assumptions] == [("y",)]
+    (created,) = answer.created
+    assert "if ((long long)(1 + n) > 70)" in created.text
+    expected = program.output(program.build(text, {}))
+    built = program.build(applied(text, answer.replacements), {created.name: created.text})
+    assert program.output(built) == expected
+    assert (program.calls(built) > 0) == runs
+
+
 def test_arrays_that_overlap_are_left_to_the_host(program: Program) -> None:
     function = "static void f(int n, double *x, double *y)\n{\n" + (
         "    for (int i = 0; i < n; i++)\n        x[i] = y[i] + 1;\n}\n"

@@ -76,6 +76,7 @@ def _checks(host: Host) -> Iterator[str]:
     for each in dict.fromkeys(count for b in host.buffers for count in b.each if not count.isdigit()):
         yield f"if ({each} < 1)"
         yield f"{INDENT}return cudaErrorInvalidValue;"
+    yield from _limited(host)
     for one, other in host.memories.apart:
         yield f"/* {one.name} and {other.name} must not overlap: the device has a copy of each. */"
         ends = [_address(each, end) for each in (one, other) for end in (False, True)]
@@ -84,6 +85,15 @@ def _checks(host: Host) -> Iterator[str]:
         yield f"{INDENT}return cudaErrorInvalidValue;"
     if host.index:
         yield from _counted(host, list(dict.fromkeys(sizes(wide))))
+
+
+def _limited(host: Host) -> Iterator[str]:
+    """That no rows are fetched that an array is not said to have."""
+    for each in host.buffers:
+        if each.limit:
+            yield f"/* Steps may lead over the last row of {each.name}. */"
+            yield f"if ((long long){each.end} > {each.limit})"
+            yield f"{INDENT}return cudaErrorInvalidValue;"
 
 
 def _counted(host: Host, products: Sequence[str]) -> Iterator[str]:

@@ -31,7 +31,8 @@ class Buffer:
     """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
     elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
     device has such an array for `each` iteration of loops that run so often; the last one is the caller's. An
-    array of scalars has no `count` of its own."""
+    array of scalars has no `count` of its own. `limit`: how many rows the caller's array is said to have, if
+    these may be more."""
 
     variable: Variable
     memory: Memory
@@ -45,11 +46,17 @@ class Buffer:
     scalar: bool = False
     hosted: bool = True
     each: tuple[str, ...] = ()
+    limit: str = ""
 
     @property
     def name(self) -> str:
         """What the user calls it."""
         return self.variable.source_name
+
+    @property
+    def end(self) -> str:
+        """The row behind the last one, in C."""
+        return self.count if self.first == "0" else f"({_factor(self.first)} + {self.count})"
 
     @property
     def elements(self) -> str:
@@ -199,18 +206,22 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     if isinstance(data, Declined):
         return data
     (moved,) = data.transfers
-    assumed += data.assumptions
+    names = plain_names(region)
+    part = section(region.subject, region.scop, accesses, region.place, names) if memory.shape else None
+    # What the host compares with the size of an array need not be assumed.
+    is_checked = part is not None and bool(part.limit)
+    assumed += [each for each in data.assumptions if not (is_checked and each.kind == "in-bounds")]
     if not memory.shape and region.subject.language == PYTHON.name:
         return _python_number(region, memory, words)
     if not memory.shape:
         return Buffer(variable, memory, words, "0", "1", (), True, moved.goes_out, written, True)
-    part = section(region.subject, region.scop, accesses, region.place, plain_names(region))
     if part is None:
         return unknown_extent(variable)
     inner, count = part.inner, part.count
     if region.subject.language == PYTHON.name:
         inner, count = _lengths(memory), _in_python(count)
-    return Buffer(variable, memory, words, part.first, count, inner, moved.comes_in, moved.goes_out, written)
+    comes, goes = moved.comes_in, moved.goes_out
+    return Buffer(variable, memory, words, part.first, count, inner, comes, goes, written, limit=part.limit)
 
 
 def _strange(memory: Memory) -> str:
@@ -278,8 +289,7 @@ def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
         if each.each and each.extents:
             yield " * ".join(["(long long)" + _factor(each.each[0]), *map(_factor, each.extents)])
         elif each.inner:
-            last = each.count if each.first == "0" else f"({_factor(each.first)} + {each.count})"
-            yield " * ".join(["(long long)" + _factor(last), *map(_factor, each.inner)])
+            yield " * ".join(["(long long)" + _factor(each.end), *map(_factor, each.inner)])
 
 
 def _counted(words: str, text: str) -> str:
