@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polylsp.codegen.cuda.alignment import Placed, placed
-from polylsp.codegen.cuda.axes import Axis, abreast, axes_of, chosen, values_of
+from polylsp.codegen.cuda.axes import abreast, axes_of, chosen, values_of
 from polylsp.codegen.cuda.blocking import Blocking, blocking, uncut
 from polylsp.codegen.cuda.body import added_up, body
 from polylsp.codegen.cuda.expressions import Unwritable
@@ -74,30 +74,23 @@ def drafted(task: Task, counters: Sequence[str], names: Sequence[str], fresh: Fr
     known = {**setting.parameters, **atoms("__h", counters)}
     found = references(launch, setting.region.scop, setting.copied)
     picked = chosen(range(kernel.parallel) if summed is None else summed.loops, [each.seen for each in found])
-    axes = with_blocks(sizes_of(setting.settings), axes_of(launch, picked, names, known))
+    sizes = sizes_of(setting.settings)
+    axes = with_blocks(sizes, axes_of(launch, picked, names, known))
     alone = _frame(setting, launch, uncut(launch, axes), known, names, fresh)
     own = [each for each in found if each.access.memory.variable.name in private]
     if summed is not None and task.total is not None and not own:
         return Draft(alone, added_up(alone, summed, task.total, task.total.scratch), names)
-    choice, unaligned = _chosen(setting, launch, axes, found)
+    choice, unaligned = _wide(setting, launch, blocking(launch, axes, found, sizes), found)
     cut = _frame(setting, launch, choice, known, names, fresh)
     if not all_kept(own, cut.blocking.kept):
         raise Unwritable("A number of each iteration has no place on the device.")
     return Draft(*_body(setting, cut, alone), names, unaligned)
 
 
-def _chosen(
-    setting: Setting, launch: Launch, axes: Sequence[Axis], found: Sequence[Reference]
-) -> tuple[Blocking, str]:
-    """How iterations are cut, with vectors where these pay; and why not, where elements are not aligned."""
-    choice = blocking(launch, axes, found, sizes_of(setting.settings))
-    return _wide(setting, launch, choice, found)
-
-
 def _wide(
     setting: Setting, launch: Launch, choice: Blocking, found: Sequence[Reference]
 ) -> tuple[Blocking, str]:
-    """The choice with vectors, where these pay; and why not, where elements are not aligned."""
+    """How iterations are cut, with vectors where these pay; and why not, where elements are not aligned."""
     if not setting.settings.cuda_vectors or not choice.is_streaming:
         return choice, ""
 
