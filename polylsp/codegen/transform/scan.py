@@ -73,7 +73,7 @@ def _pieces(scan: Scan, node: isl.AstNode, depth: int) -> tuple[Piece, ...] | De
         try:
             return (_leaf(scan, node),)
         except ShadowedError:
-            return Declined("The new order needs loops with other counters.")
+            return Declined("The new order needs counters of its own: write these loops with steps of 1.")
     if kind == isl.ast_node_type["for_"] and not node.for_is_degenerate():
         inner = _pieces(scan, node.for_get_body(), depth + 1)
         if isinstance(inner, Declined):
