@@ -9,11 +9,10 @@ from polylsp.codegen.harness.members import places, spelling
 from polylsp.codegen.harness.starts import Rows, rows
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
-from polylsp.model.expressions import subexpressions
+from polylsp.model.expressions import bare, subexpressions
 from polylsp.model.measurement import NoPlan
 from polylsp.model.program import (
     Assign,
-    Cast,
     Expr,
     Index,
     Integer,
@@ -116,8 +115,7 @@ class _Known:
 
     def whole(self, value: Expr) -> int | None:
         """The memory whose element an expression is, if it is nothing else."""
-        while isinstance(value, Cast) and isinstance(value.type, Integer):
-            value = value.operand
+        value = bare(value)
         if not isinstance(value, Read) or not isinstance(value.type, Integer):
             return None
         place = value.place
