@@ -321,6 +321,11 @@ NESTS = {
         ("device_x + ((size_t)n - 1) * n, (size_t)n * sizeof(double)", "x[i * n + j] =", "shared_b[16][64]"),
         ("for (int i = 0;",),
     ),
+    "an array that each iteration sets anew, of which the first has the largest counter": Nest(
+        "for (int i = n - 1; i >= 0; i--) { for (int j = 0; j < n; j++) x[j] = c[i][j] * 2;"
+        " for (int j = 0; j < n; j++) c[i][j] = x[n - 1 - j]; }",
+        lacks=("((size_t)n - 1) * n", " * n + j] = c"),
+    ),
     "an array of the function that each iteration sets anew": Nest(
         "double t[71]; for (int i = 0; i < n; i++) { for (int j = 0; j < 71; j++) t[j] = a[i][j] * 2;"
         " for (int j = 0; j < 71; j++) c[i][j] = t[70 - j] + t[0]; }",

@@ -94,6 +94,8 @@ def extents_of(region: Region, domain: isl.Set, is_whole: bool = True) -> list[s
 def _is_set_anew(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], depth: int) -> bool:
     """Whether iterations read only what they have set, and all set the same elements."""
     order = dates(region, found)
+    if not _counts_up(order, own, depth):
+        return False
     earlier = order.lex_gt_union_map(order).intersect(_same(own, depth))
     reads, writes = isl.UnionMap("{ }"), isl.UnionMap("{ }")
     for leaf, access in own:
@@ -107,6 +109,12 @@ def _is_set_anew(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], 
     return reads.is_subset(earlier.apply_range(writes)) and _is_alike(own, depth)
 
 
+def _counts_up(order: isl.UnionMap, own: list[tuple[Leaf, Access]], depth: int) -> bool:
+    """Whether what has the largest counters runs last: the caller gets what that leaves."""
+    outer = _all_outermost(own, depth)
+    return outer.lex_lt_union_map(outer).is_subset(order.lex_lt_union_map(order))
+
+
 def _is_sure(region: Region, leaf: Leaf, access: Access) -> bool:
     statement = region.scop.statements[access.statement]
     return not statement.guards and statement.loops == leaf.loops
@@ -114,10 +122,16 @@ def _is_sure(region: Region, leaf: Leaf, access: Access) -> bool:
 
 def _same(own: list[tuple[Leaf, Access]], depth: int) -> isl.UnionMap:
     """Pairs of instances in one iteration of the outermost loops."""
+    outer = _all_outermost(own, depth)
+    return outer.apply_range(outer.reverse())
+
+
+def _all_outermost(own: list[tuple[Leaf, Access]], depth: int) -> isl.UnionMap:
+    """The counters of the outermost loops, by the instances of all leaves."""
     outer = isl.UnionMap("{ }")
     for leaf in {leaf.name: leaf for leaf, _ in own}.values():
         outer = outer.union(_outermost(leaf.domain, depth).to_union_map())
-    return outer.apply_range(outer.reverse())
+    return outer
 
 
 def _outermost(domain: isl.Set, depth: int) -> isl.Map:
