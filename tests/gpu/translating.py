@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _VECTOR = re.compile(r"\*\(((?:const )?(?:float|double|int)[24]) \*\)&")
-_LAUNCH = re.compile(r"(\w+(?:<\w+>)?)<<<([^>]*?)(?:, 0, (\w+(?:\[\d+\])?))?>>>\(")
+_LAUNCH = re.compile(r"(\w+(?:<\w+>)?)<<<([^>]*?)(?:, 0, (\w+(?:\[\d+\])?))?>>>\((\))?")
 WARNINGS = ("-Wall", "-Wextra", "-Werror")
 CXX = ("-std=c++17", "-O1", "-U_FORTIFY_SOURCE", *WARNINGS, "-Wno-unknown-pragmas", "-Wno-sign-compare")
 
@@ -27,5 +27,8 @@ def played(text: str, many: bool = False) -> str:
     barriers = "true" if "__syncthreads" in text or "__shfl" in text else "false"
     text = _VECTOR.sub(r"played::Vector<\1>() & ", text)
     return _LAUNCH.sub(
-        lambda found: f"played::launch({found[3] or 'nullptr'}, {barriers}, {found[1]}, {found[2]}, ", text
+        lambda found: (
+            f"played::launch({found[3] or 'nullptr'}, {barriers}, {found[1]}, {found[2]}{found[4] or ', '}"
+        ),
+        text,
     )
