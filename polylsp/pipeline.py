@@ -22,7 +22,6 @@ from polylsp.analysis.facts import Wanted
 from polylsp.deciding import answer_of, calls_of, decided, lighter, summaries, task_of, used
 from polylsp.editing import placed_in, rewritten, subject_of, tried
 from polylsp.encoding import decode
-from polylsp.frontends.c.options import options_for
 from polylsp.languages.functions import Observer
 from polylsp.languages.reading import language_for, read
 from polylsp.model.action import Answer, Ask, Declined, Kept
@@ -158,12 +157,11 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
     if subject is None:
         return NoPlan(f"There is no function `{wanted.function}` here any more.")
     preset = dict(settings.measured_sizes())
-    chosen = macro_sizes(subject, wanted, preset, options_for(path, settings).defines)
+    chosen = macro_sizes(subject, path, wanted, preset, settings)
     if isinstance(chosen, NoPlan):
         return chosen
     if chosen:
-        more = tuple(f"{name}={size}" for name, size in chosen.items())
-        settings = replace(settings, defines=(*settings.defines, *more))
+        settings = settings.with_macros(chosen.items())
         subject = subject_of(path, text, settings, wanted.function, wanted.starts, rewritten=True)
     if subject is None:
         return NoPlan(f"There is no function `{wanted.function}` in this file at these sizes.")

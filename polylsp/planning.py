@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -11,6 +11,7 @@ from polylsp.analysis.effects import loops_in
 from polylsp.codegen.harness.macros import guarded, macros, told_already
 from polylsp.codegen.harness.plan import harness, wishes_of
 from polylsp.codegen.subject import Subject
+from polylsp.frontends.c.options import options_for
 from polylsp.frontends.python.cell_program import NoProgram, cell_program
 from polylsp.frontends.python.outline import outline
 from polylsp.language import PYTHON, C
@@ -34,6 +35,7 @@ from polylsp.model.measurement import (
     are_of_kernels,
 )
 from polylsp.notebook import cells_of
+from polylsp.settings import Settings
 
 MEASURED: dict[str, tuple[ActionName, ...]] = {
     C.name: ("openmp", "openacc", "openmp-target", "cuda"),
@@ -126,14 +128,15 @@ def _compared(maker: _Maker, *, has_gpu: bool) -> _Compared | NoPlan:
 
 
 def macro_sizes(
-    subject: Subject, wanted: AskToMeasure, preset: Mapping[str, int], defines: Sequence[str]
+    subject: Subject, path: str, wanted: AskToMeasure, preset: Mapping[str, int], settings: Settings
 ) -> dict[str, int] | NoPlan:
-    """The sizes that are macros of a file in C, or why these cannot be set; `defines` are set already."""
+    """The sizes that are macros of a file in C, or why these cannot be set."""
     if subject.language != C.name:
         return {}
     sizes = {**preset, **wishes_of(subject).sizes, **dict(wanted.sizes)}
     found = macros(subject.text, sizes, [each.source_name for each in subject.function.parameters])
-    return told_already(found, defines) or found
+    wrong = told_already(found, options_for(path, settings).defines) if found else None
+    return wrong or found
 
 
 def _usual(language: str, *, has_gpu: bool) -> tuple[ActionName, ...]:

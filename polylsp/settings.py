@@ -6,6 +6,7 @@ A field's metadata has its `doc`; where not every value makes sense, also what i
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
 
@@ -180,6 +181,10 @@ class Settings:
         """The sizes by name; what is no `NAME=NUMBER` is left out."""
         pairs = (each.partition("=") for each in self.sizes)
         return tuple((name.strip(), int(value)) for name, _, value in pairs if value.strip().isdecimal())
+
+    def with_macros(self, sizes: Iterable[tuple[str, int]]) -> Settings:
+        """These settings, where the compiler is told some sizes too."""
+        return replace(self, defines=(*self.defines, *(f"{name}={size}" for name, size in sizes)))
 
     def with_parameters(self, parameters: tuple[tuple[str, str], ...]) -> Settings:
         """The settings with other values of some that are whole numbers, or several of them."""

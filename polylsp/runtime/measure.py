@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 from time import monotonic
 
 from polylsp.language import PYTHON
@@ -44,9 +43,8 @@ def measured(plan: Plan, settings: Settings, folder: str, observe: Observer) -> 
 
 def tools_for(plan: Plan, settings: Settings) -> Tools | NotBuilt:
     """What makes programs of a plan's versions, or why there is nothing that does."""
-    defines = (*settings.defines, *(f"{name}={size}" for name, size in plan.macros))
     make = python_tools if plan.language == PYTHON.name else c_tools
-    return make(plan.path, replace(settings, defines=defines))
+    return make(plan.path, settings.with_macros(plan.macros))
 
 
 def _outcome(trial: Trial) -> Outcome:
@@ -90,20 +88,21 @@ def _build(trial: Trial) -> None:
 
 def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Figure]) -> Measurement:
     plan, original_program = trial.plan, trial.programs[ORIGINAL]
+    times = figures.times(original)
     return Measurement(
         plan.function,
         plan.ordinal,
         plan.sizes_at(rung),
-        figures.times(original),
+        times,
         tuple(found),
         (*plan.missing, *(each for name, each in trial.missing.items() if name not in trial.untold)),
         trial.tools.name(trial.about, has_kernels=bool(trial.gpus)),
         processor_name(),
         trial.threads,
         time.time(),
-        tuple(_remarks(trial, figures.times(original).median)),
+        tuple(_remarks(trial, times.median)),
         trial.tools.flags,
-        estimated(plan, rung, figures.times(original).median, _estimated_device(trial)),
+        estimated(plan, rung, times.median, _estimated_device(trial)),
         original_program.processor if isinstance(original_program, Runnable) else None,
     )
 
@@ -130,7 +129,7 @@ def _remarks(trial: Trial, seconds: float) -> list[str]:
 
 def _of_short(plan: Plan) -> str:
     """That a call takes too little time to say much."""
-    wish = " ".join(f"{name}=2000" for name in sorted(plan.unset)[:3])
+    wish = " ".join(f"{name}=2000" for name in plan.unset[:3])
     advice = f"say others in a comment, as in `polylsp: {wish}`" if wish else "make these larger"
     return f"One call is very short at the sizes that the file sets: {advice}, to measure what counts."
 

@@ -101,11 +101,8 @@ class Trial:
 
     def whereabouts(self) -> str:
         """At which sizes it was."""
-        return (
-            f", at {shown(self.plan, self.rung)}"
-            if self.rung is not None and self.plan.sizes_at(self.rung)
-            else ""
-        )
+        where = shown(self.plan, self.rung) if self.rung is not None else ""
+        return f", at {where}" if where else ""
 
     def about(self) -> str:
         """What a program says of itself; a variant's, as it may need more than the original."""

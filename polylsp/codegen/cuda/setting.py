@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import islpy as isl
 
@@ -56,7 +57,7 @@ class Setting:
     many: str = ""
     run: str = ""
 
-    @property
+    @cached_property
     def copied(self) -> list[tuple[Leaf, Access]]:
         """The accesses to elements of which a thread, or a block, may have copies: it can be said when these
         are touched."""

@@ -32,21 +32,17 @@ def with_pivots(data: Storage, subject: Subject) -> Storage:
 
 def _pivots(subject: Subject) -> Iterator[Place]:
     """The places on diagonals that something is divided by, also by way of a variable."""
-    assigned = [s for s in walk(subject.function.body) if isinstance(s, Assign)]
-    direct: dict[Variable, list[Place]] = {}
-    for each in assigned:
-        if not each.target.steps and isinstance(each.value, Read):
-            direct.setdefault(each.target.variable, []).append(each.value.place)
-    for node in (part for value in _divisors(subject, assigned) for part in subexpressions(value)):
+    for node in (part for value in _divisors(subject) for part in subexpressions(value)):
         if isinstance(node, Read):
-            places = [node.place] if node.place.steps else direct.get(node.place.variable, [])
-            yield from (place for place in places if _is_diagonal(place))
+            values = [node] if node.place.steps else [a.value for a in subject.assigned(node.place.variable)]
+            yield from (v.place for v in values if isinstance(v, Read) and _is_diagonal(v.place))
 
 
-def _divisors(subject: Subject, assigned: list[Assign]) -> Iterator[Expr]:
+def _divisors(subject: Subject) -> Iterator[Expr]:
     """What real numbers are divided by, and what roots are taken of."""
-    yield from (each.value for each in assigned if each.operator == "/")
     for statement in walk(subject.function.body):
+        if isinstance(statement, Assign) and statement.operator == "/":
+            yield statement.value
         for node in nodes(statement):
             match node:
                 case Binary("/", _, right, Floating()):
