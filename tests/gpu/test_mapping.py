@@ -318,13 +318,40 @@ NESTS = {
     "an array that each iteration sets anew": Nest(
         "for (int i = 0; i < n; i++) { for (int j = 0; j < n; j++) { x[j] = 0; for (int l = 0; l < m; l++)"
         " x[j] += a[i][l] * b[l][j]; } for (int j = 0; j < n; j++) c[i][j] = x[j]; }",
-        ("device_x + ((size_t)n - 1) * n, (size_t)n * sizeof(double)", "x[i * n + j] =", "shared_b[16][64]"),
+        ("device_x + (size_t)(n - 1) * n, (size_t)n * sizeof(double)", "x[i * n + j] =", "shared_b[16][64]"),
         ("for (int i = 0;",),
     ),
-    "an array that each iteration sets anew, of which the first has the largest counter": Nest(
+    "an array that each iteration sets anew, the last one of those with the least counter": Nest(
         "for (int i = n - 1; i >= 0; i--) { for (int j = 0; j < n; j++) x[j] = c[i][j] * 2;"
         " for (int j = 0; j < n; j++) c[i][j] = x[n - 1 - j]; }",
-        lacks=("((size_t)n - 1) * n", " * n + j] = c"),
+        ("cudaMemcpy(x, device_x, (size_t)n * sizeof", "x[i * n + j] ="),
+        ("(n - 1) * n",),
+    ),
+    "an array that each iteration sets anew, from the last but one to the second": Nest(
+        "for (int i = n - 2; i > 0; i--) { for (int j = 0; j < n; j++) x[j] = c[i][j] * 2;"
+        " for (int j = 0; j < n; j++) c[i][j] = x[n - 1 - j]; }",
+        ("device_x + (size_t)1 * n, (size_t)n", "if (n - 1 <= 1)"),
+    ),
+    "an array that each iteration sets anew, from the second to the last but one": Nest(
+        "for (int i = 1; i < n - 1; i++) { for (int j = 0; j < n; j++) x[j] = c[i][j] * 2;"
+        " for (int j = 0; j < n; j++) c[i][j] = x[n - 1 - j]; }",
+        ("device_x + (size_t)((n - 1) - 1) * n, (size_t)n", "if (n - 1 <= 1)"),
+    ),
+    "an array that each iteration sets anew, where every other one is left out": Nest(
+        "for (int i = 0; i < n; i += 2) { for (int j = 0; j < n; j++) x[j] = c[i][j] * 2;"
+        " for (int j = 0; j < n; j++) c[i][j] = x[n - 1 - j]; }",
+        ("if ((n % 2) + n - 1 < 1)", " * n + j] = c"),
+    ),
+    "an array that each iteration sets anew, in two loops of which one counts down": Nest(
+        "static double d[83][9][71]; for (int i = 2; i < n; i++) for (int l = 8; l > 4; l--) {"
+        " for (int j = 0; j < 71; j++) x[j] = c[i][j] * l; for (int j = 0; j < 71; j++)"
+        " d[i][l][j] = x[70 - j]; } for (int i = 0; i < n; i++) c[i][0] = d[i][5][i % 71];",
+        ("device_x + ((size_t)(n - 1) * 9 + 5) * ", "    x[(i * 9 + l) * "),
+    ),
+    "an array of each iteration below the first element": Nest(
+        "for (int i = -3; i < n - 3; i++) { for (int j = 0; j < n; j++) x[j] = c[0][j] * i;"
+        " for (int j = 0; j < n; j++) c[i + 3][j] = x[n - 1 - j]; }",
+        lacks=(" * n + j] = c",),
     ),
     "an array of the function that each iteration sets anew": Nest(
         "double t[71]; for (int i = 0; i < n; i++) { for (int j = 0; j < 71; j++) t[j] = a[i][j] * 2;"
@@ -405,6 +432,11 @@ def test_runs(nest: Nest, program: Program, device: Device) -> None:
 
 
 SHOWN = {
+    "a number that nothing needs": Nest(
+        "for (int i = 0; i < n; i++) { double s = y[0]; s = y[1]; x[i] = z[i]; }",
+        ("x[i] = z[i];",),
+        ("kernel1", "double s", " y"),
+    ),
     "a sum that another one adds up is in order": Nest(
         "for (int i = 0; i < n; i++) { double s = 0, t = 0; for (int j = 0; j < m; j++)"
         " { s += a[i][j]; t += s * y[j]; } x[i] = t; }",

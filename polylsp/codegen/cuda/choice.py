@@ -13,7 +13,7 @@ from polylsp.codegen.cuda.alternatives import alternatives
 from polylsp.codegen.cuda.atomics import with_atomics
 from polylsp.codegen.cuda.expansion import expanded
 from polylsp.codegen.cuda.launch import maps_of, sets_of
-from polylsp.codegen.cuda.leaves import Leaves, leaves_of
+from polylsp.codegen.cuda.leaves import Leaves, leaves_of, useful
 from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.scalar_expansion import placed, scalar_expanded
@@ -47,9 +47,10 @@ def chosen(
 ) -> Choice | Declined:
     """The kernels of a region: those with which the longest chain of steps is shortest. `expands`: arrays may
     have further dimensions on the device; `privatises`: scalars may be elements that threads keep."""
-    found = leaves_of(region)
-    if isinstance(found, Declined):
-        return found
+    every = leaves_of(region)
+    if isinstance(every, Declined):
+        return every
+    found = useful(every)
     line = region.subject.line_number(region.last.site)
     if domain_of(found).is_empty():
         return Declined(f"The loop in line {line} never runs.")
@@ -57,7 +58,7 @@ def chosen(
     if best is None:
         return Declined("isl's scheduler finds no order of these loops for a GPU.")
     others = list(alternatives(region, found, best.kernels)) if best.steps[0] >= _LONG else []
-    best = _with_scalars(region, found, best, settings, expands) if privatises else best
+    best = _with_scalars(region, every, best, settings, expands) if privatises else best
     apart = expanded(region, found) if expands and best.steps[0] else None
     for other in others if apart is None else [apart, *others]:
         # What there is already is not lost where a better one takes too long to find.
@@ -84,8 +85,8 @@ def _with_scalars(region: Region, found: Leaves, best: Choice, settings: Setting
             return best
         leaves = placed(region, opened, made.kernels, expands)
         if isinstance(leaves, Leaves):
-            useful = tuple(kernel for kernel in made.kernels if _leaves_something(kernel, leaves))
-            return Choice(leaves, useful or made.kernels, made.pairs)
+            seen = tuple(kernel for kernel in made.kernels if _leaves_something(kernel, leaves))
+            return Choice(leaves, seen or made.kernels, made.pairs)
         without |= leaves
     return best
 

@@ -73,8 +73,10 @@ def _checks(host: Host) -> Iterator[str]:
     for each in dict.fromkeys(sizes([b for b in host.buffers if b not in wide])):
         yield f"if ({each} > INT_MAX)"
         yield f"{INDENT}return cudaErrorInvalidValue;"
-    for each in dict.fromkeys(count for b in host.buffers for count in b.each if not count.isdigit()):
-        yield f"if ({each} < 1)"
+    for loop in dict.fromkeys(loop for b in host.buffers for loop in b.loops):
+        if loop.behind.isdigit() and loop.least.isdigit():
+            continue
+        yield f"if ({loop.behind} < 1)" if loop.least == "0" else f"if ({loop.behind} <= {loop.least})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     yield from _limited(host)
     for one, other in host.memories.apart:

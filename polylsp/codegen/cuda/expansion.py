@@ -1,14 +1,16 @@
 """Arrays that each iteration of some loops sets anew before it reads them: with an array for each of these
-iterations, they can run at once (array expansion, Feautrier 1988). The host gets the last one's values."""
+iterations, they can run at once (array expansion, Feautrier 1988). The host gets the values of the one that
+runs last, which in a loop that counts down has the least counter."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import islpy as isl
 
-from polylsp.codegen.affine import alone, highest
-from polylsp.codegen.cuda.leaves import Expanded, Leaf, Leaves
+from polylsp.codegen.affine import alone, highest, lowest
+from polylsp.codegen.cuda.leaves import Ends, Expanded, Leaf, Leaves
 from polylsp.codegen.cuda.memory import plain_names
 from polylsp.codegen.cuda.references import is_plain
 from polylsp.codegen.cuda.region import Region
@@ -48,12 +50,17 @@ def _expanded(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], lar
         return None
     if any(access.memory is not memory or not access.exact for _, access in own):
         return None
-    extents = extents_of(region, outermost(own[0][0].domain, len(loops)))
-    if not extents or not _is_set_anew(region, found, own, len(loops)):
+    down = _directions(dates(region, found), own, len(loops))
+    if down is None or not _is_set_anew(region, found, own, len(loops)):
         return None
+    outer = outermost(own[0][0].domain, len(loops))
+    ends = ends_of(region, outer)
+    if not ends or not _has_corners(region, outer):
+        return None
+    ends = tuple(replace(each, down=is_down) for each, is_down in zip(ends, down, strict=True))
     shape = (*("[]" for _ in loops), *memory.shape)
     fresh = replace(memory, dimensions=memory.dimensions + len(loops), shape=shape)
-    return Expanded(fresh, loops, tuple(extents), tuple(access for _, access in own))
+    return Expanded(fresh, loops, ends, tuple(access for _, access in own))
 
 
 def _common(leaves: list[Leaf]) -> tuple[int, ...]:
@@ -71,21 +78,30 @@ def outermost(domain: isl.Set, count: int) -> isl.Set:
     return outer.reset_tuple_id() if outer.has_tuple_id() else outer
 
 
-def extents_of(region: Region, domain: isl.Set, is_whole: bool = True) -> list[str]:
-    """How often loops run, in C, where each counts from 0, and as far in any iteration if all `is_whole`."""
+def ends_of(region: Region, domain: isl.Set) -> tuple[Ends, ...]:
+    """Where loops begin and end that never count below 0; none if that cannot be written."""
+    outer, names = domain.intersect_params(region.context), plain_names(region).parameters
+    result: list[Ends] = []
+    for k in range(outer.dim(_SET)):
+        own = alone(outer, k)
+        first, last = lowest(own), highest(own)
+        if first is None or last is None or first.n_piece() != 1 or last.n_piece() != 1:
+            return ()
+        if not own.is_subset(isl.Set("{ [x] : x >= 0 }")):
+            return ()
+        behind = expression(last.add_constant_val(isl.Val(1)), region.context, names)
+        result.append(Ends(expression(first, region.context, names), behind))
+    return () if any("__" in each.least + each.behind for each in result) else tuple(result)
+
+
+def _has_corners(region: Region, domain: isl.Set) -> bool:
+    """Whether each loop has the same iterations in any of the others."""
     outer = domain.intersect_params(region.context)
-    result, names = list[str](), plain_names(region).parameters
     box = isl.Set.universe(outer.get_space()).intersect_params(outer.params())
     for k in range(outer.dim(_SET)):
-        last = highest(alone(outer, k))
-        if last is None or last.n_piece() != 1:
-            return []
-        result.append(expression(last.add_constant_val(isl.Val(1)), region.context, names))
-        within = isl.Set.from_pw_aff(last).apply(isl.Map("{ [v] -> [x] : 0 <= x <= v }"))
-        whole = within.insert_dims(_SET, 0, k).insert_dims(_SET, k + 1, outer.dim(_SET) - k - 1)
-        box = box.intersect(whole)
-    fits = box.is_equal(outer) if is_whole else outer.is_subset(box)
-    return result if fits and not any("__" in each for each in result) else []
+        own, rest = alone(outer, k), outer.dim(_SET) - k - 1
+        box = box.intersect(own.insert_dims(_SET, 0, k).insert_dims(_SET, k + 1, rest))
+    return bool(box.is_equal(outer))
 
 
 # --- May each iteration have its own? ----------------------------------------------------
@@ -94,8 +110,6 @@ def extents_of(region: Region, domain: isl.Set, is_whole: bool = True) -> list[s
 def _is_set_anew(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], depth: int) -> bool:
     """Whether iterations read only what they have set, and all set the same elements."""
     order = dates(region, found)
-    if not _counts_up(order, own, depth):
-        return False
     earlier = order.lex_gt_union_map(order).intersect(_same(own, depth))
     reads, writes = isl.UnionMap("{ }"), isl.UnionMap("{ }")
     for leaf, access in own:
@@ -109,10 +123,17 @@ def _is_set_anew(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], 
     return reads.is_subset(earlier.apply_range(writes)) and _is_alike(own, depth)
 
 
-def _counts_up(order: isl.UnionMap, own: list[tuple[Leaf, Access]], depth: int) -> bool:
-    """Whether what has the largest counters runs last: the caller gets what that leaves."""
-    outer = _all_outermost(own, depth)
-    return outer.lex_lt_union_map(outer).is_subset(order.lex_lt_union_map(order))
+def _directions(order: isl.UnionMap, own: list[tuple[Leaf, Access]], depth: int) -> tuple[bool, ...] | None:
+    """Which of the outermost loops count down, so that what runs last is known: the caller gets what that
+    leaves."""
+    outer, follows = _all_outermost(own, depth), order.lex_lt_union_map(order)
+    names = [f"i{k}" for k in range(depth)]
+    for down in product((False, True), repeat=depth):
+        dated = [f"-{name}" if is_down else name for name, is_down in zip(names, down, strict=True)]
+        dates = outer.apply_range(isl.UnionMap(f"{{ [{', '.join(names)}] -> [{', '.join(dated)}] }}"))
+        if dates.lex_lt_union_map(dates).is_subset(follows):
+            return down
+    return None
 
 
 def _is_sure(region: Region, leaf: Leaf, access: Access) -> bool:

@@ -48,15 +48,25 @@ class Leaf:
     numbers: frozenset[int]
 
 
+@dataclass(frozen=True)
+class Ends:
+    """The least value of a loop's counter, and `behind` the largest one, in C; a loop that counts `down` ends
+    with the least."""
+
+    least: str
+    behind: str
+    down: bool = False
+
+
 @dataclass(frozen=True, eq=False)
 class Expanded:
     """An array of which each iteration of some `loops` (ordinals) has its own, with these loops as further
-    dimensions of its `memory`, as long as `extents` say in C. `originals` are the accesses as they were; a
+    dimensions of its `memory`, in which they have `ends`. `originals` are the accesses as they were; a
     scalar, which no caller sees, has none."""
 
     memory: Memory
     loops: tuple[int, ...]
-    extents: tuple[str, ...]
+    ends: tuple[Ends, ...]
     originals: tuple[Access, ...]
 
 
@@ -102,6 +112,16 @@ def leaves_of(region: Region, opened: frozenset[str] = frozenset()) -> Leaves | 
     if reason:
         return Declined(reason)
     return Leaves(tuple(leaves), tuple(_shared(region, leaves, opened)), kept, opened)
+
+
+def useful(found: Leaves) -> Leaves:
+    """The leaves without those that set nothing but variables of their own; all, if none sets more."""
+    own = {leaf.name for leaf, access in found.shared if access.kind == "write"}
+    if not own:
+        return found
+    leaves = tuple(leaf for leaf in found.leaves if leaf.name in own)
+    shared = tuple((leaf, access) for leaf, access in found.shared if leaf.name in own)
+    return replace(found, leaves=leaves, shared=shared)
 
 
 def _needed(region: Region) -> frozenset[str]:

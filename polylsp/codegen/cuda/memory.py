@@ -11,7 +11,7 @@ from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.liveness import exposed, live_after_loops
 from polylsp.codegen.affine import Names
-from polylsp.codegen.cuda.leaves import Leaves
+from polylsp.codegen.cuda.leaves import Ends, Leaves
 from polylsp.codegen.cuda.python_whole import exact_words, is_unlimited
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.footprint import names_before, section
@@ -30,8 +30,8 @@ from polylsp.model.verdict import Assumption
 class Buffer:
     """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
     elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
-    device has such an array for `each` iteration of loops that run so often; the last one is the caller's. An
-    array of scalars has no `count` of its own. `limit`: how many rows the caller's array is said to have, if
+    device has such an array for each iteration of some `loops`; the last one is the caller's. An array of
+    scalars has no `count` of its own. `limit`: how many rows the caller's array is said to have, if
     these may be more."""
 
     variable: Variable
@@ -45,7 +45,7 @@ class Buffer:
     written: bool
     scalar: bool = False
     hosted: bool = True
-    each: tuple[str, ...] = ()
+    loops: tuple[Ends, ...] = ()
     limit: str = ""
 
     @property
@@ -64,6 +64,11 @@ class Buffer:
         return " * ".join([_counted("size_t", self.count), *map(_factor, self.inner)])
 
     @property
+    def each(self) -> tuple[str, ...]:
+        """For how many values of each loop's counter there are arrays: from 0 on."""
+        return tuple(loop.behind for loop in self.loops)
+
+    @property
     def extents(self) -> tuple[str, ...]:
         """How many elements its dimensions on the device have, but for the first."""
         own = (self.count, *self.inner) if self.count else self.inner
@@ -80,10 +85,14 @@ class Buffer:
     def last(self) -> str:
         """The first element of the caller's array on the device, of those of all iterations; empty for the
         very first."""
-        if not self.each:
-            return ""
-        number = " * ".join(["(size_t)" + _factor(self.each[0]), *map(_factor, self.each[1:])])
-        return " * ".join([f"({number} - 1)", *map(_factor, (self.count, *self.inner))])
+        number = ""
+        for loop in self.loops:
+            own = loop.least if loop.down else f"{_factor(loop.behind)} - 1"
+            if number:
+                number = f"({number} * {_factor(loop.behind)} + {own})"
+            elif own != "0":
+                number = f"(size_t){_factor(own)}"
+        return " * ".join([number, *map(_factor, (self.count, *self.inner))]) if number else ""
 
     @property
     def offset(self) -> str:
@@ -178,10 +187,10 @@ def _of_each(
             False,
             True,
             hosted=False,
-            each=one.extents,
+            loops=one.ends,
         )
     made = _buffer(region, list(one.originals), assumed)
-    return replace(made, memory=one.memory, each=one.extents) if isinstance(made, Buffer) else made
+    return replace(made, memory=one.memory, loops=one.ends) if isinstance(made, Buffer) else made
 
 
 def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -> Buffer | Declined:
