@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 import islpy as isl
 
+from polylsp.codegen.shadowing import WORD
+
 
 def syntax_tree(
     order: isl.UnionMap,
@@ -26,3 +28,9 @@ def syntax_tree(
     if options is not None:
         build = build.set_options(options)
     return build.node_from_schedule_map(order)
+
+
+def is_mentioned(loop: isl.AstNode) -> bool:
+    """Whether the counter of a loop with one iteration is needed: mostly isl puts its value in its place."""
+    name = loop.for_get_iterator().id_get_id().get_name()
+    return name in WORD.findall(loop.for_get_body().to_C_str())

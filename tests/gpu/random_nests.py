@@ -47,9 +47,9 @@ def trial(drawn: Drawn | str, headers: Path, slabs: bool = False) -> Offloaded:
             program = Program("gcc", "g++", headers, Path(folder))
             # Every other program counts elements with 64 bits.
             many = len(text) % 2 == 1
-            built = program.build(done.text, done.files, "-ffp-contract=off", "-w", many=many)
             for memory in (0, *_LITTLE) if slabs else (0,):
                 try:
+                    built = program.build(done.text, done.files, "-ffp-contract=off", "-w", many=many)
                     found = [float(line) for line in program.output(built, memory=memory).split()]
                 except AssertionError as failure:
                     texts = (str(failure), done.text, *done.files.values())

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import islpy as isl
 
 from polylsp.codegen.cuda.statements import braced
-from polylsp.codegen.syntax_tree import syntax_tree
+from polylsp.codegen.syntax_tree import is_mentioned, syntax_tree
 from polylsp.codegen.transform.expression import comparison_text, condition_text, operands, text_of
 
 _NODE = isl.ast_node_type
@@ -73,8 +73,10 @@ def _for(node: isl.AstNode, atoms: Mapping[str, str], call: Call) -> Iterator[st
     first = text_of(node.for_get_init(), atoms)
     body = list(_lines(node.for_get_body(), atoms, call))
     if node.for_is_degenerate():
-        # isl puts the one value of such a counter in its place.
-        yield from body
+        if is_mentioned(node):
+            yield from braced("", iter((f"const int {name} = {first};", *body)))
+        else:
+            yield from body
         return
     step = text_of(node.for_get_inc(), atoms)
     condition = condition_text(node.for_get_cond(), atoms)

@@ -16,7 +16,7 @@ from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.codegen.pycuda.host import NAMES, Host
 from polylsp.codegen.pycuda.types import itemsize, number_text
 from polylsp.codegen.python_expression import NotSimpleError, operator_of, text_of
-from polylsp.codegen.syntax_tree import syntax_tree
+from polylsp.codegen.syntax_tree import is_mentioned, syntax_tree
 
 _INDENT = "    "
 _NODE, _OPERATION = isl.ast_node_type, isl.ast_expr_op_type
@@ -64,7 +64,8 @@ def _for(host: Host, node: isl.AstNode, atoms: dict[str, str], kernels: dict[str
     iterator = node.for_get_iterator().id_get_id().get_name()
     first = text_of(node.for_get_init(), atoms)
     if node.for_is_degenerate():
-        # isl puts the one value of such a counter in its place.
+        if is_mentioned(node):
+            yield f"{atoms.get(iterator, iterator)} = {first}"
         yield from _lines(host, node.for_get_body(), atoms, kernels)
         return
     condition, step = node.for_get_cond(), text_of(node.for_get_inc(), atoms)
