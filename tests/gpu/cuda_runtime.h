@@ -42,7 +42,7 @@ enum cudaError_t {
     cudaErrorUnknown = 999
 };
 enum { cudaHostRegisterDefault = 0 };
-enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 
 struct dim3 {
     unsigned int x, y, z;
@@ -481,7 +481,8 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t stream)
 inline cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind kind,
                                    cudaStream_t stream)
 {
-    if (!played::inside(kind == cudaMemcpyHostToDevice ? to : from, bytes))
+    bool is_given = kind == cudaMemcpyHostToDevice || played::inside(from, bytes);
+    if (!is_given || !(kind == cudaMemcpyDeviceToHost || played::inside(to, bytes)))
         played::fail("cudaMemcpy beyond what cudaMalloc gave");
     bool stops = played::failing();
     // Half of it, where it fails: what it was to overwrite is lost then.

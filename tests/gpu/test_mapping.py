@@ -358,15 +358,42 @@ NESTS = {
         " for (int j = 0; j < 71; j++) c[i][j] = t[70 - j] + t[0]; }",
         ("t[i * 71 + j] =", "71 * sizeof(double)"),
     ),
+    "a triangular product in its place": Nest(
+        "for (int i = 0; i < n; i++) for (int j = 0; j < n; j++) {"
+        " for (int l = i + 1; l < n; l++) c[i][j] += a[l][i % m] * c[l][j]; c[i][j] *= 0.5; }",
+        ("= old_c[row * n + column];", "cudaMemcpyDeviceToDevice", "own_c[4][4]"),
+        ("for (int i = 0; i < n; i++)", "old_c[i * n + j]"),
+    ),
+    "elements that move to the left": Nest(
+        "for (int i = 0; i < n - 1; i++) x[i] = x[i + 1] * 2 + x[i];",
+        ("x[i] = old_x[i + 1] * 2 + x[i];", "const double *__restrict__ old_x"),
+    ),
+    "elements that move to the right, in a loop that counts down": Nest(
+        "for (int i = n - 1; i > 2; i--) x[i] = x[i - 3] * 2;", ("x[i] = old_x[i - 3] * 2;",)
+    ),
+    "elements that are read before and behind": Nest(
+        "for (int i = 1; i < n; i++) for (int j = 0; j < n - 1; j++) c[i][j] = c[i - 1][j] + c[i][j + 1];",
+        ("= c[(i - 1) * n + j] + old_c[i * n + j + 1]",),
+    ),
+    "elements of which some have changed before they are read": Nest(
+        "for (int j = 0; j < n; j++) for (int i = 0; i < n; i++) c[i][j] = c[i][n - 1 - j] * 2;",
+        lacks=("old_c",),
+    ),
+    "elements that data chooses, which may have changed": Nest(
+        "for (int i = 0; i < n; i++) { x[i] = x[k[i] + 9] * 2; for (int j = 0; j < m; j++) a[i][j] = y[i]; }",
+        lacks=("old_x",),
+    ),
     "an array that some iterations set in part": Nest(
         "for (int i = 0; i < n; i++) { for (int j = 0; j < i; j++) x[j] = c[i][j] * 2;"
         " for (int j = 0; j < i; j++) c[i][j] = x[i - 1 - j]; }",
-        ("for (int i = 1;",),
+        ("= old_c[", "x[c0 - 1] = own_x;"),
+        ("device_x + ",),
     ),
     "an array that a condition sets": Nest(
         "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) if (y[j] > 1) x[j] = a[i][j];"
         " for (int j = 0; j < m; j++) a[i][j] = x[m - 1 - j]; }",
-        ("for (int i = 0;",),
+        ("old_a", "double *__restrict__ x,"),
+        ("device_x + ",),
     ),
     "an array of which an earlier iteration is read": Nest(
         "for (int i = 0; i < n; i++) { for (int j = 0; j < m; j++) a[i][j] += x[m - 1 - j];"

@@ -16,6 +16,7 @@ from polylsp.codegen.cuda.launch import maps_of, sets_of
 from polylsp.codegen.cuda.leaves import Leaves, leaves_of, useful
 from polylsp.codegen.cuda.mapping import Kernel, kernels, respects
 from polylsp.codegen.cuda.region import Region
+from polylsp.codegen.cuda.renaming import renamed
 from polylsp.codegen.cuda.scalar_expansion import placed, scalar_expanded
 from polylsp.codegen.cuda.schedule import Strategy, dependences, domain_of, scheduled
 from polylsp.codegen.cuda.segments import varies
@@ -50,13 +51,30 @@ def chosen(
     every = leaves_of(region)
     if isinstance(every, Declined):
         return every
-    found = useful(every)
     line = region.subject.line_number(region.last.site)
-    if domain_of(found).is_empty():
+    if domain_of(every).is_empty():
         return Declined(f"The loop in line {line} never runs.")
-    best = _best(region, found, settings)
+    best = _chosen(region, every, settings, expands, privatises)
     if best is None:
         return Declined("isl's scheduler finds no order of these loops for a GPU.")
+    copied = renamed(region, every) if expands and best.steps[0] else None
+    if copied is not None:
+        made = budgeted(
+            settings.max_operations, lambda: _chosen(region, copied, settings, expands, privatises)
+        )
+        best = made if isinstance(made, Choice) and made.steps < best.steps else best
+    if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
+        return Declined(_why_in_order(region, best.leaves, line))
+    return best
+
+
+def _chosen(
+    region: Region, every: Leaves, settings: Settings, expands: bool, privatises: bool
+) -> Choice | None:
+    found = useful(every)
+    best = _best(region, found, settings)
+    if best is None:
+        return None
     others = list(alternatives(region, found, best.kernels)) if best.steps[0] >= _LONG else []
     best = _with_scalars(region, every, best, settings, expands) if privatises else best
     apart = expanded(region, found) if expands and best.steps[0] else None
@@ -68,8 +86,6 @@ def chosen(
     if updating is not None:
         made = budgeted(settings.max_operations, lambda: _best(region, updating, settings))
         best = made if isinstance(made, Choice) and made.steps < best.steps else best
-    if not any(kernel.parallel or sum_of(kernel, best.leaves) is not None for kernel in best.kernels):
-        return Declined(_why_in_order(region, best.leaves, line))
     return best
 
 

@@ -146,7 +146,10 @@ def _words(region: Region, cut: Cut) -> str:
 def _parts(parts: Parts, found: Leaves, memories: Memories, cut: Cut) -> dict[str, Part]:
     result: dict[str, Part] = {}
     dates = cut.dates
+    copied = {buffer.of for buffer in memories.buffers}
     for buffer in memories.buffers:
+        if buffer.of or buffer.name in copied:
+            continue
         uses = [(leaf, access) for leaf, access in found.shared if access.memory is buffer.memory]
         if not uses or not all(isinstance(cut.places[leaf.name], int) for leaf, _ in uses):
             continue

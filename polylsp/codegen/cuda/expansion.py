@@ -48,6 +48,8 @@ def _expanded(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], lar
     loops = _common([leaf for leaf, _ in own])[: largest - memory.dimensions]
     if not loops or not is_plain(memory) or memory.variable.name in found.kept:
         return None
+    if any(each.of is memory for each in found.formers):
+        return None
     if any(access.memory is not memory or not access.exact for _, access in own):
         return None
     down = _directions(dates(region, found), own, len(loops))

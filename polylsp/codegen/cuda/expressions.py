@@ -46,7 +46,7 @@ class Words:
     that the program does not have. `exact` writes expressions of a language whose numbers are not C's. Those
     that are `narrow` (unique names) are `int`s, whatever they are on the host; those that are the `strides`
     of rows are of the type `index`, which holds the number of any element. Places that are `atomic` (by site)
-    are updated one at a time."""
+    are updated one at a time; those in `formers` (by site) are elements of another array, by unique name."""
 
     subject: Subject
     names: Mapping[str, str]
@@ -59,6 +59,7 @@ class Words:
     strides: frozenset[str] = frozenset()
     index: str = ""
     atomic: frozenset[Site] = frozenset()
+    formers: Mapping[Site, str] = field(default_factory=dict[Site, str])
 
 
 class Exact(Protocol):
@@ -121,7 +122,7 @@ def place_text(place: Place, words: Words) -> str:
     """A variable, or an element of an array whose rows lie one behind the other."""
     if place.site in words.elsewhere:
         return words.elsewhere[place.site]
-    name = words.names[place.variable.name]
+    name = words.names[words.formers.get(place.site, place.variable.name)]
     before = words.before.get(place.variable.name, ())
     if not place.steps and not before:
         return f"*{name}" if place.variable.name in words.pointed else name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from polylsp.codegen.cuda.kernels import Written
@@ -111,6 +112,18 @@ def bytes_of(buffer: Buffer) -> str:
 def on_device(buffer: Buffer) -> str:
     """Where the caller's elements begin on the device, in C."""
     return f"device_{buffer.name} + {buffer.last}" if buffer.last else f"device_{buffer.name}"
+
+
+Transfer = Callable[[str, str, Buffer, str], Iterator[str]]
+"""The lines of a transfer: to where, from where, of which buffer, and its kind."""
+
+
+def former_lines(buffers: Sequence[Buffer], transfer: Transfer) -> Iterator[str]:
+    """Copies on the device of arrays as they are before the kernels."""
+    for each in buffers:
+        if each.of:
+            yield f"/* `{each.name}` is `{each.of}` as it was before the loops. */"
+            yield from transfer(on_device(each), f"device_{each.of}", each, "cudaMemcpyDeviceToDevice")
 
 
 def start_of(buffer: Buffer) -> str:

@@ -64,6 +64,9 @@ class Launched:
                 yield f"`{made.name}` loads one element at a time: {made.unaligned}."
             yield from divergences(self.setting, made)
         yield from rounded(self.leaves)
+        for each in self.memories.buffers:
+            if each.of:
+                yield f"What is read of `{each.of}` before it changes is read from a copy on the device."
         if self.slabs is not None:
             yield self.slabs.remark(self.memories)
         elif self.uncut:

@@ -26,6 +26,7 @@ from polylsp.model.program import (
     Integer,
     Loop,
     Pointer,
+    Site,
     Statement,
     Variable,
 )
@@ -71,11 +72,22 @@ class Expanded:
 
 
 @dataclass(frozen=True, eq=False)
+class Former:
+    """A copy (`memory`) of an array (`of`) as it was before the loops, which is seen by what stands at some
+    `sites`; `originals` are the accesses there as they were."""
+
+    memory: Memory
+    of: Memory
+    sites: frozenset[Site]
+    originals: tuple[Access, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Leaves:
     """The leaves of a region in source order. `shared` are the accesses that instances may have in common,
     each with its leaf; `kept` the scalars among these (unique names), of which those that are `opened` have a
     place on the device alone, and those that are `private` none but registers. The memories that are `atomic`
-    (by name) are updated by several threads, one at a time."""
+    (by name) are updated by several threads, one at a time. `formers` are copies of arrays."""
 
     leaves: tuple[Leaf, ...]
     shared: tuple[tuple[Leaf, Access], ...]
@@ -84,6 +96,7 @@ class Leaves:
     expanded: tuple[Expanded, ...] = ()
     private: frozenset[str] = frozenset()
     atomic: frozenset[str] = frozenset()
+    formers: tuple[Former, ...] = ()
 
     @property
     def has_own_scalars(self) -> bool:

@@ -11,7 +11,7 @@ from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.liveness import exposed, live_after_loops
 from polylsp.codegen.affine import Names
-from polylsp.codegen.cuda.leaves import Ends, Leaves
+from polylsp.codegen.cuda.leaves import Ends, Former, Leaves
 from polylsp.codegen.cuda.python_whole import exact_words, is_unlimited
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.footprint import names_before, section
@@ -32,7 +32,7 @@ class Buffer:
     elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
     device has such an array for each iteration of some `loops`; the last one is the caller's. An array of
     scalars has no `count` of its own. `limit`: how many rows the caller's array is said to have, if
-    these may be more."""
+    these may be more. `of`: the name of the array of which it is a copy, as that was before the loops."""
 
     variable: Variable
     memory: Memory
@@ -47,6 +47,7 @@ class Buffer:
     hosted: bool = True
     loops: tuple[Ends, ...] = ()
     limit: str = ""
+    of: str = ""
 
     @property
     def name(self) -> str:
@@ -115,7 +116,10 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
     """What a region needs on the device; or why that cannot be told."""
     buffers: list[Buffer] = []
     assumed: list[Assumption] = []
+    formers = {each.memory.variable.name: each for each in found.formers}
     for name, accesses in _moved(found).items():
+        if name in formers:
+            continue
         one = (
             _alone(region, accesses[0].memory)
             if name in found.opened
@@ -125,7 +129,8 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
             return one
         buffers.append(one)
     ordered = tuple(sorted(buffers, key=lambda each: each.name))
-    placed = [a for _, a in found.shared if a.memory.variable.name not in found.private]
+    without = {*found.private, *formers}
+    placed = [a for _, a in found.shared if a.memory.variable.name not in without]
     every = list({a.memory.name: a.memory for a in placed}.values())
     written = {a.memory.name for a in placed if a.kind == "write"}
     apart = [p for p in combinations(ordered, 2) if (p[0].written or p[1].written) and _may_overlap(*p)]
@@ -136,7 +141,15 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
     known = tuple(
         each if each in handed or _moves(region, each) else replace(each, hosted=False) for each in ordered
     )
-    return Memories(known, tuple(apart), tuple(dict.fromkeys(assumed)))
+    copies = tuple(_copy(each, known) for each in found.formers)
+    return Memories((*known, *copies), tuple(apart), tuple(dict.fromkeys(assumed)))
+
+
+def _copy(former: Former, known: Sequence[Buffer]) -> Buffer:
+    """A copy of an array, which is laid out as that one is."""
+    base = next(each for each in known if each.memory is former.of)
+    own = replace(base, variable=former.memory.variable, memory=former.memory, of=base.name, limit="")
+    return replace(own, comes_in=False, goes_out=False, written=False, hosted=False)
 
 
 def _moves(region: Region, buffer: Buffer) -> bool:
@@ -171,6 +184,7 @@ def _of_each(
     region: Region, found: Leaves, accesses: list[Access], assumed: list[Assumption]
 ) -> Buffer | Declined:
     """The buffer of an array, of which each iteration of some loops may have its own."""
+    accesses = accesses + [a for f in found.formers if f.of is accesses[0].memory for a in f.originals]
     one = next((each for each in found.expanded if each.memory is accesses[0].memory), None)
     if one is None:
         return _buffer(region, accesses, assumed)

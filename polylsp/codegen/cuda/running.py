@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from polylsp.codegen.cuda.device_code import template
-from polylsp.codegen.cuda.host import Host, bytes_of, is_staged, on_device, parameters, start_of
+from polylsp.codegen.cuda.host import Host, bytes_of, former_lines, is_staged, on_device, parameters, start_of
 from polylsp.codegen.cuda.launches import launches
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.memory import Buffer
@@ -106,6 +107,7 @@ def _copies_in(buffers: Sequence[Buffer], stream: str = "") -> Iterator[str]:
     for each in buffers:
         if each.comes_in:
             yield from _copy(on_device(each), start_of(each), each, "cudaMemcpyHostToDevice", stream)
+    yield from former_lines(buffers, partial(_copy, stream=stream))
 
 
 def _copies_out(buffers: Sequence[Buffer], stream: str = "", offsets: bool = False) -> Iterator[str]:

@@ -20,6 +20,7 @@ from polylsp.codegen.cuda.mapping import Kernel
 from polylsp.codegen.cuda.references import Reference, references
 from polylsp.codegen.cuda.region import Region, declared_in
 from polylsp.codegen.cuda.registers import Kept, kept
+from polylsp.codegen.cuda.renaming import with_formers
 from polylsp.model.action import Declined
 from polylsp.model.program import Floating, Loop
 from polylsp.model.scop import Access, Memory
@@ -40,7 +41,8 @@ def scalar_expanded(region: Region, found: Leaves, without: frozenset[str] = fro
         else (leaf, access)
         for leaf, access in other.shared
     )
-    return replace(other, shared=shared, opened=found.opened, private=scalars)
+    made = replace(other, shared=shared, opened=found.opened, private=scalars)
+    return with_formers(made, found.formers)
 
 
 def _own(access: Access, whole: Leaf, memories: dict[tuple[str, str], Memory]) -> Access:

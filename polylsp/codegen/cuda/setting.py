@@ -72,6 +72,7 @@ def setting_of(
     """The setting of a region; or why there is none."""
     subject, fresh = region.subject, fresh_of(region)
     names = variable_names(region, fresh)
+    names |= {v.name: fresh.name(v.source_name) for v in (each.memory.variable for each in found.formers)}
     is_python = subject.language == PYTHON.name
     lengths = _lengths(memories, names, fresh, plain_names(region)) if is_python else {}
     extents = {
@@ -98,6 +99,7 @@ def setting_of(
         strides=counted,
         index=fresh.name("Index") if counted else "",
         atomic=sites_of(found),
+        formers={site: each.memory.variable.name for each in found.formers for site in each.sites},
     )
     wide = frozenset(name for name, inner in extents.items() if is_wide(inner, called, counted, narrowed))
     leaves = {leaf.name: leaf for leaf in found.leaves}

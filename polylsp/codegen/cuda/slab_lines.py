@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from polylsp.codegen.cuda.host import Host, bytes_of, is_staged, on_device, start_of
+from polylsp.codegen.cuda.host import Host, bytes_of, former_lines, is_staged, on_device, start_of
 from polylsp.codegen.cuda.layout import folded, wrapped
 from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.slabs import Slabs
@@ -74,6 +74,7 @@ def slab_lines(host: Host, slabs: Slabs, call: Sequence[str]) -> Iterator[str]:
     for each in host.staying:
         if each.comes_in:
             yield from _copied(on_device(each), start_of(each), each, "cudaMemcpyHostToDevice")
+    yield from former_lines(host.staying, _copied)
     yield from _waiting() if count_of(host) and any(each.comes_in for each in host.staying) else ()
     yield from _loop(host, slabs, call)
     yield from _waiting() if host.overlaps else ()

@@ -73,9 +73,16 @@ def _alone(host: Host, kernel: Kernel, made: Written) -> _Growing:
     leaves = {each.get_tuple_name() for each in sets_of(kernel.domain)}
     seen = [access for leaf, access in host.setting.shared if leaf.name in leaves]
     uses = {each.memory.variable.name for each in seen}
+    # A copy of an array is made before any kernel changes that.
+    uses |= {b.variable.name for b in host.buffers if b.name in _copied(host, uses)}
     writes = {each.memory.variable.name for each in seen if each.kind == "write"}
     scratch = {made.total.scratch} if made.total is not None else set[str]()
     return _Growing([(kernel, made)], uses | scratch, writes | scratch)
+
+
+def _copied(host: Host, uses: set[str]) -> set[str]:
+    """The arrays of which some have copies."""
+    return {b.of for b in host.buffers if b.variable.name in uses}
 
 
 def _finished(host: Host, group: _Growing, every: list[_Growing]) -> Group:

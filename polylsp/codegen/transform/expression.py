@@ -25,6 +25,7 @@ Linear = dict[Term, int]
 
 _OP = isl.ast_expr_op_type
 _KIND = isl.ast_expr_type
+_AND, _OR = (_OP["and_"], _OP.and_then), (_OP["or_"], _OP.or_else)
 _COMPARE = {_OP.lt: "<", _OP.ge: ">=", _OP.gt: ">", _OP.eq: "=="}
 
 
@@ -37,15 +38,21 @@ def condition_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
     """A condition in C."""
     operator = _operator(expression)
     left, right = expression.get_op_arg(0), expression.get_op_arg(1)
-    if operator in (_OP["and_"], _OP.and_then):
+    if operator in _AND:
         return f"{condition_text(left, atoms)} && {condition_text(right, atoms)}"
-    if operator in (_OP["or_"], _OP.or_else):
-        return f"({condition_text(left, atoms)} || {condition_text(right, atoms)})"
+    if operator in _OR:
+        return f"({' || '.join(_alternative(each, atoms) for each in operands(expression, _OR))})"
     shown = text_of(left, atoms)
     if operator == _OP.le:
         below, reached = _plus_one(right, atoms), text_of(right, atoms)
         return f"{shown} < {below}" if len(below) <= len(reached) else f"{shown} <= {reached}"
     return f"{shown} {_COMPARE[operator]} {text_of(right, atoms)}"
+
+
+def _alternative(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
+    """One side of `||`: compilers warn of `&&` there without parentheses."""
+    text = condition_text(expression, atoms)
+    return f"({text})" if _operator(expression) in _AND else text
 
 
 def comparison_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
