@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polylsp.analysis.induction import reads_only
+from polylsp.analysis.shortcuts import may_trap
 from polylsp.analysis.spelling import spell, spell_place
 from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.program import (
@@ -84,6 +85,8 @@ def _chain(value: Binary, assign: Assign) -> ReductionOperator | None:
     own = [sign for operand, sign in operands if reads_only(operand, assign)]
     rest = [operand for operand, _ in operands if not reads_only(operand, assign)]
     if own != [1] or any(mentions(operand, assign.target) for operand in rest):
+        return None
+    if may_trap(operator, rest):
         return None
     return operator
 

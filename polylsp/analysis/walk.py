@@ -22,6 +22,7 @@ from polylsp.analysis.paths import Path
 from polylsp.analysis.raw import LoopEntry, RawAccess, RawStatement, Region
 from polylsp.analysis.reductions import conditional_extremum, reduction_of
 from polylsp.analysis.scope import Scope
+from polylsp.analysis.shortcuts import assume_readable
 from polylsp.analysis.state import Environment, Opaque
 from polylsp.analysis.value import Poly
 from polylsp.analysis.written import with_operator
@@ -93,6 +94,7 @@ class _Walker:
 
     def assign(self, assign: Assign, update: ReductionOperator | None) -> None:
         accesses = [*self.accesses.reads(assign.value, assign, update), *self.accesses.called(assign.value)]
+        assume_readable(assign, update, accesses, self.scope)
         for step in assign.target.steps:
             if hasattr(step, "subscript"):
                 accesses += self.accesses.reads(step.subscript)  # type: ignore[union-attr]

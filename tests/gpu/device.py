@@ -33,9 +33,10 @@ class Offloaded:
 
 
 def offloaded(
-    path: str, text: str, settings: Settings, functions: str = "", whole: bool = False
+    path: str, text: str, settings: Settings, functions: str = "", whole: bool = False, unless: str = ""
 ) -> Offloaded:
-    """The edits of all outermost loops of the functions whose names begin so, or of each as a `whole`."""
+    """The edits of all outermost loops of the functions whose names begin so, or of each as a `whole`; not
+    those that rest on an assumption that says what is in `unless`."""
     files: dict[str, str] = {}
     declined: list[str] = []
     wanted = [
@@ -52,6 +53,9 @@ def offloaded(
             declined.append(answer.reason)
             continue
         assert isinstance(answer, Edited)
+        if unless and any(unless in each.sentence for each in answer.assumptions):
+            declined.append(unless)
+            continue
         text = applied(text, answer.replacements)
         files |= {each.name: each.text for each in answer.created}
     return Offloaded(text, files, tuple(declined))

@@ -366,6 +366,39 @@ def test_what_failed_on_an_array_of_the_device_is_told(played: Played, tmp_path:
     assert ran.printed == "call 4 fails\n"
 
 
+MOVED = """import numpy as np
+from numpy.typing import NDArray
+
+
+def moved(k: int, n: int, b: NDArray[np.float64]) -> None:
+    for i in range(max(k, 0), n - 1):
+        b[i] = b[i + 1] * 0.5 + b[i]
+
+
+"""
+COPIED = """
+import pycuda.autoprimaryctx
+from pycuda import gpuarray
+
+wanted = np.arange(50.0) % 7
+for i in range(30, 47):
+    wanted[i] = wanted[i + 1] * 0.5 + wanted[i]
+for size in int, np.int8:
+    b = np.arange(50.0) % 7
+    there = gpuarray.to_gpu(b)
+    moved(size(30), size(48), b)
+    moved(size(30), size(48), there)
+    print((b == wanted).all(), (there.get() == wanted).all())
+"""
+
+
+def test_what_is_read_before_it_changes_is_read_from_a_copy(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("moved.py", MOVED, SETTINGS, "moved")
+    assert "b[i] = old_b[i + 1] * 0.5 + b[i];" in done.text
+    (ran,) = played.run(*written(tmp_path, [("copied", done.text + COPIED)]))
+    assert ran.printed == "True True\nTrue True\n" and ran.compiled
+
+
 # --- What has no kernels -----------------------------------------------------------------
 
 HEAD = """import numpy as np

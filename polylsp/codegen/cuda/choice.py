@@ -57,7 +57,7 @@ def chosen(
     best = _chosen(region, every, settings, expands, privatises)
     if best is None:
         return Declined("isl's scheduler finds no order of these loops for a GPU.")
-    copied = renamed(region, every) if expands and best.steps[0] else None
+    copied = renamed(region, every) if best.steps[0] else None
     if copied is not None:
         made = budgeted(
             settings.max_operations, lambda: _chosen(region, copied, settings, expands, privatises)

@@ -141,7 +141,8 @@ def _lengths(memories: Memories, names: dict[str, str], fresh: Fresh, known: Nam
     """The lengths of arrays that have no variable of the source, by their spelling, which is their unique
     name: the device gets a name for each."""
     factors = [each for text in known.parameters.values() for each in text.split(" * ")]
-    own = [f"{b.name}.shape[{k}]" for b in memories.buffers for k in range(len(b.memory.shape))]
+    arrays = [b for b in memories.buffers if not b.of]
+    own = [f"{b.name}.shape[{k}]" for b in arrays for k in range(len(b.memory.shape))]
     found: dict[str, Variable] = {}
     for text in sorted({*factors, *own}):
         length = _LENGTH.fullmatch(text)

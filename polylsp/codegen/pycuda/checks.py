@@ -45,6 +45,10 @@ def _numbers(host: Host, given: Sequence[Variable]) -> Iterator[str]:
             yield f"for {each} in ({listed([v.source_name for v in variables])}):"
             yield f"{_INDENT}if not isinstance({each}, {types}) or {beyond}:"
             yield f"{_INDENT}{_REFUSED}"
+    sizes = [v.source_name for v in kinds["size"][0]]
+    if sizes:
+        # Products of NumPy's whole numbers have as few bits as these.
+        yield f"{', '.join(sizes)} = {', '.join(f'int({name})' for name in sizes)}"
 
 
 def _largest(host: Host) -> int:

@@ -170,6 +170,7 @@ def _ready(host: Host) -> Iterator[str]:
     yield ""
     yield from _placing(host)
     yield ""
+    yield from [*_copying(host), ""] if host.copies else []
     placed = list(_all_placed(host))
     yield from [*placed, ""] if placed else []
     yield from _blocks(host)
@@ -198,7 +199,11 @@ def _all_placed(host: Host) -> Iterator[str]:
         yield f"{host.address(each)} = {numpy}.uintp(int({own}))"
     for each in host.arrays if host.launched.slabs is None else host.staying:
         yield _placed(host, each)
-    for each in (b for b in host.launched.memories.buffers if not b.hosted):
+    for each in host.copies:
+        # As it was before the loops.
+        there = host.own(f"{each.of}_there")
+        yield f"{host.address(each)} = {host.own('copy')}({each.of}, {there}, {each.first}, {each.count})"
+    for each in (b for b in host.launched.memories.buffers if not b.hosted and not b.of):
         yield f"{host.own(f'{each.name}_memory')} = {driver}.mem_alloc({itemsize(each)})"
         yield f"{host.address(each)} = {numpy}.uintp(int({host.own(f'{each.name}_memory')}))"
     for total in host.launched.setting.totals:
@@ -226,6 +231,22 @@ def _placing(host: Host) -> Iterator[str]:
         f"if {copied}:",
         f"{_INDENT}{driver}.memcpy_htod({memory}[-1], {rows})",
         f"return {numpy}.uintp(int({memory}[-1]) - {first} * ({array}.nbytes // {array}.shape[0]))",
+    ]
+    yield from (f"{_INDENT}{line}" for line in lines)
+
+
+def _copying(host: Host) -> Iterator[str]:
+    array, there, first, count, row, memory = (
+        host.own(each) for each in ("array", "there", "first", "count", "row", "memory")
+    )
+    driver, numpy = host.own("driver"), host.own("np")
+    yield f"def {host.own('copy')}({array}, {there}, {first}, {count}):"
+    lines = [
+        '"""Where the first element of a copy is, or would be: of some rows, before the loops."""',
+        f"{row} = {array}.nbytes // {array}.shape[0]",
+        f"{memory}.append({driver}.mem_alloc({count} * {row}))",
+        f"{driver}.memcpy_dtod({memory}[-1], int({there}) + {first} * {row}, {count} * {row})",
+        f"return {numpy}.uintp(int({memory}[-1]) - {first} * {row})",
     ]
     yield from (f"{_INDENT}{line}" for line in lines)
 

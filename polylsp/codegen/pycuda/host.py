@@ -45,6 +45,11 @@ class Host:
         return sorted(own, key=lambda each: not each.written)
 
     @property
+    def copies(self) -> list[Buffer]:
+        """Copies on the device of arrays as they were before."""
+        return [each for each in self.launched.memories.buffers if each.of]
+
+    @property
     def moving(self) -> list[Buffer]:
         """What each slab brings along and takes away; without slabs, all arrays."""
         slabs = self.launched.slabs

@@ -109,6 +109,11 @@ def memcpy_dtoh(dest: np.ndarray, src: object) -> None:
     _copy(int(src), dest, dest.ctypes.data, 2)  # type: ignore[call-overload]
 
 
+def memcpy_dtod(dest: object, src: object, size: int) -> None:
+    may_fail()
+    DEVICE.played_copy(int(dest), int(src), size, 3)  # type: ignore[call-overload]
+
+
 def _copy(device: int, array: np.ndarray, host: int, kind: int) -> None:
     """A copy; one that fails has copied the half of it."""
     assert array.flags.c_contiguous

@@ -1,0 +1,64 @@
+"""What `t = t && e` and `t = t || e` evaluate: nothing of `e` once `t` is decided. Iterations that run at
+once do not know of each other, and evaluate it all the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from polylsp.analysis.raw import RawAccess
+from polylsp.analysis.scope import Scope
+from polylsp.analysis.state import Opaque
+from polylsp.analysis.value import Compare
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import Assign, Binary, Constant, Expr, Integer
+from polylsp.model.verdict import Assumption, ReductionOperator
+
+_DECIDED: dict[ReductionOperator, str] = {"&&": "false", "||": "true"}
+"""The operators, and what `t` is once it is decided."""
+
+
+def may_trap(operator: str, operands: Iterable[Expr]) -> bool:
+    """Whether a division by what may be 0 is made by chance only, if at all."""
+    if operator not in _DECIDED:
+        return False
+    every = (node for operand in operands for node in subexpressions(operand))
+    return any(isinstance(node, Binary) and _divides(node) for node in every)
+
+
+def _divides(node: Binary) -> bool:
+    whole = isinstance(node.type, Integer) and node.operator in ("/", "%")
+    return whole and not isinstance(node.right, Constant)
+
+
+def assume_readable(
+    assign: Assign, update: ReductionOperator | None, accesses: Iterable[RawAccess], scope: Scope
+) -> None:
+    """Let loops around an update rest on it that what it may not read now can be read at any time, unless
+    that is inside of what is declared."""
+    decided = _DECIDED.get(update) if update is not None else None
+    if decided is None:
+        return
+    target = assign.target.variable.source_name
+    perhaps = (a for a in accesses if a.kind == "read" and a.update is None and not a.exact)
+    for access in perhaps:
+        if not _is_inside(access, scope):
+            sentence = f"`{access.text}` can be read also where `{target}` is {decided} already"
+            scope.assume(Assumption("other", (access.variable.source_name, target), sentence))
+
+
+def _is_inside(access: RawAccess, scope: Scope) -> bool:
+    """Whether an element is in an array as that is declared."""
+    subscripts, extents = access.path.subscripts, access.extents
+    if access.path.followed or len(subscripts) != len(extents):
+        return False
+    before = scope.active
+    scope.active = before if access.where is None else access.where
+    inside = all(
+        not isinstance(subscript, Opaque)
+        and extent is not None
+        and scope.always(Compare(">=", subscript))
+        and scope.always(Compare(">=", extent - subscript - 1))
+        for subscript, extent in zip(subscripts, extents, strict=True)
+    )
+    scope.active = before
+    return inside
