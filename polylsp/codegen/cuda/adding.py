@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.expressions import Unwritable, element_text
 from polylsp.codegen.cuda.launch import Launch, atoms
-from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.references import subscripts_at, texts
 from polylsp.codegen.cuda.setting import Setting
 from polylsp.codegen.cuda.sums import Sum

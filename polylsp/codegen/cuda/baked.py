@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from polylsp.analysis.effects import expressions, walk
-from polylsp.codegen.cuda.memory import Buffer
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined

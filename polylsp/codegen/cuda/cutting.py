@@ -11,11 +11,11 @@ import islpy as isl
 
 from polylsp.analysis.effects import walk
 from polylsp.codegen.affine import Names
+from polylsp.codegen.cuda.buffers import Buffer, Memories
 from polylsp.codegen.cuda.choice import Choice
 from polylsp.codegen.cuda.launch import sets_of
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
-from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
-from polylsp.codegen.cuda.naming import fresh_of
+from polylsp.codegen.cuda.naming import fresh_of, plain_names
 from polylsp.codegen.cuda.region import Region, loops_at
 from polylsp.codegen.cuda.schedule import of_leaf
 from polylsp.codegen.cuda.setting import with_signs

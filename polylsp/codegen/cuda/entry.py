@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polylsp.codegen.cuda.buffers import Buffer, sizes
 from polylsp.codegen.cuda.host import Host, bytes_of, header, is_staged, start_of
 from polylsp.codegen.cuda.largest import LARGEST, SMALLER, largest
 from polylsp.codegen.cuda.layout import folded, wrapped
-from polylsp.codegen.cuda.memory import Buffer, sizes
 from polylsp.codegen.cuda.pinning import (
     is_pinned,
     pin_lines,

@@ -11,7 +11,7 @@ import islpy as isl
 
 from polylsp.codegen.affine import alone, highest, lowest
 from polylsp.codegen.cuda.leaves import Ends, Expanded, Leaf, Leaves
-from polylsp.codegen.cuda.memory import plain_names
+from polylsp.codegen.cuda.naming import plain_names
 from polylsp.codegen.cuda.references import is_plain
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.scan import expression

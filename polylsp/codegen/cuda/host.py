@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from polylsp.codegen.cuda.buffers import Buffer, Memories
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.mapping import Kernel
-from polylsp.codegen.cuda.memory import Buffer, Memories
 from polylsp.codegen.cuda.setting import Setting
 from polylsp.codegen.cuda.slabs import Slabs
 from polylsp.codegen.cuda.statements import type_words

@@ -13,6 +13,7 @@ from polylsp.analysis.effects import effects
 from polylsp.codegen.cuda.adding import Target, target_of, total_of
 from polylsp.codegen.cuda.axes import Axis
 from polylsp.codegen.cuda.blocking import Blocking
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.drafting import Draft, Task, drafted
 from polylsp.codegen.cuda.expressions import Words
 from polylsp.codegen.cuda.frame import Frame
@@ -21,7 +22,6 @@ from polylsp.codegen.cuda.launch import sets_of
 from polylsp.codegen.cuda.layout import folded, wrapped
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.mapping import Kernel
-from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.naming import Fresh, dimension_names
 from polylsp.codegen.cuda.region import Region, declared_in
 from polylsp.codegen.cuda.setting import Setting

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.codegen.cuda.atomics import rounded
+from polylsp.codegen.cuda.buffers import Memories
 from polylsp.codegen.cuda.choice import Choice, chosen
 from polylsp.codegen.cuda.cutting import slabs_of
 from polylsp.codegen.cuda.divergence import divergences
@@ -13,7 +14,7 @@ from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.kernels import Written, written
 from polylsp.codegen.cuda.leaves import Leaves
 from polylsp.codegen.cuda.mapping import Kernel
-from polylsp.codegen.cuda.memory import Memories, memories_of
+from polylsp.codegen.cuda.memory import memories_of
 from polylsp.codegen.cuda.region import Region, loops_at
 from polylsp.codegen.cuda.setting import Setting, setting_of
 from polylsp.codegen.cuda.slabs import Slabs

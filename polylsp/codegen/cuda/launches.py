@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 import islpy as isl
 
 from polylsp.codegen.cuda.axes import Axis
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.host import Host
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import spelled
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.mapping import Kernel, host_date
-from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.scan import scanned
 from polylsp.codegen.cuda.statements import INDENT

@@ -4,112 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from polylsp.analysis.aliases import overlap_assumptions
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.liveness import exposed, live_after_loops
-from polylsp.codegen.affine import Names
-from polylsp.codegen.cuda.leaves import Ends, Former, Leaves
+from polylsp.codegen.cuda.buffers import Buffer, Memories
+from polylsp.codegen.cuda.leaves import Former, Leaves
+from polylsp.codegen.cuda.naming import plain_names
 from polylsp.codegen.cuda.python_whole import exact_words, is_unlimited
 from polylsp.codegen.cuda.region import Region
-from polylsp.codegen.footprint import names_before, section
+from polylsp.codegen.footprint import section
 from polylsp.codegen.moving import Question
 from polylsp.codegen.naming import why_not_named
 from polylsp.codegen.transfer import array_data, unknown_extent
 from polylsp.codegen.transform.type_words import element_words, plain_words
 from polylsp.language import PYTHON
 from polylsp.model.action import Declined
-from polylsp.model.program import Floating, Integer, Variable
+from polylsp.model.program import Floating, Integer
 from polylsp.model.scop import Access, Memory
 from polylsp.model.verdict import Assumption
-
-
-@dataclass(frozen=True, eq=False)
-class Buffer:
-    """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
-    elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
-    device has such an array for each iteration of some `loops`; the last one is the caller's. An array of
-    scalars has no `count` of its own. `limit`: how many rows the caller's array is said to have, if
-    these may be more. `of`: the name of the array of which it is a copy, as that was before the loops."""
-
-    variable: Variable
-    memory: Memory
-    words: str
-    first: str
-    count: str
-    inner: tuple[str, ...]
-    comes_in: bool
-    goes_out: bool
-    written: bool
-    scalar: bool = False
-    hosted: bool = True
-    loops: tuple[Ends, ...] = ()
-    limit: str = ""
-    of: str = ""
-
-    @property
-    def name(self) -> str:
-        """What the user calls it."""
-        return self.variable.source_name
-
-    @property
-    def end(self) -> str:
-        """The row behind the last one, in C."""
-        return self.count if self.first == "0" else f"({_factor(self.first)} + {self.count})"
-
-    @property
-    def elements(self) -> str:
-        """How many elements are on the device, as a product in `size_t`."""
-        return " * ".join([_counted("size_t", self.count), *map(_factor, self.inner)])
-
-    @property
-    def each(self) -> tuple[str, ...]:
-        """For how many values of each loop's counter there are arrays: from 0 on."""
-        return tuple(loop.behind for loop in self.loops)
-
-    @property
-    def extents(self) -> tuple[str, ...]:
-        """How many elements its dimensions on the device have, but for the first."""
-        own = (self.count, *self.inner) if self.count else self.inner
-        return (*self.each[1:], *own) if self.each else self.inner
-
-    @property
-    def allocated(self) -> str:
-        """How many elements the device has of it, as a product in `size_t`."""
-        if not self.each:
-            return self.elements
-        return " * ".join(["(size_t)" + _factor(self.each[0]), *map(_factor, self.extents)])
-
-    @property
-    def last(self) -> str:
-        """The first element of the caller's array on the device, of those of all iterations; empty for the
-        very first."""
-        number = ""
-        for loop in self.loops:
-            own = loop.least if loop.down else f"{_factor(loop.behind)} - 1"
-            if number:
-                number = f"({number} * {_factor(loop.behind)} + {own})"
-            elif own != "0":
-                number = f"(size_t){_factor(own)}"
-        return " * ".join([number, *map(_factor, (self.count, *self.inner))]) if number else ""
-
-    @property
-    def offset(self) -> str:
-        """The first of these elements; empty for the very first."""
-        if self.first == "0":
-            return ""
-        return " * ".join([_counted("ptrdiff_t", self.first), *map(_factor, self.inner)])
-
-
-@dataclass(frozen=True, eq=False)
-class Memories:
-    """The buffers by name, pairs of them that must not overlap, and what else must be true."""
-
-    buffers: tuple[Buffer, ...]
-    apart: tuple[tuple[Buffer, Buffer], ...]
-    assumptions: tuple[Assumption, ...]
 
 
 def memories_of(region: Region, found: Leaves) -> Memories | Declined:
@@ -129,20 +44,28 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
             return one
         buffers.append(one)
     ordered = tuple(sorted(buffers, key=lambda each: each.name))
-    without = {*found.private, *formers}
-    placed = [a for _, a in found.shared if a.memory.variable.name not in without]
-    every = list({a.memory.name: a.memory for a in placed}.values())
-    written = {a.memory.name for a in placed if a.kind == "write"}
     apart = [p for p in combinations(ordered, 2) if (p[0].written or p[1].written) and _may_overlap(*p)]
-    told = {frozenset((one.memory.path, other.memory.path)) for one, other in apart}
-    rest = overlap_assumptions([m for m in every if m.name in written], every, set())
-    assumed += [each for each in rest if frozenset(each.subjects) not in told]
+    assumed += _overlaps(found, apart, {*found.private, *formers})
     handed = [each for pair in apart for each in pair]
     known = tuple(
         each if each in handed or _moves(region, each) else replace(each, hosted=False) for each in ordered
     )
     copies = tuple(_copy(each, known) for each in found.formers)
     return Memories((*known, *copies), tuple(apart), tuple(dict.fromkeys(assumed)))
+
+
+def _overlaps(
+    found: Leaves, apart: Sequence[tuple[Buffer, Buffer]], without: set[str]
+) -> Iterator[Assumption]:
+    """That memories do not overlap of which the host does not see to it: pairs that are `apart`; `without`
+    those that only the device has (unique names)."""
+    placed = [a for _, a in found.shared if a.memory.variable.name not in without]
+    every = list({a.memory.name: a.memory for a in placed}.values())
+    written = {a.memory.name for a in placed if a.kind == "write"}
+    told = {frozenset((one.memory.path, other.memory.path)) for one, other in apart}
+    for each in overlap_assumptions([m for m in every if m.name in written], every, set()):
+        if frozenset(each.subjects) not in told:
+            yield each
 
 
 def _copy(former: Former, known: Sequence[Buffer]) -> Buffer:
@@ -155,12 +78,6 @@ def _copy(former: Former, known: Sequence[Buffer]) -> Buffer:
 def _moves(region: Region, buffer: Buffer) -> bool:
     """Whether the caller has to hand an array over: not if only kernels use it."""
     return buffer.comes_in or buffer.goes_out or region.subject.language == PYTHON.name
-
-
-def plain_names(region: Region) -> Names:
-    """How values are written just before a region, with numbers as numbers: another file has no macros."""
-    found = names_before(region.subject, region.scop, region.place)
-    return Names(found.parameters, choice=found.choice)
 
 
 def _moved(found: Leaves) -> dict[str, list[Access]]:
@@ -304,34 +221,3 @@ def _words(region: Region, memory: Memory) -> str | None:
 
 
 _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned"))
-
-
-def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
-    """The products that must stay within `int`, in which the device counts elements."""
-    for each in buffers:
-        if each.each and each.extents:
-            yield " * ".join(["(long long)" + _factor(each.each[0]), *map(_factor, each.extents)])
-        elif each.inner:
-            yield " * ".join(["(long long)" + _factor(each.end), *map(_factor, each.inner)])
-
-
-def _counted(words: str, text: str) -> str:
-    """A number of elements in a type of 64 bits: no product in it is computed with fewer."""
-    if re.fullmatch(r"\w+(?: \* \w+)*", text):
-        return f"({words}){text}"
-    return f"({words}){_factor(_PRODUCT.sub(_WIDE, text))}"
-
-
-_PRODUCT = re.compile(r"(\b(?:\d+ \* )?)([A-Za-z_]\w*(?: \* [A-Za-z_]\w*)+)")
-_WIDE = r"\1(long long)\2"
-"""Several sizes in a term of a sum, and how they are multiplied with 64 bits."""
-
-
-def _factor(text: str) -> str:
-    return text if text.isidentifier() or text.isdigit() or _is_whole(text) else f"({text})"
-
-
-def _is_whole(text: str) -> bool:
-    """Whether parentheses stand around all of a text."""
-    depth = [text[: k + 1].count("(") - text[: k + 1].count(")") for k in range(len(text))]
-    return text.startswith("(") and depth[-1] == 0 and all(depth[:-1])

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polylsp.codegen.affine import Names
 from polylsp.codegen.cuda.expressions import DOUBLE_FUNCTIONS, Words
 from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.python_whole import is_unlimited
 from polylsp.codegen.cuda.region import Region, declared_in
+from polylsp.codegen.footprint import names_before
 from polylsp.codegen.transform.leaves import counter
 from polylsp.language import PYTHON
 from polylsp.model.program import Integer, Variable
@@ -52,6 +54,12 @@ class Fresh:
 def fresh_of(region: Region) -> Fresh:
     """Names that neither the user's file nor CUDA uses."""
     return Fresh({*re.findall(r"\w+", region.subject.text), *RESERVED})
+
+
+def plain_names(region: Region) -> Names:
+    """How values are written just before a region, with numbers as numbers: another file has no macros."""
+    found = names_before(region.subject, region.scop, region.place)
+    return Names(found.parameters, choice=found.choice)
 
 
 def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.host import Host, bytes_of, is_staged, start_of
 from polylsp.codegen.cuda.layout import wrapped
-from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.statements import INDENT
 
 

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.device_code import template
 from polylsp.codegen.cuda.host import Host, bytes_of, former_lines, is_staged, on_device, parameters, start_of
 from polylsp.codegen.cuda.launches import launches
 from polylsp.codegen.cuda.layout import wrapped
-from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.slabs import Slabs
 from polylsp.codegen.cuda.statements import INDENT
 from polylsp.codegen.cuda.streams import STREAMS, Group, groups_of, stream_of

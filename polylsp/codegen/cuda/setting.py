@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import islpy as isl
 
 from polylsp.codegen.affine import Names
 from polylsp.codegen.cuda.atomics import sites_of
+from polylsp.codegen.cuda.buffers import Buffer, Memories
 from polylsp.codegen.cuda.expressions import Words
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
-from polylsp.codegen.cuda.memory import Buffer, Memories, plain_names
-from polylsp.codegen.cuda.naming import Fresh, counters_of, fresh_of, variable_names
+from polylsp.codegen.cuda.naming import Fresh, counters_of, fresh_of, plain_names, variable_names
 from polylsp.codegen.cuda.narrow import narrow
 from polylsp.codegen.cuda.python_expressions import PythonWords
 from polylsp.codegen.cuda.python_whole import Sizes
@@ -75,48 +75,26 @@ def setting_of(
     names |= {v.name: fresh.name(v.source_name) for v in (each.memory.variable for each in found.formers)}
     is_python = subject.language == PYTHON.name
     lengths = _lengths(memories, names, fresh, plain_names(region)) if is_python else {}
-    extents = {
-        b.variable.name: tuple(names.get(each, each) for each in b.extents)
-        for b in memories.buffers
-        if not b.scalar
-    }
-    pointed = frozenset(b.variable.name for b in memories.buffers if b.scalar)
-    exact = _python_words(region, lengths) if is_python else None
     texts, variables = _parameters(region, names, lengths)
-    before = _before(region, found, names)
     sizes = () if is_python else [v for name, v in variables.items() if _text(v, name) in texts.values()]
-    narrowed = frozenset[str]() if is_python else narrow(region, found, sizes)
+    words = _without_widths(region, found, memories, names, lengths)
+    words = replace(words, narrow=frozenset() if is_python else narrow(region, found, sizes))
     called = {names[v.name]: v for v in (*subject.variables, *lengths.values())}
-    counted = strides(found, extents, called, narrowed)
-    words = Words(
-        subject,
-        names,
-        extents,
-        pointed,
-        before=before,
-        exact=exact,
-        narrow=narrowed,
-        strides=counted,
-        index=fresh.name("Index") if counted else "",
-        atomic=sites_of(found),
-        formers={site: each.memory.variable.name for each in found.formers for site in each.sites},
-    )
-    wide = frozenset(name for name, inner in extents.items() if is_wide(inner, called, counted, narrowed))
-    leaves = {leaf.name: leaf for leaf in found.leaves}
-    buffers = memories.buffers
-    private = {v.name: type_words(v) for v in subject.variables if v.name in found.private}
+    counted = strides(found, words.extents, called, words.narrow)
+    words = replace(words, strides=counted, index=fresh.name("Index") if counted else "")
+    wide = (n for n, inner in words.extents.items() if is_wide(inner, called, counted, words.narrow))
     made = Setting(
         region,
-        leaves,
+        {leaf.name: leaf for leaf in found.leaves},
         found.shared,
         words,
         texts,
         variables,
-        buffers,
+        memories.buffers,
         fresh,
         settings,
-        private=private,
-        wide=wide,
+        private={v.name: type_words(v) for v in subject.variables if v.name in found.private},
+        wide=frozenset(wide),
         many=fresh.name("many") if counted else "",
         run=fresh.name("run") if counted else "",
     )
@@ -124,6 +102,27 @@ def setting_of(
     if unnamed:
         return Declined(f"`{unnamed}` is not known before the loop: set a variable to it first.")
     return made
+
+
+def _without_widths(
+    region: Region,
+    found: Leaves,
+    memories: Memories,
+    names: Mapping[str, str],
+    lengths: Mapping[str, Variable],
+) -> Words:
+    """How things are called on the device, before it is known how wide their numbers are."""
+    arrays = [b for b in memories.buffers if not b.scalar]
+    return Words(
+        region.subject,
+        names,
+        {b.variable.name: tuple(names.get(each, each) for each in b.extents) for b in arrays},
+        frozenset(b.variable.name for b in memories.buffers if b.scalar),
+        before=_before(region, found, names),
+        exact=_python_words(region, lengths) if region.subject.language == PYTHON.name else None,
+        atomic=sites_of(found),
+        formers={site: each.memory.variable.name for each in found.formers for site in each.sites},
+    )
 
 
 def _before(region: Region, found: Leaves, names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:

@@ -10,8 +10,8 @@ from typing import Literal
 import islpy as isl
 
 from polylsp.codegen.affine import alone
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
-from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.schedule import of_leaf
 from polylsp.codegen.cuda.slab_ends import END, FIRST, Ends, ends_around
 from polylsp.codegen.cuda.slab_rows import is_near

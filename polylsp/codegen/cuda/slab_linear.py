@@ -7,7 +7,7 @@ import islpy as isl
 from polylsp.analysis.notation import polynomial
 from polylsp.analysis.value import Poly, Symbol
 from polylsp.codegen.affine import Names, largest, smallest, spelled
-from polylsp.codegen.cuda.memory import Buffer
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.slab_ends import END, FIRST, SIZE, Ends
 from polylsp.codegen.cuda.slab_rows import Rows
 from polylsp.codegen.footprint import written_sum

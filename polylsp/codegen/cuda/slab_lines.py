@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.host import Host, bytes_of, former_lines, is_staged, on_device, start_of
 from polylsp.codegen.cuda.layout import folded, wrapped
-from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.slabs import Slabs
 from polylsp.codegen.cuda.statements import INDENT
 from polylsp.codegen.cuda.streams import count_of

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.expressions import Unwritable
-from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.cuda.slab_ends import FEW, Ends, difference, has_division
 from polylsp.codegen.cuda.slab_linear import linear_part

@@ -10,8 +10,8 @@ from dataclasses import dataclass, fields, replace
 
 import islpy as isl
 
+from polylsp.codegen.cuda.buffers import Buffer, Memories
 from polylsp.codegen.cuda.mapping import Kernel
-from polylsp.codegen.cuda.memory import Buffer, Memories
 from polylsp.codegen.cuda.setting import Setting
 from polylsp.codegen.cuda.slab_ends import END, FIRST, Ends, difference
 from polylsp.codegen.cuda.slab_parts import Part

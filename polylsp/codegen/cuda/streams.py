@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.host import Host
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import sets_of
 from polylsp.codegen.cuda.mapping import Kernel
-from polylsp.codegen.cuda.memory import Buffer
 
 STREAMS = "streams"
 """What the host function calls them."""

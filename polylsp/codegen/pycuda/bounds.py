@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.launched import Launched
-from polylsp.codegen.cuda.memory import Buffer, plain_names
+from polylsp.codegen.cuda.naming import plain_names
 from polylsp.codegen.footprint import entered, touched
 from polylsp.codegen.hull import Hull, hull
 from polylsp.codegen.pycuda.chosen import Chosen, chosen

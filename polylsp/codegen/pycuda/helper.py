@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.device_code import device_lines, index_line
 from polylsp.codegen.cuda.largest import LARGEST
 from polylsp.codegen.cuda.layout import wrapped
-from polylsp.codegen.cuda.memory import Buffer
 from polylsp.codegen.cuda.region import loops_at
 from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.codegen.pycuda.checks import checks

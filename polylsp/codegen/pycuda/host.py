@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from polylsp.analysis.effects import loops_in
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.launched import Launched
-from polylsp.codegen.cuda.memory import Buffer, plain_names
-from polylsp.codegen.cuda.naming import Fresh
+from polylsp.codegen.cuda.naming import Fresh, plain_names
 from polylsp.codegen.transform.leaves import counter
 from polylsp.model.program import Variable
 

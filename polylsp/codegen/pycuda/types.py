@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polylsp.codegen.cuda.memory import Buffer
+from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.python_whole import is_unlimited
 from polylsp.frontends.python.kinds import dtype_name
 from polylsp.model.program import Floating, Integer, Variable

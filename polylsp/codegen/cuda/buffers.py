@@ -1,0 +1,129 @@
+"""What of an array is on the device, in the words of the host."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from polylsp.codegen.cuda.leaves import Ends
+from polylsp.model.program import Variable
+from polylsp.model.scop import Memory
+from polylsp.model.verdict import Assumption
+
+
+@dataclass(frozen=True, eq=False)
+class Buffer:
+    """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
+    elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
+    device has such an array for each iteration of some `loops`; the last one is the caller's. An array of
+    scalars has no `count` of its own. `limit`: how many rows the caller's array is said to have, if
+    these may be more. `of`: the name of the array of which it is a copy, as that was before the loops."""
+
+    variable: Variable
+    memory: Memory
+    words: str
+    first: str
+    count: str
+    inner: tuple[str, ...]
+    comes_in: bool
+    goes_out: bool
+    written: bool
+    scalar: bool = False
+    hosted: bool = True
+    loops: tuple[Ends, ...] = ()
+    limit: str = ""
+    of: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the user calls it."""
+        return self.variable.source_name
+
+    @property
+    def end(self) -> str:
+        """The row behind the last one, in C."""
+        return self.count if self.first == "0" else f"({_factor(self.first)} + {self.count})"
+
+    @property
+    def elements(self) -> str:
+        """How many elements are on the device, as a product in `size_t`."""
+        return " * ".join([_counted("size_t", self.count), *map(_factor, self.inner)])
+
+    @property
+    def each(self) -> tuple[str, ...]:
+        """For how many values of each loop's counter there are arrays: from 0 on."""
+        return tuple(loop.behind for loop in self.loops)
+
+    @property
+    def extents(self) -> tuple[str, ...]:
+        """How many elements its dimensions on the device have, but for the first."""
+        own = (self.count, *self.inner) if self.count else self.inner
+        return (*self.each[1:], *own) if self.each else self.inner
+
+    @property
+    def allocated(self) -> str:
+        """How many elements the device has of it, as a product in `size_t`."""
+        if not self.each:
+            return self.elements
+        return " * ".join(["(size_t)" + _factor(self.each[0]), *map(_factor, self.extents)])
+
+    @property
+    def last(self) -> str:
+        """The first element of the caller's array on the device, of those of all iterations; empty for the
+        very first."""
+        number = ""
+        for loop in self.loops:
+            own = loop.least if loop.down else f"{_factor(loop.behind)} - 1"
+            if number:
+                number = f"({number} * {_factor(loop.behind)} + {own})"
+            elif own != "0":
+                number = f"(size_t){_factor(own)}"
+        return " * ".join([number, *map(_factor, (self.count, *self.inner))]) if number else ""
+
+    @property
+    def offset(self) -> str:
+        """The first of these elements; empty for the very first."""
+        if self.first == "0":
+            return ""
+        return " * ".join([_counted("ptrdiff_t", self.first), *map(_factor, self.inner)])
+
+
+@dataclass(frozen=True, eq=False)
+class Memories:
+    """The buffers by name, pairs of them that must not overlap, and what else must be true."""
+
+    buffers: tuple[Buffer, ...]
+    apart: tuple[tuple[Buffer, Buffer], ...]
+    assumptions: tuple[Assumption, ...]
+
+
+def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
+    """The products that must stay within `int`, in which the device counts elements."""
+    for each in buffers:
+        if each.each and each.extents:
+            yield " * ".join(["(long long)" + _factor(each.each[0]), *map(_factor, each.extents)])
+        elif each.inner:
+            yield " * ".join(["(long long)" + _factor(each.end), *map(_factor, each.inner)])
+
+
+def _counted(words: str, text: str) -> str:
+    """A number of elements in a type of 64 bits: no product in it is computed with fewer."""
+    if re.fullmatch(r"\w+(?: \* \w+)*", text):
+        return f"({words}){text}"
+    return f"({words}){_factor(_PRODUCT.sub(_WIDE, text))}"
+
+
+_PRODUCT = re.compile(r"(\b(?:\d+ \* )?)([A-Za-z_]\w*(?: \* [A-Za-z_]\w*)+)")
+_WIDE = r"\1(long long)\2"
+"""Several sizes in a term of a sum, and how they are multiplied with 64 bits."""
+
+
+def _factor(text: str) -> str:
+    return text if text.isidentifier() or text.isdigit() or _is_whole(text) else f"({text})"
+
+
+def _is_whole(text: str) -> bool:
+    """Whether parentheses stand around all of a text."""
+    depth = [text[: k + 1].count("(") - text[: k + 1].count(")") for k in range(len(text))]
+    return text.startswith("(") and depth[-1] == 0 and all(depth[:-1])
