@@ -11,7 +11,8 @@ _DETAIL = re.compile(
     r"""\s*(?:\[(?P<kind>flow|anti|output)\]
       | distance\ (?P<distance>\d+)
       | "(?P<text>[^"]*)"
-      | (?P<name>private|lastprivate|reduction|assume|reject|help)\((?P<arguments>(?:"[^"]*"|[^")])*)\))""",
+      | (?P<name>private|lastprivate|reduction|assume|reject|help|copy)
+        \((?P<arguments>(?:"[^"]*"|[^")])*)\))""",
     re.VERBOSE,
 )
 
@@ -42,6 +43,7 @@ class ExpectedVerdict:
     assumptions: tuple[tuple[str, ...], ...] = ()
     rejections: tuple[str, ...] = ()
     helps: tuple[tuple[str, ...], ...] = field(default=())
+    copies: frozenset[str] = frozenset()
 
 
 def expectations(text: str) -> list[Expectation]:
@@ -77,6 +79,7 @@ def verdict(text: str) -> ExpectedVerdict:
         tuple(tuple(re.findall(r'"([^"]*)"', a)) for a in _arguments(details, "assume")),
         tuple(n for a in _arguments(details, "reject") for n in _names(a)),
         tuple(tuple(re.findall(r'"([^"]*)"', a)) for a in _arguments(details, "help")),
+        frozenset(n for a in _arguments(details, "copy") for n in _names(a)),
     )
 
 

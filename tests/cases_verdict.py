@@ -31,6 +31,7 @@ def fits(wanted: ExpectedVerdict, got: Verdict, source: Source, placed: PlacedFu
                 wanted.kind in (None, dependence.kind)
                 and wanted.distance in (None, dependence.distance)
                 and all(_bare(text) in spelled for text in wanted.texts)
+                and wanted.copies == {name for _, name in got.former}
             )
         case Unknown():
             help_texts = [a.sentence for a in got.would_help]
@@ -53,6 +54,7 @@ def told(got: Verdict, source: Source, placed: PlacedFunction) -> str:
             parts = [f"[{dependence.kind}]"]
             parts += [] if dependence.distance is None else [f"distance {dependence.distance}"]
             parts += [f'"{_spelled(p.site, source, placed)}"' for p in (dependence.source, dependence.sink)]
+            parts += [f"copy({name})" for name in dict.fromkeys(name for _, name in got.former)]
         case Unknown():
             parts = [f"reject({got.rejection.code})", f'"{got.rejection.message}"']
             parts += [f'help("{a.sentence}")' for a in got.would_help]

@@ -42,9 +42,10 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
     match loop.verdict:
         case Parallel() as verdict:
             return capital(f"{subject(loop)} can run in parallel{_terms(placed, verdict)}.")
-        case Sequential(witness=witness):
+        case Sequential(witness=witness, former=former):
             obstacle = dependence_clause(source, placed, witness.dependence)
-            return capital(f"{subject(loop)} cannot run in parallel: {obstacle}{_example(witness)}.")
+            told = f"{obstacle}{_example(witness)}{_former_words(former)}"
+            return capital(f"{subject(loop)} cannot run in parallel: {told}.")
         case Unknown() as verdict:
             return capital(_unknown_sentence(placed, loop, verdict))
         case _:
@@ -221,6 +222,16 @@ def _unknown_sentence(placed: PlacedFunction, loop: LoopFacts, verdict: Unknown)
     told = advice_words(placed, rejection)
     words = f"; {_open(told)}" if told else ""
     return f"{subject(loop)} is not decided: {reason}{words}."
+
+
+def _former_words(former: Sequence[tuple[str, str]]) -> str:
+    """What would change that, where reads could be from copies."""
+    if not former:
+        return ""
+    reads = listing([f"`{text}`" for text, _ in former])
+    arrays = listing([f"`{name}`" for name in dict.fromkeys(name for _, name in former)])
+    verb, copies = "is" if len(former) == 1 else "are", "a copy" if " and " not in arrays else "copies"
+    return f"; it can once {reads} {verb} read from {copies} of {arrays} made before the loop"
 
 
 def _example(witness: Witness) -> str:

@@ -107,10 +107,13 @@ class Parallel:
 
 @dataclass(frozen=True, slots=True)
 class Sequential:
-    """Proven: two iterations conflict. `carried` lists every dependence in the way."""
+    """Proven: two iterations conflict. `carried` lists every dependence in the way. `former` are reads as
+    they are written, each with its array, if these alone are in the way and see nothing but what there was
+    before the loop: from a copy of that, iterations could read at once."""
 
     witness: Witness
     carried: tuple[Dependence, ...]
+    former: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ _CARDS = Path("/proc/driver/nvidia/gpus")
 _MODEL = re.compile(r"^Model:\s*(.+)$", re.MULTILINE)
 
 
-@cache
 def compiler_here() -> str:
     """The path of a C compiler; empty if there is none."""
     return next(filter(None, map(shutil.which, _COMPILERS)), "")

@@ -223,6 +223,10 @@ WHOLE = {
         "for (int i = n - 1; i >= 0; i--)\n    for (int j = 0; j < m; j++) a[i][j] += a[i + 1][j];",
         "line 6 needs to run behind a later iteration of line 6",
     ),
+    "rows that move up": (
+        "for (int i = 0; i < n; i++) for (int j = 0; j < m; j++) a[i][j] = a[i + 1][j] * 2;",
+        "of `a`, a copy is made before the loops",
+    ),
 }
 
 

@@ -47,7 +47,7 @@ class AssumptionClaim:
 @dataclass(frozen=True, slots=True)
 class Claim:
     """The verdict on one loop; `reductions` are (variable, operator), `inductions` (variable, step);
-    `iterator` is what it is taken to count with."""
+    `iterator` is what it is taken to count with; `former` are arrays of which a copy is said to help."""
 
     function: str
     ordinal: int
@@ -61,6 +61,7 @@ class Claim:
     carried: tuple[DependenceClaim, ...] = ()
     rejection: tuple[str, str] = ("", "")
     iterator: str = ""
+    former: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +130,7 @@ def claims_and_models(
                     assumptions=tuple(assumption(a) for a in v.assumptions),
                     iterator=plain(loop.iterator or ""),
                 )
-            case Sequential(witness=w, carried=carried):
+            case Sequential(witness=w, carried=carried, former=former):
                 return Claim(
                     function,
                     loop.ordinal,
@@ -138,6 +139,7 @@ def claims_and_models(
                         dependence(placed, w.dependence), w.source_iteration, w.sink_iteration, w.parameters
                     ),
                     carried=tuple(dependence(placed, d) for d in carried),
+                    former=tuple(plain(name) for _, name in former),
                 )
             case Unknown(rejection=r):
                 return Claim(function, loop.ordinal, "unknown", rejection=(r.code, r.message))

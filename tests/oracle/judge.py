@@ -30,6 +30,7 @@ def judge(found: Evidence, claims: list[Claim], exact: bool = False) -> list[Ref
                 texts = witness_refutations(found.program, found.layout, found.runner, found.runs, claim)
                 refutations += [Refutation(claim.function, claim.ordinal, *text) for text in texts]
                 refutations += missed(found, claim) if exact and not texts else []
+                refutations += _former(found, claim)
             case _:
                 if exact:
                     refutations += [_refutation(claim, "undecided", ": ".join(claim.rejection))]
@@ -46,6 +47,23 @@ def _unclaimed(found: Evidence, claims: list[Claim]) -> Iterator[Refutation]:
     there = {(f.name, loop.ordinal) for f in in_text for loop in loops(f)}
     for function, ordinal in sorted(claimed ^ there):
         yield Refutation(function, ordinal, "loops", "a loop without a verdict, or a verdict without a loop")
+
+
+def _former(found: Evidence, claim: Claim) -> Iterator[Refutation]:
+    """Runs in which a loop needs what it has written to an array that it is said to need a copy of."""
+    key = (claim.function, claim.ordinal)
+    for run in found.runs if claim.former else ():
+        slots = {
+            slot
+            for record in run.records[key]
+            for name in claim.former
+            for slot in run.targets.get(name) or slots_of(record.slots, name)
+        }
+        for pair in found.conflicts(run).get(key, ()):
+            if pair.source.slot in slots and pair.source.write:
+                text = described(found.layout, run, pair)
+                yield _refutation(claim, "no copy helps", f"{text}, with {shown(run.inputs)}")
+                return
 
 
 # --- parallel and reduction --------------------------------------------------------------

@@ -235,6 +235,15 @@ def test_a_wrong_distance_is_refuted() -> None:
     assert rules(RECURRENCE, witness(distance=2)) == {"distance"}
 
 
+SHIFT = loop("a[i] = a[i + 1]")
+
+
+def test_a_copy_helps_where_reads_alone_are_in_the_way() -> None:
+    shift = witness("anti", access(SHIFT, "a[i + 1]", False), access(SHIFT, "a[i]", True))
+    assert rules(SHIFT, replace(shift, former=("a",)), exact=True) == set()
+    assert rules(RECURRENCE, replace(witness(), former=("a",))) == {"no copy helps"}
+
+
 def test_a_value_that_is_overwritten_before_it_is_read_does_not_flow() -> None:
     text = loop("a[i] = b[i]; b[0] = a[i]; a[i + 1] = b[i]")
     claim = witness("flow", access(text, "a[i + 1]", True), access(text, "a[i]", False, 2))

@@ -97,6 +97,9 @@ def _made(
     slabs = Slabs(called, words, cut.ends, cut.instances, parts, cut.loops, cut.has_once)
     if not slabs.moving(largest):
         # Arrays with fewer dimensions are not what takes the memory.
+        copied = next((each.of for each in largest if each.of), "")
+        if copied:
+            return f"of `{copied}`, a copy is made before the loops"
         return f"each iteration of {_words(region, cut)} needs all of `{largest[0].name}`"
     return slabs
 
