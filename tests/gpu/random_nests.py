@@ -47,14 +47,15 @@ def trial(drawn: Drawn | str, headers: Path, slabs: bool = False) -> Offloaded:
             program = Program("gcc", "g++", headers, Path(folder))
             # Every other program counts elements with 64 bits.
             many = len(text) % 2 == 1
-            for memory in (0, *_LITTLE) if slabs else (0,):
-                try:
-                    built = program.build(done.text, done.files, "-ffp-contract=off", "-w", many=many)
-                    found = [float(line) for line in program.output(built, memory=memory).split()]
-                except AssertionError as failure:
-                    texts = (str(failure), done.text, *done.files.values())
-                    raise AssertionError("\n".join(texts)) from failure
-                assert_close(wanted, found, "\n".join((f"{memory=}", done.text, *done.files.values())))
+            memories = (0, *_LITTLE) if slabs else (0,)
+            try:
+                built = program.build(done.text, done.files, "-ffp-contract=off", "-w", many=many)
+                outputs = [program.output(built, memory=memory).split() for memory in memories]
+            except AssertionError as failure:
+                raise AssertionError("\n".join((str(failure), done.text, *done.files.values()))) from failure
+            for memory, lines in zip(memories, outputs, strict=True):
+                told = "\n".join((f"{memory=}", done.text, *done.files.values()))
+                assert_close(wanted, [float(line) for line in lines], told)
     return done
 
 

@@ -74,9 +74,10 @@ def _checks(host: Host) -> Iterator[str]:
         yield f"if ({each} > INT_MAX)"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     for loop in dict.fromkeys(loop for b in host.buffers for loop in b.loops):
-        if loop.behind.isdigit() and loop.least.isdigit():
+        least = loop.least or "0"
+        if loop.behind.isdigit() and least.isdigit():
             continue
-        yield f"if ({loop.behind} < 1)" if loop.least == "0" else f"if ({loop.behind} <= {loop.least})"
+        yield f"if ({loop.behind} < 1)" if least == "0" else f"if ({loop.behind} <= {least})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
     yield from _limited(host)
     for one, other in host.memories.apart:

@@ -57,7 +57,7 @@ def _expanded(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], lar
         return None
     outer = outermost(own[0][0].domain, len(loops))
     ends = ends_of(region, outer)
-    if not ends or not _has_corners(region, outer):
+    if not ends or not all(each.least for each in ends) or not _has_corners(region, outer):
         return None
     ends = tuple(replace(each, down=is_down) for each, is_down in zip(ends, down, strict=True))
     shape = (*("[]" for _ in loops), *memory.shape)
@@ -87,12 +87,13 @@ def ends_of(region: Region, domain: isl.Set) -> tuple[Ends, ...]:
     for k in range(outer.dim(_SET)):
         own = alone(outer, k)
         first, last = lowest(own), highest(own)
-        if first is None or last is None or first.n_piece() != 1 or last.n_piece() != 1:
+        if first is None or last is None or last.n_piece() != 1:
             return ()
         if not own.is_subset(isl.Set("{ [x] : x >= 0 }")):
             return ()
         behind = expression(last.add_constant_val(isl.Val(1)), region.context, names)
-        result.append(Ends(expression(first, region.context, names), behind))
+        least = expression(first, region.context, names) if first.n_piece() == 1 else ""
+        result.append(Ends(least, behind))
     return () if any("__" in each.least + each.behind for each in result) else tuple(result)
 
 

@@ -51,8 +51,8 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Ends:
-    """The least value of a loop's counter, and `behind` the largest one, in C; a loop that counts `down` ends
-    with the least."""
+    """The least value of a loop's counter, if one expression says it, and `behind` the largest one, in C; a
+    loop that counts `down` ends with the least."""
 
     least: str
     behind: str
@@ -134,7 +134,9 @@ def useful(found: Leaves) -> Leaves:
         return found
     leaves = tuple(leaf for leaf in found.leaves if leaf.name in own)
     shared = tuple((leaf, access) for leaf, access in found.shared if leaf.name in own)
-    return replace(found, leaves=leaves, shared=shared)
+    seen = {access.memory.name for _, access in shared}
+    formers = tuple(each for each in found.formers if each.memory.name in seen)
+    return replace(found, leaves=leaves, shared=shared, formers=formers)
 
 
 def _needed(region: Region) -> frozenset[str]:
