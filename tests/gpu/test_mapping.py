@@ -689,37 +689,6 @@ def test_loops_that_follow_one_another_share_what_is_on_the_device(program: Prog
     assert_same(program.output(program.build(text, {}, UNUSED)), program.output(built))
 
 
-SELDOM = """#include <stdio.h>
-static int hist[5];
-static double y[40];
-static int f(int m, int c)
-{
-    int k = 1;
-    for (int i = 0; i < m; ++i) {
-        y[i] = 0.25 * i;
-        if (i > 1)
-            hist[c] += i;
-        y[k] = 1;
-    }
-    return k;
-}
-int main(void)
-{
-    f(1, 3), f(2, 4), f(30, 2);
-    printf("%d %d %d\\n", hist[2], hist[3], hist[4]);
-    return 0;
-}
-"""
-"""Of `hist`, the device has nothing where nothing is added to it."""
-
-
-def test_a_sum_to_which_nothing_is_added_has_no_kernel(program: Program) -> None:
-    done = offloaded("a.c", SELDOM, SETTINGS, "f")
-    (kernels,) = done.files.values()
-    assert "malloc((size_t)(m > 2 ? 1 : 0) * sizeof(int))" in kernels and "    if (m >= 3) {" in kernels
-    assert program.output(program.build(done.text, done.files)) == "434 0 0\n"
-
-
 def test_what_cannot_run_together_runs_apart() -> None:
     body = "for (int i = 0; i < n; i++) x[i] = 2 * y[i];\n    for (int i = 0; i < n; i++) x[i] = exp10(x[i]);"
     answer = asked("double exp10(double);\n" + function(body), 0)

@@ -18,7 +18,7 @@ from polylsp.codegen.cuda.memory import memories_of
 from polylsp.codegen.cuda.region import Region, loops_at
 from polylsp.codegen.cuda.setting import Setting, setting_of
 from polylsp.codegen.cuda.slabs import Slabs
-from polylsp.codegen.cuda.sums import adding, sum_of
+from polylsp.codegen.cuda.sums import sum_of
 from polylsp.language import PYTHON
 from polylsp.model.action import Declined
 from polylsp.model.verdict import Assumption
@@ -108,10 +108,9 @@ def _launched(
     fresh.used.update(taken)
     name = fresh.name(f"{region.subject.function.name}_cuda")
     try:
-        found = [adding(one, choice.leaves) for one in choice.kernels]
         kernels = tuple(
             (one, written(setting, one, fresh.name(f"{name}_kernel{number}"), sum_of(one, choice.leaves)))
-            for number, one in enumerate(found if slabs is None else map(slabs.of, found))
+            for number, one in enumerate(choice.kernels if slabs is None else map(slabs.of, choice.kernels))
         )
     except Unwritable as reason:
         return Declined(str(reason))

@@ -7,7 +7,7 @@ blocks have found.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import islpy as isl
 
@@ -49,19 +49,6 @@ def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
     if own[0].update is None or not element.is_single_valued():
         return None
     return Sum(own[0].memory, Combining(own[0].update, function_of(leaf)), own, element, loops)
-
-
-def adding(kernel: Kernel, found: Leaves) -> Kernel:
-    """A kernel, if it is a sum, with those instances alone that add something: where there are none, it has
-    no element to add to, and is not launched."""
-    if sum_of(kernel, found) is None:
-        return kernel
-    domain = isl.UnionSet("{ }")
-    for leaf, access in found.shared:
-        if access.kind == "write":
-            domain = domain.union(of_leaf(leaf, access.relation).domain().to_union_set())
-    domain = domain.intersect(kernel.domain)
-    return kernel if domain.is_empty() else replace(kernel, domain=domain)
 
 
 def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
