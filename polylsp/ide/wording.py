@@ -229,9 +229,9 @@ def _former_words(former: Sequence[tuple[str, str]]) -> str:
     if not former:
         return ""
     reads = listing([f"`{text}`" for text, _ in former])
-    arrays = listing([f"`{name}`" for name in dict.fromkeys(name for _, name in former)])
-    verb, copies = "is" if len(former) == 1 else "are", "a copy" if " and " not in arrays else "copies"
-    return f"; it can once {reads} {verb} read from {copies} of {arrays} made before the loop"
+    arrays = dict.fromkeys(f"`{name}`" for _, name in former)
+    verb, copies = "is" if len(former) == 1 else "are", "a copy" if len(arrays) == 1 else "copies"
+    return f"; it can once {reads} {verb} read from {copies} of {listing([*arrays])} made before the loop"
 
 
 def _example(witness: Witness) -> str:

@@ -689,6 +689,76 @@ def test_loops_that_follow_one_another_share_what_is_on_the_device(program: Prog
     assert_same(program.output(program.build(text, {}, UNUSED)), program.output(built))
 
 
+SELDOM = """#include <stdio.h>
+static int hist[5];
+static double y[40];
+static int f(int m, int c)
+{
+    int k = 1;
+    for (int i = 0; i < m; ++i) {
+        y[i] = 0.25 * i;
+        if (i > 1)
+            hist[c] += i;
+        y[k] = 1;
+    }
+    return k;
+}
+int main(void)
+{
+    f(1, 3), f(2, 4), f(30, 2);
+    printf("%d %d %d\\n", hist[2], hist[3], hist[4]);
+    return 0;
+}
+"""
+"""Of `hist`, the device has nothing where nothing is added to it."""
+
+
+def test_nothing_is_added_to_an_element_that_the_device_does_not_have(program: Program) -> None:
+    done = offloaded("a.c", SELDOM, SETTINGS, "f")
+    (kernels,) = done.files.values()
+    assert "malloc((size_t)(m > 2 ? 1 : 0) * sizeof(int))" in kernels
+    condition = "        if ((size_t)(c - (ptrdiff_t)c) < (size_t)(m > 2 ? 1 : 0))\n"
+    assert kernels.count(condition) == 1
+    assert program.output(program.build(done.text, done.files)) == "434 0 0\n"
+    hasty = kernels.replace(condition, "")
+    with pytest.raises(AssertionError):
+        program.output(program.build(done.text, dict.fromkeys(done.files, hasty)))
+
+
+NEVER = """#include <stdio.h>
+static int a[9][9];
+static int f(int n)
+{
+    int s = 0, t = 0;
+    for (int i = 0; i < n; i++) {
+        s = a[i][0] * 3;
+        for (int j = i + 1; j < i; j++)
+            a[j][j] = 7;
+        t += a[i][0];
+    }
+    return s + t;
+}
+int main(void)
+{
+    for (int i = 0; i < 9; i++)
+        a[i][0] = i + 1;
+    int s = f(9);
+    for (int i = 0; i < 9; i++)
+        s = s * 3 + a[i][0];
+    printf("%d\\n", s);
+    return 0;
+}
+"""
+
+
+def test_what_never_runs_changes_nothing(program: Program) -> None:
+    done = offloaded("a.c", NEVER, SETTINGS, "f")
+    (kernels,) = done.files.values()
+    assert "const int *a" in kernels and "staged_a" not in kernels
+    built = program.build(done.text, done.files, UNUSED)
+    assert program.output(built) == program.output(program.build(NEVER, {}, UNUSED))
+
+
 def test_what_cannot_run_together_runs_apart() -> None:
     body = "for (int i = 0; i < n; i++) x[i] = 2 * y[i];\n    for (int i = 0; i < n; i++) x[i] = exp10(x[i]);"
     answer = asked("double exp10(double);\n" + function(body), 0)

@@ -399,6 +399,36 @@ def test_what_is_read_before_it_changes_is_read_from_a_copy(played: Played, tmp_
     assert ran.printed == "True True\nTrue True\n" and ran.compiled
 
 
+SELDOM = """import numpy as np
+from numpy.typing import NDArray
+
+
+def beyond(m: int, s: NDArray[np.float64], x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    for c in range(m):
+        for i in range(m):
+            x[i] = y[m - 1 - i] + c
+        for i in range(m):
+            y[i] = x[i]
+        for i in range(m):
+            if i > c:
+                s[c] += y[i]
+
+
+"""
+FEWER = """
+s, x, y = np.zeros(6), np.zeros(7), np.arange(7.0)
+beyond(7, s, x, y)
+print(s.tolist())
+"""
+
+
+def test_nothing_is_added_to_an_element_that_an_array_does_not_have(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("beyond.py", SELDOM, SETTINGS, "beyond")
+    assert "            if 0 <= c < (m - 1 if m > 1 else 0):\n" in done.text
+    before, ran = played.run(*written(tmp_path, [("plain", SELDOM + FEWER), ("seldom", done.text + FEWER)]))
+    assert ran.printed == before.printed and ran.calls > 0
+
+
 # --- What has no kernels -----------------------------------------------------------------
 
 HEAD = """import numpy as np

@@ -28,17 +28,26 @@ def total_of(setting: Setting, summed: Sum, file: str) -> Total:
 @dataclass(frozen=True, slots=True)
 class Target:
     """The element that a sum goes to: its number in a buffer as the program has it, in C; empty for a
-    scalar."""
+    scalar. There may be launches that add nothing to it: then the device has it `at_times` alone."""
 
     buffer: Buffer
     number: str
+    at_times: bool = False
 
     @property
     def address(self) -> str:
         """Where it is on the device, as a host in C writes it."""
-        text = f"{self.number} - {self.buffer.offset}" if self.buffer.offset else self.number
         start = f"device_{self.buffer.name}"
-        return start if text in ("", "0") else f"{start} + ({text})"
+        return start if self._place in ("", "0") else f"{start} + ({self._place})"
+
+    @property
+    def is_there(self) -> str:
+        """Whether the device has it, in C; empty if it always does."""
+        return f"(size_t)({self._place}) < {self.buffer.elements}" if self.at_times else ""
+
+    @property
+    def _place(self) -> str:
+        return f"{self.number} - {self.buffer.offset}" if self.buffer.offset else self.number
 
 
 def target_of(setting: Setting, launch: Launch, summed: Sum, counters: Sequence[str]) -> Target:
@@ -52,4 +61,14 @@ def target_of(setting: Setting, launch: Launch, summed: Sum, counters: Sequence[
     shown = texts(found, launch.context, {**setting.parameters, **atoms("__h", counters)})
     first = shown[0] if shown[0].isalnum() or len(shown) == 1 else f"({shown[0]})"
     extents = setting.words.extents[buffer.variable.name]
-    return Target(buffer, element_text("", extents, [first, *shown[1:]])[1:-1])
+    number = element_text("", extents, [first, *shown[1:]])[1:-1]
+    idle = summed.idle.intersect_params(setting.region.context)
+    return Target(buffer, number, not idle.is_empty() and not _has(buffer, number))
+
+
+def _has(buffer: Buffer, number: str) -> bool:
+    """Whether the device has an element of a buffer whatever happens, as far as the words show."""
+    if buffer.inner or not buffer.count.isdigit():
+        return False
+    first = "0" if number == buffer.first else number if buffer.first == "0" else ""
+    return first.isdigit() and int(first) < int(buffer.count)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from polylsp.codegen.cuda.leaves import Ends
+from polylsp.codegen.cuda.leaves import Course
 from polylsp.model.program import Variable
 from polylsp.model.scop import Memory
 from polylsp.model.verdict import Assumption
@@ -31,7 +31,7 @@ class Buffer:
     written: bool
     scalar: bool = False
     hosted: bool = True
-    loops: tuple[Ends, ...] = ()
+    loops: tuple[Course, ...] = ()
     limit: str = ""
     of: str = ""
 
@@ -43,12 +43,12 @@ class Buffer:
     @property
     def end(self) -> str:
         """The row behind the last one, in C."""
-        return self.count if self.first == "0" else f"({_factor(self.first)} + {self.count})"
+        return self.count if self.first == "0" else f"({factor(self.first)} + {self.count})"
 
     @property
     def elements(self) -> str:
         """How many elements are on the device, as a product in `size_t`."""
-        return " * ".join([_counted("size_t", self.count), *map(_factor, self.inner)])
+        return " * ".join([_counted("size_t", self.count), *map(factor, self.inner)])
 
     @property
     def each(self) -> tuple[str, ...]:
@@ -66,7 +66,7 @@ class Buffer:
         """How many elements the device has of it, as a product in `size_t`."""
         if not self.each:
             return self.elements
-        return " * ".join(["(size_t)" + _factor(self.each[0]), *map(_factor, self.extents)])
+        return " * ".join(["(size_t)" + factor(self.each[0]), *map(factor, self.extents)])
 
     @property
     def last(self) -> str:
@@ -74,19 +74,19 @@ class Buffer:
         very first."""
         number = ""
         for loop in self.loops:
-            own = loop.least if loop.down else f"{_factor(loop.behind)} - 1"
+            own = loop.least if loop.down else f"{factor(loop.behind)} - 1"
             if number:
-                number = f"({number} * {_factor(loop.behind)} + {own})"
+                number = f"({number} * {factor(loop.behind)} + {own})"
             elif own != "0":
-                number = f"(size_t){_factor(own)}"
-        return " * ".join([number, *map(_factor, (self.count, *self.inner))]) if number else ""
+                number = f"(size_t){factor(own)}"
+        return " * ".join([number, *map(factor, (self.count, *self.inner))]) if number else ""
 
     @property
     def offset(self) -> str:
         """The first of these elements; empty for the very first."""
         if self.first == "0":
             return ""
-        return " * ".join([_counted("ptrdiff_t", self.first), *map(_factor, self.inner)])
+        return " * ".join([_counted("ptrdiff_t", self.first), *map(factor, self.inner)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,25 +102,26 @@ def sizes(buffers: Sequence[Buffer]) -> Iterator[str]:
     """The products that must stay within `int`, in which the device counts elements."""
     for each in buffers:
         if each.each and each.extents:
-            yield " * ".join(["(long long)" + _factor(each.each[0]), *map(_factor, each.extents)])
+            yield " * ".join(["(long long)" + factor(each.each[0]), *map(factor, each.extents)])
         elif each.inner:
-            yield " * ".join(["(long long)" + _factor(each.end), *map(_factor, each.inner)])
+            yield " * ".join(["(long long)" + factor(each.end), *map(factor, each.inner)])
+
+
+def factor(text: str) -> str:
+    """An expression as it stands in a product, in C or in Python."""
+    return text if text.isidentifier() or text.isdigit() or _is_whole(text) else f"({text})"
 
 
 def _counted(words: str, text: str) -> str:
     """A number of elements in a type of 64 bits: no product in it is computed with fewer."""
     if re.fullmatch(r"\w+(?: \* \w+)*", text):
         return f"({words}){text}"
-    return f"({words}){_factor(_PRODUCT.sub(_WIDE, text))}"
+    return f"({words}){factor(_PRODUCT.sub(_WIDE, text))}"
 
 
 _PRODUCT = re.compile(r"(\b(?:\d+ \* )?)([A-Za-z_]\w*(?: \* [A-Za-z_]\w*)+)")
 _WIDE = r"\1(long long)\2"
 """Several sizes in a term of a sum, and how they are multiplied with 64 bits."""
-
-
-def _factor(text: str) -> str:
-    return text if text.isidentifier() or text.isdigit() or _is_whole(text) else f"({text})"
 
 
 def _is_whole(text: str) -> bool:

@@ -10,7 +10,7 @@ from itertools import product
 import islpy as isl
 
 from polylsp.codegen.affine import alone, highest, lowest
-from polylsp.codegen.cuda.leaves import Ends, Expanded, Leaf, Leaves
+from polylsp.codegen.cuda.leaves import Course, Expanded, Leaf, Leaves
 from polylsp.codegen.cuda.naming import plain_names
 from polylsp.codegen.cuda.references import is_plain
 from polylsp.codegen.cuda.region import Region
@@ -56,13 +56,13 @@ def _expanded(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], lar
     if down is None or not _is_set_anew(region, found, own, len(loops)):
         return None
     outer = outermost(own[0][0].domain, len(loops))
-    ends = ends_of(region, outer)
-    if not ends or not all(each.least for each in ends) or not _has_corners(region, outer):
+    courses = courses_of(region, outer)
+    if not courses or not all(each.least for each in courses) or not _has_corners(region, outer):
         return None
-    ends = tuple(replace(each, down=is_down) for each, is_down in zip(ends, down, strict=True))
+    courses = tuple(replace(each, down=is_down) for each, is_down in zip(courses, down, strict=True))
     shape = (*("[]" for _ in loops), *memory.shape)
     fresh = replace(memory, dimensions=memory.dimensions + len(loops), shape=shape)
-    return Expanded(fresh, loops, ends, tuple(access for _, access in own))
+    return Expanded(fresh, loops, courses, tuple(access for _, access in own))
 
 
 def _common(leaves: list[Leaf]) -> tuple[int, ...]:
@@ -80,10 +80,10 @@ def outermost(domain: isl.Set, count: int) -> isl.Set:
     return outer.reset_tuple_id() if outer.has_tuple_id() else outer
 
 
-def ends_of(region: Region, domain: isl.Set) -> tuple[Ends, ...]:
+def courses_of(region: Region, domain: isl.Set) -> tuple[Course, ...]:
     """Where loops begin and end that never count below 0; none if that cannot be written."""
     outer, names = domain.intersect_params(region.context), plain_names(region).parameters
-    result: list[Ends] = []
+    result: list[Course] = []
     for k in range(outer.dim(_SET)):
         own = alone(outer, k)
         first, last = lowest(own), highest(own)
@@ -93,7 +93,7 @@ def ends_of(region: Region, domain: isl.Set) -> tuple[Ends, ...]:
             return ()
         behind = expression(last.add_constant_val(isl.Val(1)), region.context, names)
         least = expression(first, region.context, names) if first.n_piece() == 1 else ""
-        result.append(Ends(least, behind))
+        result.append(Course(least, behind))
     return () if any("__" in each.least + each.behind for each in result) else tuple(result)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import islpy as isl
 
+from polylsp.codegen.cuda.adding import Target
 from polylsp.codegen.cuda.axes import Axis
 from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.host import Host
@@ -15,8 +16,8 @@ from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.mapping import Kernel, host_date
 from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.scan import scanned
-from polylsp.codegen.cuda.statements import INDENT
-from polylsp.codegen.cuda.totals import BLOCKS
+from polylsp.codegen.cuda.statements import INDENT, braced
+from polylsp.codegen.cuda.totals import BLOCKS, Total
 from polylsp.codegen.shadowing import WORD, ShadowedError, in_turn
 
 
@@ -85,12 +86,24 @@ def _launch(host: Host, kernel: Written, values: list[str], where: str) -> Itera
     yield from (f"{INDENT}{line}" for line in wrapped(head, arguments, ");"))
     yield f"{INDENT}TRY(cudaGetLastError());"
     if kernel.total is not None and kernel.target is not None:
-        count = " * ".join(f"grid.{axis.letter}" for axis in kernel.axes)
-        arguments = (count, kernel.total.scratch, kernel.target.address)
-        call = wrapped(f"{kernel.total.kernel}<<<1, {BLOCKS}{where}>>>(", arguments, ");")
-        yield from (f"{INDENT}{line}" for line in call)
-        yield f"{INDENT}TRY(cudaGetLastError());"
+        yield from (f"{INDENT}{line}" for line in _added(kernel, kernel.total, kernel.target, where))
     yield "}"
+
+
+def _added(kernel: Written, total: Total, target: Target, where: str) -> Iterator[str]:
+    """The launch that adds to an element what blocks have found."""
+    count = " * ".join(f"grid.{axis.letter}" for axis in kernel.axes)
+    call = wrapped(f"{total.kernel}<<<1, {BLOCKS}{where}>>>(", (count, total.scratch, target.address), ");")
+    if target.is_there:
+        yield f"/* {NOT_THERE} */"
+        yield from braced(f"if ({target.is_there})", iter(call))
+    else:
+        yield from call
+    yield "TRY(cudaGetLastError());"
+
+
+NOT_THERE = "Where nothing is added, the device may not have the element."
+"""Why a sum is added under a condition."""
 
 
 def by_letter(axes: Sequence[Axis], count: Callable[[Axis], str]) -> list[str]:

@@ -50,7 +50,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Ends:
+class Course:
     """The least value of a loop's counter, if one expression says it, and `behind` the largest one, in C; a
     loop that counts `down` ends with the least."""
 
@@ -62,12 +62,12 @@ class Ends:
 @dataclass(frozen=True, eq=False)
 class Expanded:
     """An array of which each iteration of some `loops` (ordinals) has its own, with these loops as further
-    dimensions of its `memory`, in which they have `ends`. `originals` are the accesses as they were; a
-    scalar, which no caller sees, has none."""
+    dimensions of its `memory`, in which they have these `courses`. `originals` are the accesses as they
+    were; a scalar, which no caller sees, has none."""
 
     memory: Memory
     loops: tuple[int, ...]
-    ends: tuple[Ends, ...]
+    courses: tuple[Course, ...]
     originals: tuple[Access, ...]
 
 
@@ -124,7 +124,13 @@ def leaves_of(region: Region, opened: frozenset[str] = frozenset()) -> Leaves | 
     reason = _refused(region, leaves, kept, needed)
     if reason:
         return Declined(reason)
+    leaves = [leaf for leaf in leaves if _runs(region, leaf)] or leaves
     return Leaves(tuple(leaves), tuple(_shared(region, leaves, opened)), kept, opened)
+
+
+def _runs(region: Region, leaf: Leaf) -> bool:
+    """Whether it has an instance at all: what never runs needs nothing, and has no kernel."""
+    return not leaf.domain.intersect_params(region.context).is_empty()
 
 
 def useful(found: Leaves) -> Leaves:

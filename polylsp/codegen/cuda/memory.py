@@ -118,10 +118,10 @@ def _of_each(
             False,
             True,
             hosted=False,
-            loops=one.ends,
+            loops=one.courses,
         )
     made = _buffer(region, list(one.originals), assumed)
-    return replace(made, memory=one.memory, loops=one.ends) if isinstance(made, Buffer) else made
+    return replace(made, memory=one.memory, loops=one.courses) if isinstance(made, Buffer) else made
 
 
 def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -> Buffer | Declined:

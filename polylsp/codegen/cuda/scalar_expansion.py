@@ -13,7 +13,7 @@ import islpy as isl
 from polylsp.analysis.effects import effects, walk
 from polylsp.codegen.affine import alone
 from polylsp.codegen.cuda.axes import chosen, count
-from polylsp.codegen.cuda.expansion import ends_of, in_each, outermost
+from polylsp.codegen.cuda.expansion import courses_of, in_each, outermost
 from polylsp.codegen.cuda.launch import launch_of
 from polylsp.codegen.cuda.leaves import Expanded, Leaf, Leaves, leaves_of
 from polylsp.codegen.cuda.mapping import Kernel
@@ -124,5 +124,5 @@ def _array(region: Region, found: Leaves, name: str) -> Expanded | None:
     if len(loops) > largest or any(count(each) < _SHORT for each in inner):
         return None
     outer = [outermost(domain, len(loops)) for domain in domains]
-    ends = ends_of(region, reduce(isl.Set.union, outer))
-    return Expanded(memory, loops, ends, ()) if ends else None
+    courses = courses_of(region, reduce(isl.Set.union, outer))
+    return Expanded(memory, loops, courses, ()) if courses else None

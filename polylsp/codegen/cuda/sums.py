@@ -25,13 +25,14 @@ from polylsp.model.scop import Access, Memory
 class Sum:
     """What a kernel adds up (or multiplies, or takes the largest of): all accesses to `memory` in it are
     part of such an update. `element` is `{ [counters of the host] -> A[element] }`; `loops` are dimensions
-    with several values."""
+    with several values. In launches that are `idle` nothing is added."""
 
     memory: Memory
     combining: Combining
     accesses: tuple[Access, ...]
     element: isl.Map
     loops: tuple[int, ...]
+    idle: isl.Set
 
 
 def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
@@ -45,10 +46,12 @@ def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
     own = updates(leaf, found)
     if not loops or not own:
         return None
-    element = _element(kernel, leaf, own)
+    launches = kernel.outer.intersect_domain(kernel.domain).reverse()
+    element = _element(launches, leaf, own)
     if own[0].update is None or not element.is_single_valued():
         return None
-    return Sum(own[0].memory, Combining(own[0].update, function_of(leaf)), own, element, loops)
+    idle = isl.Set.from_union_set(launches.domain()).subtract(element.domain())
+    return Sum(own[0].memory, Combining(own[0].update, function_of(leaf)), own, element, loops, idle)
 
 
 def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
@@ -64,8 +67,7 @@ def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
     return to_it if alike and (is_plain(memory) or not memory.shape) else ()
 
 
-def _element(kernel: Kernel, leaf: Leaf, updates: Sequence[Access]) -> isl.Map:
-    launches = kernel.outer.intersect_domain(kernel.domain).reverse()
+def _element(launches: isl.UnionMap, leaf: Leaf, updates: Sequence[Access]) -> isl.Map:
     result = isl.UnionMap("{ }")
     for each in updates:
         result = result.union(launches.apply_range(of_leaf(leaf, each.relation).to_union_map()))

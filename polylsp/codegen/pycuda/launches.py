@@ -6,11 +6,20 @@ from collections.abc import Iterator
 
 import islpy as isl
 
+from polylsp.codegen.cuda.adding import Target
 from polylsp.codegen.cuda.axes import Axis
+from polylsp.codegen.cuda.buffers import factor
 from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.kernels import Written
 from polylsp.codegen.cuda.launch import spelled
-from polylsp.codegen.cuda.launches import MOST_BLOCKS, MOST_SUMMED, by_letter, dated, host_counters
+from polylsp.codegen.cuda.launches import (
+    MOST_BLOCKS,
+    MOST_SUMMED,
+    NOT_THERE,
+    by_letter,
+    dated,
+    host_counters,
+)
 from polylsp.codegen.cuda.layout import wrapped
 from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.codegen.pycuda.host import NAMES, Host
@@ -102,7 +111,12 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
         count = " * ".join(f"{grid}[{k}]" for k in range(len(kernel.axes)))
         own = [f"{numpy}.int32({count})", host.own(kernel.total.scratch), _target(host, kernel, counters)]
         shape = [f"block=({BLOCKS}, 1, 1)", "grid=(1, 1)"]
-        yield from wrapped(f"{host.own(kernel.total.kernel)}(", [*own, *shape], ")")
+        call = iter(wrapped(f"{host.own(kernel.total.kernel)}(", [*own, *shape], ")"))
+        if kernel.target.at_times:
+            yield f"# {NOT_THERE}"
+            yield f"if {_is_there(host, kernel.target, counters)}:"
+            call = _indented(call)
+        yield from call
 
 
 def _grid(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str]:
@@ -129,11 +143,23 @@ def _target(host: Host, kernel: Written, counters: dict[str, str]) -> str:
     start = host.address(target.buffer)
     if target.number in ("", "0"):
         return start
+    text = _number(host, target, counters)
+    return f"{start} + {host.own('np')}.uintp({itemsize(target.buffer)} * ({text}))"
+
+
+def _number(host: Host, target: Target, counters: dict[str, str]) -> str:
+    """The number of the element in its array."""
     if not set(target.number) <= _PLAIN:
         raise Unwritable("The element that a sum goes to has no simple form in Python.")
     words = {**host.spelled, **{name: _grouped(value) for name, value in counters.items()}}
-    text = NAMES.sub(lambda found: words.get(found[0], found[0]), target.number)
-    return f"{start} + {host.own('np')}.uintp({itemsize(target.buffer)} * ({text}))"
+    return NAMES.sub(lambda found: words.get(found[0], found[0]), target.number)
+
+
+def _is_there(host: Host, target: Target, counters: dict[str, str]) -> str:
+    """Whether the device has the element: whether its number is one of the rows there."""
+    buffer = target.buffer
+    first, behind = (" * ".join([factor(row), *buffer.inner]) for row in (buffer.first, buffer.end))
+    return f"{first} <= {_number(host, target, counters)} < {behind}"
 
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789 +-*()")
