@@ -690,7 +690,7 @@ def test_loops_that_follow_one_another_share_what_is_on_the_device(program: Prog
 
 
 SELDOM = """#include <stdio.h>
-static int hist[5];
+static int hist[5], most[5];
 static double y[40];
 static int f(int m, int c)
 {
@@ -699,6 +699,8 @@ static int f(int m, int c)
         y[i] = 0.25 * i;
         if (i > 1)
             hist[c] += i;
+        if (i > 1)
+            if (i > most[c]) most[c] = i;
         y[k] = 1;
     }
     return k;
@@ -706,21 +708,21 @@ static int f(int m, int c)
 int main(void)
 {
     f(1, 3), f(2, 4), f(30, 2);
-    printf("%d %d %d\\n", hist[2], hist[3], hist[4]);
+    printf("%d %d %d %d %d\\n", hist[2], hist[3], hist[4], most[2], most[3]);
     return 0;
 }
 """
-"""Of `hist`, the device has nothing where nothing is added to it."""
+"""Of `hist` and `most`, the device has nothing where nothing is added to them."""
 
 
 def test_nothing_is_added_to_an_element_that_the_device_does_not_have(program: Program) -> None:
     done = offloaded("a.c", SELDOM, SETTINGS, "f")
     (kernels,) = done.files.values()
     assert "malloc((size_t)(m > 2 ? 1 : 0) * sizeof(int))" in kernels
-    condition = "        if ((size_t)(c - (ptrdiff_t)c) < (size_t)(m > 2 ? 1 : 0))\n"
-    assert kernels.count(condition) == 1
-    assert program.output(program.build(done.text, done.files)) == "434 0 0\n"
-    hasty = kernels.replace(condition, "")
+    condition = "        if ((size_t)(c - (ptrdiff_t)c) < (size_t)(m > 2 ? 1 : 0)) {\n"
+    assert kernels.count(condition) == 2
+    assert program.output(program.build(done.text, done.files)) == "434 0 0 29 0\n"
+    hasty = kernels.replace(condition, condition.replace("if", "if (true) //"))
     with pytest.raises(AssertionError):
         program.output(program.build(done.text, dict.fromkeys(done.files, hasty)))
 

@@ -42,8 +42,8 @@ class Target:
 
     @property
     def is_there(self) -> str:
-        """Whether the device has it, in C; empty if it always does."""
-        return f"(size_t)({self._place}) < {self.buffer.elements}" if self.at_times else ""
+        """Whether the device has it, in C."""
+        return f"(size_t)({self._place}) < {self.buffer.elements}"
 
     @property
     def _place(self) -> str:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import islpy as isl
 
-from polylsp.codegen.cuda.adding import Target
 from polylsp.codegen.cuda.axes import Axis
 from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.host import Host
@@ -17,7 +16,7 @@ from polylsp.codegen.cuda.mapping import Kernel, host_date
 from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.scan import scanned
 from polylsp.codegen.cuda.statements import INDENT, braced
-from polylsp.codegen.cuda.totals import BLOCKS, Total
+from polylsp.codegen.cuda.totals import BLOCKS
 from polylsp.codegen.shadowing import WORD, ShadowedError, in_turn
 
 
@@ -38,7 +37,7 @@ def _launches(host: Host, context: isl.Set, names: Sequence[str], stream: str) -
     inside = {f"__d{k}": name for k, name in enumerate(names)}
 
     def call(name: str, values: list[str]) -> Iterator[str]:
-        return _launch(host, by_name[name], values, f", 0, {stream}" if stream else "")
+        return _launch(by_name[name], values, f", 0, {stream}" if stream else "")
 
     return scanned(dated(host.kernels), context, list(inside), {**host.setting.parameters, **inside}, call)
 
@@ -67,43 +66,43 @@ def host_counters(kernels: Sequence[tuple[Kernel, Written]], fresh: Fresh) -> li
     return result
 
 
-def _launch(host: Host, kernel: Written, values: list[str], where: str) -> Iterator[str]:
+def _launch(kernel: Written, values: list[str], where: str) -> Iterator[str]:
     yield "{"
     wanted = {*kernel.passed, *_words(kernel)}
     pairs = zip(kernel.counters, values, strict=True)
     for name, value in in_turn((name, value) for name, value in pairs if name != value and name in wanted):
         yield f"{INDENT}const int {name} = {value};"
+    lines = _launched(kernel, where)
+    if kernel.target is not None and kernel.target.at_times:
+        yield f"{INDENT}/* {NOT_THERE} */"
+        lines = braced(f"if ({kernel.target.is_there})", lines)
+    yield from (f"{INDENT}{line}" for line in lines)
+    yield "}"
+
+
+NOT_THERE = "Where nothing is added, the device may not have the element."
+"""Why a sum is run under a condition."""
+
+
+def _launched(kernel: Written, where: str) -> Iterator[str]:
+    """The launch of a kernel, and of the one that adds to an element what its blocks have found."""
     threads = [str(count) for count in kernel.frame.blocking.threads] or ["1"]
     most = MOST_BLOCKS if kernel.total is None else MOST_SUMMED[len(kernel.axes)]
     counts = by_letter(kernel.axes, lambda a: f"blocks({a.extent}, {a.tile}, {most})") or ["1"]
-    yield from (f"{INDENT}{line}" for line in wrapped("const dim3 grid(", counts, ");"))
-    yield f"{INDENT}const dim3 threads({', '.join(threads)});"
+    yield from wrapped("const dim3 grid(", counts, ");")
+    yield f"const dim3 threads({', '.join(threads)});"
     arguments = [*kernel.passed, *(v.source_name for v in kernel.scalars)]
     arguments += [_shifted(b) for b in kernel.buffers]
     arguments += [kernel.total.scratch] if kernel.total is not None else []
     index = f"<{kernel.index}>" if kernel.index else ""
     head = f"{kernel.name}{index}<<<grid, threads{where}>>>("
-    yield from (f"{INDENT}{line}" for line in wrapped(head, arguments, ");"))
-    yield f"{INDENT}TRY(cudaGetLastError());"
-    if kernel.total is not None and kernel.target is not None:
-        yield from (f"{INDENT}{line}" for line in _added(kernel, kernel.total, kernel.target, where))
-    yield "}"
-
-
-def _added(kernel: Written, total: Total, target: Target, where: str) -> Iterator[str]:
-    """The launch that adds to an element what blocks have found."""
-    count = " * ".join(f"grid.{axis.letter}" for axis in kernel.axes)
-    call = wrapped(f"{total.kernel}<<<1, {BLOCKS}{where}>>>(", (count, total.scratch, target.address), ");")
-    if target.is_there:
-        yield f"/* {NOT_THERE} */"
-        yield from braced(f"if ({target.is_there})", iter(call))
-    else:
-        yield from call
+    yield from wrapped(head, arguments, ");")
     yield "TRY(cudaGetLastError());"
-
-
-NOT_THERE = "Where nothing is added, the device may not have the element."
-"""Why a sum is added under a condition."""
+    if kernel.total is not None and kernel.target is not None:
+        count = " * ".join(f"grid.{axis.letter}" for axis in kernel.axes)
+        arguments = (count, kernel.total.scratch, kernel.target.address)
+        yield from wrapped(f"{kernel.total.kernel}<<<1, {BLOCKS}{where}>>>(", arguments, ");")
+        yield "TRY(cudaGetLastError());"
 
 
 def by_letter(axes: Sequence[Axis], count: Callable[[Axis], str]) -> list[str]:

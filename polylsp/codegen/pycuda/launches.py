@@ -95,6 +95,16 @@ def _indented(lines: Iterator[str]) -> Iterator[str]:
 
 def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
     counters = dict(zip(kernel.counters, values, strict=True))
+    lines = _launched(host, kernel, counters)
+    if kernel.target is not None and kernel.target.at_times:
+        yield f"# {NOT_THERE}"
+        yield f"if {_is_there(host, kernel.target, counters)}:"
+        lines = _indented(lines)
+    yield from lines
+
+
+def _launched(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str]:
+    """The launch of a kernel, and of the one that adds to an element what its blocks have found."""
     numpy, grid = host.own("np"), host.own("grid")
     yield from _grid(host, kernel, counters)
     arguments = [f"{numpy}.int32({counters.get(name, name)})" for name in kernel.passed]
@@ -111,12 +121,7 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
         count = " * ".join(f"{grid}[{k}]" for k in range(len(kernel.axes)))
         own = [f"{numpy}.int32({count})", host.own(kernel.total.scratch), _target(host, kernel, counters)]
         shape = [f"block=({BLOCKS}, 1, 1)", "grid=(1, 1)"]
-        call = iter(wrapped(f"{host.own(kernel.total.kernel)}(", [*own, *shape], ")"))
-        if kernel.target.at_times:
-            yield f"# {NOT_THERE}"
-            yield f"if {_is_there(host, kernel.target, counters)}:"
-            call = _indented(call)
-        yield from call
+        yield from wrapped(f"{host.own(kernel.total.kernel)}(", [*own, *shape], ")")
 
 
 def _grid(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str]:
