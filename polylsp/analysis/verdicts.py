@@ -10,7 +10,8 @@ from itertools import islice
 import islpy as isl
 
 from polylsp.analysis.aliases import overlap_assumptions
-from polylsp.analysis.conflicts import Conflict, Conflicts, before
+from polylsp.analysis.conflicts import Conflict, Conflicts
+from polylsp.analysis.formers import former_reads
 from polylsp.analysis.private import is_copied, last_iteration_writes_all, may_have_copy
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.spelling import spell
@@ -167,35 +168,9 @@ def _obstructed(
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
     if shown is not None:
-        return Sequential(shown, carried, former_reads(conflicts, obstacles, ordinal))
+        former = former_reads(conflicts, obstacles, ordinal) if len(obstacles) < _MOST else ()
+        return Sequential(shown, carried, former)
     return Unknown(_doubt(conflicts, obstacles[0]), _would_help(conflicts, obstacles, ordinal), carried)
-
-
-def former_reads(
-    conflicts: Conflicts, obstacles: list[Conflict], ordinal: int
-) -> tuple[tuple[str, str], ...]:
-    """The reads, with their arrays, that could be from copies made before the loop, if nothing but later
-    writes stands in their way (renaming: Cytron and Ferrante, What's in a name?, ICPP 1987)."""
-    reads = {id(c.source): c.source for c in obstacles if c.kind == "anti"}.values()
-    if len(obstacles) >= _MOST or any(c.kind != "anti" for c in obstacles):
-        return ()
-    if not all(_sees_former(conflicts, read, ordinal) for read in reads):
-        return ()
-    return tuple(dict.fromkeys((read.text, read.memory.path) for read in reads))
-
-
-def _sees_former(conflicts: Conflicts, read: Access, ordinal: int) -> bool:
-    """Whether a read sees nothing that the loop has written."""
-    writes = [a for a in conflicts.accesses(read.memory, ordinal) if a.kind == "write"]
-    if not read.memory.shape or any(write.site == read.site for write in writes):
-        return False
-    sink, values = conflicts.statement(read), conflicts.defined()
-    depth = sink.loops.index(ordinal)
-    pairs = (
-        before(conflicts.same_element(write, read), conflicts.statement(write), sink, conflicts.scop, depth)
-        for write in writes
-    )
-    return all(each.intersect_params(values).is_empty() for each in pairs)
 
 
 def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:

@@ -32,6 +32,7 @@ TRANSFORMS = (
     "overlap-check",
     "rewrite-reduction",
     "substitute-induction",
+    "copy",
     "slices",
 )
 """As in `model/action.py`, which `--help` must not load."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polylsp.codegen import openacc, openmp, openmp_target, slices
+from polylsp.codegen import openacc, openmp, openmp_target, python_former, slices
 from polylsp.codegen.cuda import edit as cuda
 from polylsp.codegen.numba import restructure
 from polylsp.codegen.pycuda import edit as pycuda
@@ -11,12 +11,12 @@ from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.codegen.transform.composing import limited
 from polylsp.codegen.transform.restructure import restructured
-from polylsp.language import PYTHON, C, named
+from polylsp.language import PYTHON, named
 from polylsp.model.action import (
     KERNELS_OF,
-    PYTHON_TRANSFORMS,
     TARGETS,
     TARGETS_OF,
+    TRANSFORMS_OF,
     WHOLE_FUNCTION,
     ActionName,
     Answer,
@@ -58,6 +58,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return restructured(subject, settings, again)
     if ask.action == "slices":
         return limited(settings, lambda: slices.edit(subject, ask.ordinal))
+    if ask.action == "copy" and subject.language == PYTHON.name:
+        return limited(settings, lambda: python_former.edit(subject, ask.ordinal))
     if ask.action in TRANSFORMS:
         return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")
@@ -69,4 +71,4 @@ def _is_for(action: ActionName, language: str) -> bool:
         return KERNELS_OF[language] == action
     if action in TARGETS:
         return action in TARGETS_OF[language]
-    return language == (PYTHON.name if action in PYTHON_TRANSFORMS else C.name)
+    return action in TRANSFORMS_OF[language]

@@ -37,6 +37,14 @@ def within_array(
     return replace(section, count=f"({' && '.join(map(str, texts))} ? {section.count} : 0)")
 
 
+def used_where(used: isl.Set, names: Names, where: isl.Set) -> list[str] | None:
+    """The conditions in C under which some elements are used at all, at the parameters' values `where`;
+    `None` if they cannot be written."""
+    conditions = _conditions(used.params().gist(where).coalesce())
+    texts = [exceeds_zero(_plus_one(each.get_aff()), names) for each in conditions or ()]
+    return None if conditions is None or None in texts else list(map(str, texts))
+
+
 def _outside(values: isl.Set, everywhere: isl.Set) -> isl.Set:
     before = values.intersect(isl.Set("{ [x] : x < 0 }"))
     above = everywhere.apply(isl.Map("{ [t] -> [x] : x >= t }"))

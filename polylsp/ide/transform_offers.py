@@ -12,7 +12,7 @@ from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import Possible
 from polylsp.model.report import PlacedFunction
 from polylsp.model.roots import is_governed
-from polylsp.model.verdict import Assumption, Parallel
+from polylsp.model.verdict import Assumption, Parallel, Sequential
 from polylsp.text import Source
 
 _OVERLAP = ("needs-restrict", "needs-assumption")
@@ -78,6 +78,8 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             return Told(f"Sum up in a local variable over the loop {name}", codes=("reduction-loop",))
         case "substitute-induction":
             return Told(f"Compute what the loop {name} counts from its iterator", codes=("parallel-loop",))
+        case "copy":
+            return Told(_from_copies(loop), codes=("sequential-loop",))
         case "restrict":
             title = f"Promise with `restrict` that {wording.assumption_words(no_overlap(loop))}"
             return Told(title, "quickfix", _OVERLAP)
@@ -134,6 +136,15 @@ def _with_lines(source: Source, placed: PlacedFunction, loops: list[LoopFacts]) 
     return wording.listing(
         [f"{wording.subject(one)} on line {wording.site_line(source, placed, one.header)}" for one in loops]
     )
+
+
+def _from_copies(loop: LoopFacts) -> str:
+    former = loop.verdict.former if isinstance(loop.verdict, Sequential) else ()
+    reads = wording.listing([f"`{text}`" for text, _ in former])
+    arrays = dict.fromkeys(f"`{name}`" for _, name in former)
+    copies = "a copy" if len(arrays) == 1 else "copies"
+    into = f"so that the iterations of {wording.subject(loop)} can run at once"
+    return f"Read {reads} from {copies} of {wording.listing([*arrays])}, {into}"
 
 
 def _privatized(loop: LoopFacts) -> str:

@@ -23,7 +23,7 @@ KernelTarget = Literal["cuda", "pycuda"]
 TransformName = Literal[
     "interchange", "distribute", "fuse", "skew", "tile", "time-tile", "unroll-and-jam", "simd",
     "restructure", "privatize", "expand", "restrict", "overlap-check", "rewrite-reduction",
-    "substitute-induction", "slices",
+    "substitute-induction", "copy", "slices",
 ]  # fmt: skip
 """A change of the code that exposes parallelism or locality, or discharges an assumption."""
 
@@ -41,8 +41,11 @@ KERNELS_OF: dict[str, KernelTarget] = {"c": "cuda", "python": "pycuda"}
 """Whose kernels are written for each language, by its name."""
 
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
-PYTHON_TRANSFORMS: tuple[TransformName, ...] = ("slices",)
-"""The transforms of loops in Python; all others are for C."""
+TRANSFORMS_OF: dict[str, tuple[TransformName, ...]] = {
+    "c": tuple(each for each in TRANSFORMS if each != "slices"),
+    "python": ("copy", "slices"),
+}
+"""The transforms of loops in each language, by its name."""
 
 DEVICE_TARGETS: tuple[Target, ...] = ("openacc", "openmp-target")
 """Whose directives run loops on a device."""

@@ -38,16 +38,17 @@ def save(path: str, found: Found) -> None:
 
 
 def worth_keeping(plan: Plan, code: str, figures: Iterable[Figure]) -> tuple[Tuned, ...]:
-    """What there is to remember of a search: of each form for each target the fastest version, if that is
-    faster than the original and was not made with the user's own settings."""
+    """What there is to remember of a search: of each form for each target the fastest version of those that
+    are faster than the original, if that was not made with the user's own settings."""
     best: dict[tuple[ActionName, Form], Figure] = {}
-    for each in sorted(figures, key=lambda figure: figure.times.median):
+    faster = [each for each in figures if each.outcome == "faster"]
+    for each in sorted(faster, key=lambda figure: figure.times.median):
         best.setdefault((each.target, each.form), each)
     sizes = plan.sizes_at(plan.rungs[0]) if plan.given else ()
     return tuple(
         Tuned(plan.function, code, target, form, each.parameters, each.speedup, sizes, time.time())
         for (target, form), each in best.items()
-        if each.parameters and each.outcome == "faster"
+        if each.parameters
     )
 
 

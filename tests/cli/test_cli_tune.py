@@ -145,12 +145,19 @@ def test_the_best_is_the_fastest_of_those_that_are_surely_faster() -> None:
     assert best_of(found) == found[2] and best_of(found[1:2]) is None
 
 
-def test_versions_that_are_the_same_are_tried_once() -> None:
-    def plan(*texts: str) -> Plan:
-        variants = tuple(Variant("openmp", "restructured", text) for text in texts)
-        rung = Rung((), 1, ())
-        return Plan("a.c", "f", 1, "", "", (), (), (), (rung,), rung, variants, (), True)
+def plan(*texts: str) -> Plan:
+    variants = tuple(Variant("openmp", "restructured", text) for text in texts)
+    rung = Rung((), 1, ())
+    return Plan("a.c", "f", 1, "", "", (), (), (), (rung,), rung, variants, (), True)
 
+
+def test_what_is_kept_is_surely_faster_too() -> None:
+    found = [figure(0.5, "faster", "8"), figure(0.2, "no difference", "16"), figure(0.3, "faster", "32")]
+    kept = [each.parameters for each in tuned.worth_keeping(plan("a"), "code", found)]
+    assert kept == [(("tile_sizes", "32"),)] and not tuned.worth_keeping(plan("a"), "code", found[1:2])
+
+
+def test_versions_that_are_the_same_are_tried_once() -> None:
     found = searched(plan("a", "b"), [plan("b"), plan("c"), plan("a")])
     assert isinstance(found, Plan) and [each.text for each in found.variants] == ["a", "b", "c"]
     assert found.is_search and searched(plan("a"), [plan("a"), NoPlan("None.")]) == NoPlan(

@@ -22,7 +22,7 @@ from polylsp.model.action import (
 from polylsp.model.facts import LoopFacts
 from polylsp.model.feasibility import Feasibility, Possible, Refused, lines_moved
 from polylsp.model.roots import is_governed, parallel_roots
-from polylsp.model.verdict import Parallel
+from polylsp.model.verdict import Parallel, Sequential
 
 _CHAINED: tuple[TransformName, ...] = ("interchange", "skew", "tile")
 """Those that make the same of all loops that stand directly in each other."""
@@ -40,7 +40,7 @@ def feasibility(trials: Trials) -> Feasibility:
     for loop in trials.subject.facts.loops:
         refused += _refused(trials, loop)
         if not transformed:
-            possible += [*_rewritten(trials, loop), *_on_slices(trials, loop)]
+            possible += [*_rewritten(trials, loop), *_on_slices(trials, loop), *_from_copies(trials, loop)]
         if transformed:
             possible += [*_assumed(trials, loop), *_chained(trials, loop), *_alone(trials, loop)]
     if transformed:
@@ -107,6 +107,14 @@ def _on_slices(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     if isinstance(found, Edited):
         loops = loops_of(trials.subject, loop.ordinal)
         yield Possible("slices", loop.ordinal, loops, assumptions=found.assumptions)
+
+
+def _from_copies(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
+    """That a loop can run in parallel once it reads from copies of arrays."""
+    if isinstance(loop.verdict, Sequential) and loop.verdict.former:
+        found = trials.answer("copy", loop.ordinal, loop.ordinal)
+        if isinstance(found, Edited):
+            yield Possible("copy", loop.ordinal, (loop.ordinal,), assumptions=found.assumptions)
 
 
 def _not_together(trials: Trials) -> Iterator[Refused]:
@@ -177,6 +185,7 @@ def _alone(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     for action in _REWRITING:
         if parallel and trials.succeeds(action, ordinal, ordinal):
             yield Possible(action, ordinal, (ordinal,))
+    yield from _from_copies(trials, loop)
     helps = not parallel and expands_to_split(trials.subject, loop)
     if helps and trials.succeeds("expand", ordinal, ordinal):
         yield Possible("expand", ordinal, (ordinal,))

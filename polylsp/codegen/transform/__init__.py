@@ -9,6 +9,7 @@ from polylsp.codegen.transform import (
     accumulate,
     distribute,
     expand,
+    former,
     fuse,
     interchange,
     jam,
@@ -52,5 +53,6 @@ TRANSFORMS: dict[TransformName, Edit] = {
     "overlap-check": _limited(overlap.edit),
     "rewrite-reduction": _limited(accumulate.edit),
     "substitute-induction": _limited(substitute.edit),
+    "copy": _limited(former.edit),
 }
 """The module of each transform: the edit it makes of a loop (ordinal), or why there is none."""

@@ -69,7 +69,7 @@ def _check(subject: Subject, root: LoopFacts, pair: Assumption) -> str | Decline
     found = subject.nest(root.ordinal)
     assert found is not None
     scop = found[1].scop
-    memories = [_memory(subject, scop, root, name) for name in pair.subjects]
+    memories = [array_of(subject, scop, root, name) for name in pair.subjects]
     bounds = [_bounds(subject, scop, root, one) if one is not None else None for one in memories]
     if any(each is None for each in bounds):
         first, second = pair.subjects
@@ -86,7 +86,7 @@ def _check(subject: Subject, root: LoopFacts, pair: Assumption) -> str | Decline
     return f"{texts[0]} <= {texts[1]} || {texts[2]} <= {texts[3]}"
 
 
-def _memory(subject: Subject, scop: Scop, root: LoopFacts, name: str) -> Memory | None:
+def array_of(subject: Subject, scop: Scop, root: LoopFacts, name: str) -> Memory | None:
     """The array of that name, if it is a pointer that stays the same, or an array, of the function."""
     found = {
         a.memory.name: a.memory

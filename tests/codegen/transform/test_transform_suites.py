@@ -110,7 +110,7 @@ def test_each_transform_has_accepted_and_refused_cases() -> None:
         assert outcomes == {"after", "declined"}, action
 
 
-@pytest.mark.parametrize("action", ["interchange", "distribute", "skew"])
+@pytest.mark.parametrize("action", ["interchange", "distribute", "skew", "copy"])
 def test_an_exposing_transform_leaves_a_parallel_loop(action: str) -> None:
     checked = 0
     for case in CASES:
