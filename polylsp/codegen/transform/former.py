@@ -29,26 +29,28 @@ from polylsp.text import Span
 
 @dataclass(frozen=True, slots=True)
 class _Copy:
-    """A copy called `name` of the first `rows` rows of an array, in C; it is declared as `declarator`. The
-    loop runs under some `conditions`."""
+    """A copy called `name` of the first `rows` rows of an array, in C: elements of a type (`words`), as many
+    in a row as `extents` say. The loop runs under some `conditions`."""
 
     former: Former
     name: str
     words: str
-    declarator: str
+    extents: str
     rows: str
     conditions: tuple[str, ...]
 
     @property
     def bytes(self) -> str:
         """Its size, in C."""
-        return f"{self.rows} * sizeof *{self.name}"
+        row = f"({self.words}{self.extents})" if self.extents else f" *{self.name}"
+        return f"{self.rows} * sizeof{row}"
 
     @property
     def declaration(self) -> str:
         """The line that makes room for it."""
         size = f"{' && '.join(self.conditions)} ? {self.bytes} : 0" if self.conditions else self.bytes
-        return f"{self.words} {self.declarator} = malloc({size});"
+        declarator = f"(*{self.name}){self.extents}" if self.extents else f"*{self.name}"
+        return f"{self.words} {declarator} = malloc({size});"
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -89,9 +91,8 @@ def _copy(subject: Subject, found: Formers, former: Former, taken: Sequence[str]
         return Declined(f"How much of `{name}` the loop reads cannot be written down before it.")
     own = fresh_name(subject, f"old_{name}", taken=taken)
     extents = "".join(f"[{each}]" for each in inner)
-    declarator = f"(*{own}){extents}" if extents else f"*{own}"
     words = " ".join(word for word in words.split() if word != "const")
-    return _Copy(former, own, words, declarator, _counted(behind), tuple(conditions))
+    return _Copy(former, own, words, extents, _counted(behind), tuple(conditions))
 
 
 def _counted(rows: str) -> str:
@@ -140,7 +141,8 @@ def _included(subject: Subject) -> Iterator[Replacement]:
     missing = [h for h in ("stdlib.h", "string.h") if not re.search(rf"#\s*include\s*<{h}>", subject.text)]
     if missing:
         at, end = _place(subject.text[: subject.start]), newline(subject.text)
-        yield Replacement(Span(at, at), "".join(f"#include <{each}>{end}" for each in missing))
+        lines = [f"#include <{each}>{end}" for each in missing]
+        yield Replacement(Span(at, at), "".join(lines if at else [*lines, end]))
 
 
 def _place(text: str) -> int:
