@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from polylsp.codegen import openacc, openmp, openmp_target, python_former, slices
 from polylsp.codegen.cuda import edit as cuda
 from polylsp.codegen.numba import restructure
@@ -31,6 +33,10 @@ DIRECTIVES: dict[str, Edit] = {
     "openacc": openacc.edit,
     "openmp-target": openmp_target.edit,
 }
+IN_PYTHON: dict[str, Callable[[Subject, int], Answer]] = {
+    "copy": python_former.edit,
+    "slices": slices.edit,
+}
 KERNELS: dict[str, Edit] = {"cuda": cuda.edit, "pycuda": pycuda.edit}
 
 
@@ -56,10 +62,9 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         return KERNELS[ask.action](subject, ask.ordinal, settings)
     if ask.action == "restructure":
         return restructured(subject, settings, again)
-    if ask.action == "slices":
-        return limited(settings, lambda: slices.edit(subject, ask.ordinal))
-    if ask.action == "copy" and subject.language == PYTHON.name:
-        return limited(settings, lambda: python_former.edit(subject, ask.ordinal))
+    if subject.language == PYTHON.name and ask.action in IN_PYTHON:
+        edit = IN_PYTHON[ask.action]
+        return limited(settings, lambda: edit(subject, ask.ordinal))
     if ask.action in TRANSFORMS:
         return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
     return Declined(f"`{ask.action}` is not known here.")

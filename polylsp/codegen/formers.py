@@ -103,12 +103,7 @@ def _is_most(elements: isl.Set) -> bool:
     if any(elements.involves_dims(isl.dim_type.param, k, 1) for k in around):
         return False
     count = elements.dim(isl.dim_type.set)
-    return count == 1 or not any(_is_single(alone(elements, k)) for k in range(count))
-
-
-def _is_single(values: isl.Set) -> bool:
-    """Whether there is at most one value at any values of parameters."""
-    return bool(values.is_singleton())
+    return count == 1 or not any(alone(elements, k).is_singleton() for k in range(count))
 
 
 def _assumed(conflicts: Conflicts, ordinal: int, arrays: Sequence[Former]) -> list[Assumption]:

@@ -12,9 +12,10 @@ from polylsp.model.action import Answer, Declined, Edited, Replacement
 
 def edit(subject: Subject, ordinal: int) -> Answer:
     """A copy of each array before the loop, and the loop with reads from these."""
-    found, source = formers_of(subject, ordinal), source_of(subject, for_numba=False)
+    found = formers_of(subject, ordinal)
     if isinstance(found, Declined):
         return found
+    source = source_of(subject, for_numba=False)
     if isinstance(source, Declined):
         return source
     loop = source.loop(found.loop)

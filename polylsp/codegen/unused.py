@@ -31,18 +31,22 @@ def within_array(
         return section
     conditions = _conditions(used.remove_divs().params().gist(where).coalesce())
     needed = _needed(conditions, outside) if conditions is not None else None
-    texts = [exceeds_zero(_plus_one(each.get_aff()), names) for each in needed or ()]
-    if not texts or None in texts:
-        return None
-    return replace(section, count=f"({' && '.join(map(str, texts))} ? {section.count} : 0)")
+    texts = _texts(needed or (), names)
+    return replace(section, count=f"({' && '.join(texts)} ? {section.count} : 0)") if texts else None
 
 
 def used_where(used: isl.Set, names: Names, where: isl.Set) -> list[str] | None:
     """The conditions in C under which some elements are used at all, at the parameters' values `where`;
     `None` if they cannot be written."""
     conditions = _conditions(used.params().gist(where).coalesce())
-    texts = [exceeds_zero(_plus_one(each.get_aff()), names) for each in conditions or ()]
-    return None if conditions is None or None in texts else list(map(str, texts))
+    return _texts(conditions, names) if conditions is not None else None
+
+
+def _texts(conditions: Sequence[isl.Constraint], names: Names) -> list[str] | None:
+    """Some inequalities in C; `None` if one of them cannot be written."""
+    texts = [exceeds_zero(_plus_one(each.get_aff()), names) for each in conditions]
+    known = [text for text in texts if text is not None]
+    return known if len(known) == len(texts) else None
 
 
 def _outside(values: isl.Set, everywhere: isl.Set) -> isl.Set:

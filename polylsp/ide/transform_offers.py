@@ -140,11 +140,8 @@ def _with_lines(source: Source, placed: PlacedFunction, loops: list[LoopFacts]) 
 
 def _from_copies(loop: LoopFacts) -> str:
     former = loop.verdict.former if isinstance(loop.verdict, Sequential) else ()
-    reads = wording.listing([f"`{text}`" for text, _ in former])
-    arrays = dict.fromkeys(f"`{name}`" for _, name in former)
-    copies = "a copy" if len(arrays) == 1 else "copies"
-    into = f"so that the iterations of {wording.subject(loop)} can run at once"
-    return f"Read {reads} from {copies} of {wording.listing([*arrays])}, {into}"
+    reads, copies = wording.copies_words(former)
+    return f"Read {reads} from {copies}, so that the iterations of {wording.subject(loop)} can run at once"
 
 
 def _privatized(loop: LoopFacts) -> str:

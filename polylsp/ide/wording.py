@@ -228,10 +228,16 @@ def _former_words(former: Sequence[tuple[str, str]]) -> str:
     """What would change that, where reads could be from copies."""
     if not former:
         return ""
+    reads, copies = copies_words(former)
+    verb = "is" if len(former) == 1 else "are"
+    return f"; it can once {reads} {verb} read from {copies} made before the loop"
+
+
+def copies_words(former: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """Reads, and the copies of arrays that these could be from."""
     reads = listing([f"`{text}`" for text, _ in former])
     arrays = dict.fromkeys(f"`{name}`" for _, name in former)
-    verb, copies = "is" if len(former) == 1 else "are", "a copy" if len(arrays) == 1 else "copies"
-    return f"; it can once {reads} {verb} read from {copies} of {listing([*arrays])} made before the loop"
+    return reads, f"{'a copy' if len(arrays) == 1 else 'copies'} of {listing([*arrays])}"
 
 
 def _example(witness: Witness) -> str:

@@ -117,13 +117,12 @@ def _never(
 ) -> str | None:
     """That no run shows the conflict, though the loop was run more than once with the `stated` values: others
     may have other values in variables of the file, too."""
-    often = any(len(record.starts) > 1 for run in stated for record in run.records[key])
-    shown = any(
-        True
-        for run in (*others, *stated)
-        for _ in pairs(run, key, uids(out, run, d.source), uids(out, run, d.sink), d.kind)
-    )
-    return f"no run shows the {d.kind} dependence" if often and not shown else None
+    if not any(len(record.starts) > 1 for run in stated for record in run.records[key]):
+        return None
+    for run in (*others, *stated):
+        if any(True for _ in pairs(run, key, uids(out, run, d.source), uids(out, run, d.sink), d.kind)):
+            return None
+    return f"no run shows the {d.kind} dependence"
 
 
 def solved(program: Program, spelled: tuple[tuple[str, int], ...]) -> tuple[tuple[str, int], ...] | None:

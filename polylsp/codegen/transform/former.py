@@ -108,17 +108,10 @@ _TERM = r"\w+( \* \w+)*"
 
 def _edit(subject: Subject, text: LoopText, copies: Sequence[_Copy]) -> Replacement:
     style = style_of(subject, [text])
-    start = text.span.start - len(subject.line_before(text.span.start))
-    renamed = [
-        Replacement(Span(span.start - start, span.end - start), copy.name)
-        for copy in copies
-        for span in copy.former.names
-    ]
+    start = text.span.start
+    start -= len(subject.line_before(start)) if subject.opens_its_line(start) else 0
+    renamed = [Replacement(span.shift(-start), each.name) for each in copies for span in each.former.names]
     whole = subject.text[start : text.span.end]
-    if not subject.opens_its_line(text.span.start):
-        shift = text.span.start - start
-        whole = whole[shift:]
-        renamed = [Replacement(Span(r.span.start - shift, r.span.end - shift), r.text) for r in renamed]
     loop = applied(whole, tuple(sorted(renamed, key=lambda each: each.span)))
     filled = [Written(f"memcpy({c.name}, {c.former.name}, {c.bytes});") for c in copies]
     runs = dict.fromkeys(text for c in copies for text in c.conditions)
