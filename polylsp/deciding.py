@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from polylsp.analysis.effects import loops_in
 from polylsp.analysis.facts import Wanted, facts, failed, given_up
 from polylsp.analysis.summaries import Calls, NoSummary, Summary
 from polylsp.analysis.summary import summarise
-from polylsp.mishap import contained
+from polylsp.fact_cache import fact_cache
+from polylsp.mishap import Mishap, contained
 from polylsp.model.facts import FunctionFacts
+from polylsp.model.program import Function
+from polylsp.model.rejection import Rejection
 from polylsp.model.report import FunctionAnswer
+from polylsp.model.verdict import Unknown, Verdict
 from polylsp.prepared import Prepared, digest
+from polylsp.process import Stop
 from polylsp.query import query
 from polylsp.remembered import keep_models
 
@@ -25,17 +31,23 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One function to decide, with the summaries of what it calls."""
+    """One function to decide, with the summaries of what it calls. `cached`: the facts may come from the
+    user's cache, and are kept there."""
 
     key: str
     prepared: Prepared = field(compare=False, repr=False)
     summaries: tuple[Summary | NoSummary, ...] = field(compare=False, repr=False)
     wanted: Wanted = field(compare=False)
+    cached: bool = field(default=False, compare=False)
 
 
-def task_of(prepared: Prepared, summaries: tuple[Summary | NoSummary, ...], wanted: Wanted) -> Task:
-    """The task, named so that equal keys mean equal facts."""
-    return Task(digest(prepared.key, [s.key for s in summaries], wanted), prepared, summaries, wanted)
+def task_of(
+    prepared: Prepared, summaries: tuple[Summary | NoSummary, ...], wanted: Wanted, *, cached: bool
+) -> Task:
+    """The task, named so that equal keys mean equal facts, in any process."""
+    exactly = replace(wanted, serial=frozenset()), sorted(wanted.serial)  # Sets have no order of their own.
+    key = digest(prepared.key, [s.key for s in summaries], exactly)
+    return Task(key, prepared, summaries, wanted, cached)
 
 
 @query()
@@ -45,7 +57,7 @@ def summarised(prepared: Prepared, summaries: tuple[str, ...], known: Known) -> 
     return contained(
         f"summarising the function `{function.name}`",
         lambda: summarise(function, calls_of(known.summaries)),
-        lambda: NoSummary(function.name, "an internal error of polylsp stopped its analysis"),
+        lambda mishap: NoSummary(function.name, mishap.of("it")),
     )
 
 
@@ -54,51 +66,125 @@ def decided(task: Task) -> FunctionFacts:
     """The facts of a function; where finding them fails, those without schedules, or none."""
     function = task.prepared.function
 
-    def simpler() -> FunctionFacts:
-        return decided(_quick(task)) if task.wanted.schedules else failed(function)
+    def simpler(mishap: Mishap) -> FunctionFacts:
+        return decided(_quick(task)) if task.wanted.schedules else failed(function, mishap)
 
     return contained(f"analysing the function `{function.name}`", lambda: _facts(task), simpler)
 
 
 def _facts(task: Task) -> FunctionFacts:
+    known = _from_cache(task)
+    if known is not None:
+        return known
     found, nests = facts(task.prepared.function, calls_of(task.summaries), task.wanted)
     keep_models(task.key, nests)
-    return replace(found, seconds=(*task.prepared.seconds, *found.seconds))
+    found = replace(found, seconds=(*task.prepared.seconds, *found.seconds))
+    if task.cached and _is_worth_caching(task):
+        fact_cache().put(task.key, found)
+    return found
+
+
+def _from_cache(task: Task) -> FunctionFacts | None:
+    return fact_cache().get(task.key) if task.cached and _is_worth_caching(task) else None
+
+
+def _is_worth_caching(task: Task) -> bool:
+    """Whether finding the facts takes isl: that of a function without loops costs less than a look-up. A
+    function whose reading failed is read again: the next process may have more memory, or a longer stack."""
+    function = task.prepared.function
+    if any(problem.code in ("internal-error", "budget") for problem in function.problems):
+        return False
+    return bool(function.directives) or bool(loops_in(function.body))
+
+
+def is_known(task: Task) -> bool:
+    """Whether the facts are at hand, here or in the user's cache."""
+    if decided.remembers(task):
+        return True
+    known = _from_cache(task)
+    if known is None:
+        return False
+    decided.remember(known, task)
+    return True
 
 
 def _quick(task: Task) -> Task:
     """The task without schedules."""
-    return task_of(task.prepared, task.summaries, replace(task.wanted, schedules=False))
+    return _with_schedules(task, schedules=False)
+
+
+def _with_schedules(task: Task, *, schedules: bool) -> Task:
+    wanted = replace(task.wanted, schedules=schedules)
+    return task_of(task.prepared, task.summaries, wanted, cached=task.cached)
+
+
+def _set_aside(function: Function, stop: Stop) -> FunctionFacts:
+    """The facts of a function whose analysis reached a limit: each loop says which."""
+    found = given_up(function)
+    message = f"the analysis of this function was stopped because {stop.reason}"
+
+    def said(verdict: Verdict) -> Verdict:
+        if not isinstance(verdict, Unknown):
+            return verdict
+        at = verdict.rejection.site
+        return replace(verdict, rejection=Rejection("budget", at, message, stop.advice))
+
+    return replace(found, loops=tuple(replace(loop, verdict=said(loop.verdict)) for loop in found.loops))
 
 
 def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     """The summaries by name, and why there is none of others."""
     known = {s.name: s for s in summaries if isinstance(s, Summary)}
-    return Calls(known, {s.name: s.reason for s in summaries if isinstance(s, NoSummary)})
+    state = {s.name: s.state for s in summaries if s.state is not None}
+    return Calls(known, {s.name: s.reason for s in summaries if isinstance(s, NoSummary)}, state)
 
 
 def summaries(
-    prepared: list[tuple[int, Prepared]], callers: Iterable[Prepared]
+    known: Iterable[Prepared],
+    names: Iterable[str],
+    outside: Callable[[str], Summary | NoSummary | None],
+    stopped: Callable[[str], Stop | None],
+    begin: Callable[[str, str], None],
 ) -> dict[str, Summary | NoSummary]:
-    """Summaries of the functions that some of the file call, callees first; none of functions that
-    call themselves, directly or not."""
-    by_name = {one.function.name: one for _, one in prepared}
+    """Summaries of the functions of these names and of those that they call, callees first; none of
+    functions that call themselves, directly or not, nor where `stopped` has a limit that was reached.
+    `outside` tells of one that is not among the `known`; `begin(key, name)` is called before each one that
+    is not remembered."""
+    by_name = {one.function.name: one for one in known}
     result: dict[str, Summary | NoSummary] = {}
     visited: set[str] = set()
+    # The calls on the way to a function and those that are still to be followed: a chain of calls may be
+    # longer than any stack.
+    path: list[tuple[Prepared, Iterator[str]]] = []
 
-    def visit(name: str) -> None:
+    def enter(name: str) -> None:
         visited.add(name)
-        one = by_name[name]
-        for callee in one.calls:
-            if callee in by_name and callee not in visited:
-                visit(callee)
-        called = used(one, result)
-        result[name] = summarised(one, tuple(s.key for s in called), Known(called))
+        if name in by_name:
+            path.append((by_name[name], iter(by_name[name].calls)))
+        elif (found := outside(name)) is not None:
+            result[name] = found
 
-    for one in callers:
-        for callee in one.calls:
-            if callee in by_name and callee not in visited:
-                visit(callee)
+    def summary(one: Prepared) -> Summary | NoSummary:
+        name, called = one.function.name, used(one, result)
+        question = one, tuple(s.key for s in called), Known(called)
+        if not summarised.remembers(*question):
+            key = digest("summary", one.key, question[1])
+            if (stop := stopped(key)) is not None:
+                return NoSummary(name, f"its analysis was stopped because {stop.reason}")
+            begin(key, name)
+        return summarised(*question)
+
+    for name in names:
+        if name not in visited:
+            enter(name)
+        while path:
+            one, calls = path[-1]
+            callee = next((each for each in calls if each not in visited), None)
+            if callee is not None:
+                enter(callee)
+                continue
+            path.pop()
+            result[one.function.name] = summary(one)
     return result
 
 
@@ -107,7 +193,7 @@ def used(prepared: Prepared, known: Mapping[str, Summary | NoSummary]) -> tuple[
     return tuple(known[name] for name in prepared.calls if name in known)
 
 
-def lighter(task: Task, stopped: frozenset[str]) -> Task:
+def lighter(task: Task, stopped: Mapping[str, Stop]) -> Task:
     """The task without schedules, where it was stopped with them, or without them even."""
     if not stopped:
         return task
@@ -117,16 +203,44 @@ def lighter(task: Task, stopped: frozenset[str]) -> Task:
 
 def richest(task: Task) -> Task:
     """The task with schedules, if that one is answered already."""
-    complete = task_of(task.prepared, task.summaries, replace(task.wanted, schedules=True))
-    return complete if decided.remembers(complete) else task
+    if task.wanted.schedules:
+        return task
+    complete = _with_schedules(task, schedules=True)
+    return complete if is_known(complete) else task
 
 
-def answer_of(task: Task, stopped: frozenset[str]) -> FunctionAnswer:
-    """What is known of a function; little of one whose task was stopped."""
+def keys_of(task: Task) -> tuple[str, ...]:
+    """The keys of a task and of the lighter one that may stand in for it."""
+    return task.key, _quick(task).key
+
+
+def take_finished(task: Task, finished: Callable[[str], FunctionAnswer | None]) -> None:
+    """Remember the facts for a task, with or without schedules, that another process has found."""
+    for each in (task, _with_schedules(task, schedules=True)):
+        if not decided.remembers(each) and (answer := finished(each.key)) is not None:
+            decided.remember(answer.facts, each)
+
+
+def tried_elsewhere(
+    answer: FunctionAnswer, finished: Callable[[str], FunctionAnswer | None]
+) -> FunctionAnswer | None:
+    """The same answer with the edits that another process has tried, if one has."""
+    found = finished(answer.key.partition("-")[0])
+    return found if found is not None and found.key == tried_key(answer) else None
+
+
+def tried_key(answer: FunctionAnswer) -> str:
+    """The key of an answer once its edits have been tried."""
+    return f"{answer.key}-tried"
+
+
+def answer_of(task: Task, stopped: Mapping[str, Stop]) -> FunctionAnswer:
+    """What is known of a function; little of one whose task was stopped. The key of an answer begins with
+    that of its task, unless it was stopped: such an answer is never taken for the task's."""
     key = task.key
     prepared = task.prepared
-    if key in stopped:
-        found, key = given_up(prepared.function), f"{key}-stopped"
+    if (stop := stopped.get(key)) is not None:
+        found, key = _set_aside(prepared.function, stop), f"stopped-{key}-{digest(stop)}"
     else:
         task = richest(task)
         found, key = decided(task), task.key

@@ -6,9 +6,12 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from polylsp.analysis.budget import file_size
 from polylsp.analysis.facts import Wanted, nests_of
-from polylsp.deciding import Task, calls_of, decided, richest, summaries, task_of, used
+from polylsp.deciding import Task, calls_of, decided, richest, task_of, tried_key, used
+from polylsp.languages.functions import Functions
 from polylsp.languages.reading import read
+from polylsp.linking import called
 from polylsp.mishap import contained
 from polylsp.model.facts import FunctionFacts
 from polylsp.model.feasibility import Feasibility
@@ -36,25 +39,51 @@ def subject_of(
     if one is None or one.function.name != name:
         return None
     # An edit needs the verdicts alone: who asked for it must not wait for isl's scheduler.
-    wanted = Wanted(False, settings.max_operations, functions.resident)
-    task = richest(task_of(one, used(one, summaries(prepared, [one])), wanted))
+    wanted = wanted_of(settings, functions, schedules=False)
+    summarised = used(one, called(path, settings, functions, [one]))
+    task = richest(task_of(one, summarised, wanted, cached=settings.cache))
     return placed_in(text, prepared, starts, task, decided(task))
+
+
+def wanted_of(
+    settings: Settings, functions: Functions, *, schedules: bool, relations: bool = False
+) -> Wanted:
+    """How much to find out about each function of a file."""
+    size = file_size(len(functions.prepared))
+    own = functions.resident, functions.serial
+    return Wanted(schedules, settings.max_operations, *own, size, relations)
 
 
 def placed_in(
     text: str, prepared: list[tuple[int, Prepared]], start: int, task: Task, found: FunctionFacts
 ) -> Subject:
     """A function among the others of its file."""
-    from polylsp.codegen.subject import Companion, Subject
+    from polylsp.codegen.subject import Companion, Pragma, Subject
 
     one, calls = task.prepared, calls_of(task.summaries)
     nests = models(task.key)
     if nests is None:
-        nests = nests_of(one.function, calls, task.wanted.operations)
+        nests = nests_of(one.function, calls, task.wanted)
         keep_models(task.key, nests)
     beside = ((at, other) for at, other in prepared if one.calls and other.ends and other is not one)
     others = tuple(Companion(other.function, at, at + other.ends[-1]) for at, other in beside)
-    return Subject(text, start, one.starts, one.ends, one.function, found, nests, calls, others, one.language)
+    pragmas = tuple(
+        Pragma(span.shift(start), words) for span, words in zip(one.pragmas, one.pragma_words, strict=False)
+    )
+    return Subject(
+        text,
+        start,
+        one.starts,
+        one.ends,
+        one.function,
+        found,
+        nests,
+        calls,
+        others,
+        pragmas,
+        one.macros,
+        one.language,
+    )
 
 
 def tried(
@@ -67,8 +96,8 @@ def tried(
     again: Callable[[str], Subject | None],
 ) -> FunctionAnswer:
     """The answer about a function, with what would come of the actions on its loops. Trying ends
-    at `until`; `pause` is called before each edit; `subject` places facts in the file, `again` reads
-    another text of it."""
+    at `until` (`process_time`); `pause` is called before each edit; `subject` places facts in the file,
+    `again` reads another text of it."""
     from polylsp.codegen.feasible.function import feasibility
     from polylsp.codegen.feasible.trials import Trials
 
@@ -78,6 +107,6 @@ def tried(
         found = contained(
             f"trying the edits of the function `{answer.facts.name}`",
             lambda: feasibility(Trials(subject(answer.facts), settings, until, pause, again)),
-            Feasibility,
+            lambda _: Feasibility(),
         )
-    return replace(answer, key=f"{answer.key}-tried", feasibility=found)
+    return replace(answer, key=tried_key(answer), feasibility=found)

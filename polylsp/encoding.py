@@ -1,9 +1,68 @@
-"""How files of source text are written: bytes to text, and what the text must be written back as."""
+"""Files of source text: what may be read as one, bytes to text, and what the text must be written back as."""
 
 from __future__ import annotations
 
 import codecs
+import errno
+import os
+import stat
 from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+_KINDS = {
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+_MEBIBYTE = 2**20
+
+
+def read_file(path: str | Path, most_mb: int) -> bytes:
+    """What a file holds. Raises `OSError` for one that cannot be read or holds more than so many MiB, and for
+    what is no file of text by its kind: to read a pipe or a device might never end."""
+    _expect_file(Path(path).stat())
+    # Not to wait, should it have become a pipe just now.
+    opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    with os.fdopen(opened, "rb") as file:
+        _expect_file(os.fstat(opened))
+        # Files of the kernel do not tell their size.
+        found = file.read(most_mb * _MEBIBYTE + 1) or b""
+    if len(found) > most_mb * _MEBIBYTE:
+        raise OSError(errno.EFBIG, f"it is larger than {most_mb} MiB (`max_file_mb`)")
+    return found
+
+
+def is_file(path: str | Path) -> bool:
+    """Whether there is a file that can be read like one; not for a path that can be none."""
+    return why_no_file(path) is None
+
+
+def why_no_file(path: str | Path) -> str | None:
+    """What is there in place of a file: "a device", or nothing at all; `None` where it is a file."""
+    try:
+        _expect_file(Path(path).stat())
+    except (OSError, ValueError) as error:
+        return str(error.strerror or "") if isinstance(error, OSError) and error.errno == errno.EINVAL else ""
+    return None
+
+
+def _expect_file(found: os.stat_result) -> None:
+    if stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    if not stat.S_ISREG(found.st_mode):
+        kind = _KINDS.get(stat.S_IFMT(found.st_mode), "of another kind")
+        raise OSError(errno.EINVAL, f"it is {kind}, not a file")
+    if found.st_dev in _kernel_devices():
+        raise OSError(errno.EINVAL, "the kernel makes it as it is read, it is not a file")
+
+
+@cache
+def _kernel_devices() -> frozenset[int]:
+    """The file systems whose files are none: to read one may wait, or do something."""
+    mounted = (Path(each) for each in ("/proc", "/sys"))
+    return frozenset(each.stat().st_dev for each in mounted if each.is_mount())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Every question the program can answer, in reading order: its table of contents.
 
     read         a file to functions, each a language-neutral program  (languages, frontends)
-    summarised   what a call of a function reads and writes            (deciding, analysis.summary)
+    summarised   what a call of a function reads and writes            (deciding, linking, analysis.summary)
     decided      verdicts, dependences, nests                          (deciding, analysis.facts)
     analyse      all of it, placed in the text                         (model.report)
     drawn        the iterations of a loop, to be drawn                 (analysis.space)
@@ -13,25 +13,46 @@ Each is asked by value and remembered, so an edit re-asks only what it changed.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from time import perf_counter
+from time import process_time
+from types import MappingProxyType
 
-from polylsp.analysis.facts import Wanted
-from polylsp.deciding import answer_of, calls_of, decided, lighter, summaries, task_of, used
-from polylsp.editing import placed_in, rewritten, subject_of, tried
-from polylsp.encoding import decode
+from polylsp.deciding import (
+    answer_of,
+    calls_of,
+    is_known,
+    keys_of,
+    lighter,
+    take_finished,
+    task_of,
+    tried_elsewhere,
+    used,
+)
+from polylsp.editing import placed_in, rewritten, subject_of, tried, wanted_of
+from polylsp.encoding import decode, read_file
+from polylsp.fact_cache import fact_cache
 from polylsp.languages.functions import Observer
 from polylsp.languages.reading import language_for, read
+from polylsp.linking import called
+from polylsp.mishap import Mishap, contained
 from polylsp.model.action import Answer, Ask, Declined, Kept
 from polylsp.model.feasibility import lines_moved
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
-from polylsp.model.report import FileReport, PlacedFunction
+from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
 from polylsp.model.space import Drawing, Drawn
 from polylsp.notebook import cells_of
+from polylsp.prepared import Prepared
+from polylsp.process import Stop
 from polylsp.remembered import Answers, forget, state_of
 from polylsp.settings import Settings
+from polylsp.streaming import SILENT, Stream, urgent_first
+from polylsp.text import Span
+
+_NONE: Mapping[str, Stop] = MappingProxyType({})
+_ELSEWHERE = Stop("another process is at it", "wait for it")
 
 
 def analyse(
@@ -41,43 +62,84 @@ def analyse(
     *,
     schedules: bool = True,
     edits: bool = False,
-    given_up: frozenset[str] = frozenset(),
+    relations: bool = False,
+    given_up: Mapping[str, Stop] = _NONE,
     observe: Observer | None = None,
+    stream: Stream = SILENT,
 ) -> FileReport:
     """What is known of a file. `observe(key, name, done, total)` is called before each function
     that is really analysed; functions whose key is in `given_up` are not. Without `schedules`,
-    transforms and models' texts are left out, unless they are known already. With `edits` (and schedules),
+    transforms and models are left out, unless they are known already; models have `relations` if these are
+    asked for. With `edits` (and schedules),
     the actions on each loop are tried as well, for half of the seconds that a function may take: others are
-    tried in their turn when the file is analysed again; `observe` is called again between two of them."""
-    functions = read(path, text, settings, stopped=given_up, observe=observe)
+    tried in their turn when the file is analysed again; `observe` is called again between two of them.
+    Functions that the `stream` leaves to another process are not in the report."""
+
+    @cache
+    def problems() -> tuple[FileProblem, ...]:
+        broken = frozenset(start for start, one in prepared if _is_broken(one))
+        doing = "telling what is wrong between functions"
+        return contained(doing, partial(functions.problems, broken), _none)
+
+    def stopped(key: str) -> Stop | None:
+        return given_up.get(key) or (_ELSEWHERE if stream.busy(key) else None)
+
+    def begin(key: str, name: str, done: int = 0) -> None:
+        if observe is not None:
+            observe(key, name, done, len(prepared))
+
+    functions = read(path, text, settings, stopped=stopped, observe=observe)
     prepared, state = functions.prepared, state_of(path)
-    known = summaries(prepared, [one for _, one in prepared])
-    wanted = Wanted(schedules, settings.max_operations, functions.resident)
+    known = called(path, settings, functions, [one for _, one in prepared], stopped, begin)
+    wanted = wanted_of(settings, functions, schedules=schedules, relations=relations)
     language = language_for(path)
-    placed: list[PlacedFunction] = []
-    until = perf_counter() + settings.max_seconds / 2
-    for done, (start, one) in enumerate(prepared):
+    if stream.opened is not None:
+        stream.opened(language.name, tuple(start for start, _ in prepared), problems())
+    answers: dict[int, FunctionAnswer] = {}
+    waiting: list[tuple[Span, Prepared]] = []
+    for start, one in prepared:
+        if not stream.takes(start):
+            continue
         answer = state.answers.get(one, Answers()).get(wanted, used(one, known), given_up)
-        untried = edits and (answer is None or answer.feasibility is None)
-        if answer is None or untried:
-            task = lighter(task_of(one, used(one, known), wanted), given_up)
-
-            def begin(key: str = task.key, name: str = one.function.name, done: int = done) -> None:
-                if observe is not None:
-                    observe(key, name, done, len(prepared))
-
-            if not decided.remembers(task):
-                begin()
-            answer = answer_of(task, given_up)
-            if untried and perf_counter() < until:
+        if answer is None or (edits and answer.feasibility is None):
+            waiting.append((Span(start, start + one.ends[-1]), one))
+        else:
+            answers[start] = answer
+            stream.found(start, answer)
+    until = process_time() + settings.max_seconds / 2
+    for start, one in urgent_first(waiting, stream.focus):
+        if not stream.takes(start):
+            continue
+        whole = task_of(one, used(one, known), wanted, cached=settings.cache)
+        task = lighter(whole, given_up)
+        take_finished(task, stream.finished)
+        pause = partial(begin, task.key, one.function.name, len(answers))
+        if task.key not in given_up and not is_known(task):
+            if stream.busy(task.key):
+                continue
+            pause()
+        answer = answer_of(task, given_up)
+        if edits:
+            elsewhere = tried_elsewhere(answer, stream.finished)
+            if elsewhere is None and process_time() < until and not stream.busy(task.key):
                 subject = partial(placed_in, text, prepared, start, task)
                 again = rewritten(path, settings, one.function.name, start)
-                answer = tried(answer, task, settings, until, begin, subject, again)
-            state.answers[one] = Answers(wanted, task.summaries, given_up, answer)
-        placed.append(PlacedFunction(start, answer))
+                stream.found(start, answer)
+                elsewhere = tried(answer, task, settings, until, pause, subject, again)
+            answer = elsewhere or answer
+        keys = keys_of(whole)
+        state.answers[one] = Answers(wanted, task.summaries, keys, tuple(map(given_up.get, keys)), answer)
+        answers[start] = answer
+        stream.found(start, answer)
     forget(path, state, prepared)
-    broken = frozenset(one.start for one in placed if _is_broken(one))
-    return FileReport(path, language.name, tuple(placed), functions.problems(broken))
+    if settings.cache:
+        fact_cache().flush()
+    placed = tuple(PlacedFunction(start, answers[start]) for start, _ in prepared if start in answers)
+    return FileReport(path, language.name, placed, problems())
+
+
+def _none(_mishap: Mishap) -> tuple[FileProblem, ...]:
+    return ()
 
 
 def iteration_space(
@@ -94,9 +156,10 @@ def iteration_space(
     tells apart functions of one name."""
     from polylsp.analysis.space import iteration_space as drawn_space
 
-    prepared = read(path, text, settings).prepared
-    one = next(each for start, each in prepared if each.function.name == function and starts in (None, start))
-    calls = calls_of(used(one, summaries(prepared, [one])))
+    functions = read(path, text, settings)
+    named = ((start, each) for start, each in functions.prepared if each.function.name == function)
+    one = next(each for start, each in named if starts in (None, start))
+    calls = calls_of(used(one, called(path, settings, functions, [one])))
     return drawn_space(one.function, calls, ordinal, dimensions, settings.max_operations)
 
 
@@ -147,8 +210,15 @@ def _lines_above(text: str, start: int) -> int:
     return text.count("\n", 0, above)
 
 
-def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -> Plan | NoPlan:
-    """How to measure a function, with the versions of it that actions make, or why that cannot be done."""
+def measurable(
+    path: str,
+    text: str,
+    settings: Settings,
+    wanted: AskToMeasure,
+    pause: Callable[[], None] = lambda: None,
+) -> Plan | NoPlan:
+    """How to measure a function, with the versions of it that actions make, or why that cannot be done;
+    `pause` is called before each of them is made."""
     # Loaded when somebody asks: most who analyse a file do not measure it.
     from polylsp.planning import macro_sizes, planned
     from polylsp.runtime.machine import gpu_here
@@ -165,12 +235,17 @@ def measurable(path: str, text: str, settings: Settings, wanted: AskToMeasure) -
         subject = subject_of(path, text, settings, wanted.function, wanted.starts, rewritten=True)
     if subject is None:
         return NoPlan(f"There is no function `{wanted.function}` in this file at these sizes.")
+
+    def make(made: str, ask: Ask) -> Answer:
+        pause()
+        return _edit(path, made, settings, ask)
+
     found = planned(
         subject,
         path,
         wanted,
         preset,
-        lambda made, ask: _edit(path, made, settings, ask),
+        make,
         has_gpu=bool(settings.cluster or gpu_here()),
         given=chosen,
     )
@@ -198,10 +273,10 @@ def _read(path: Path) -> str | None:
     if not path.exists():
         return None
     try:
-        return decode(path.read_bytes())
+        return decode(read_file(path, 32))
     except OSError:
         return ""
 
 
-def _is_broken(placed: PlacedFunction) -> bool:
-    return any(problem.code == "syntax-error" for problem in placed.answer.facts.problems)
+def _is_broken(one: Prepared) -> bool:
+    return any(problem.code == "syntax-error" for problem in one.function.problems)

@@ -159,7 +159,7 @@ def _without_loops(subject: Subject) -> str:
 def _seen_to(subject: Subject) -> tuple[str, ...]:
     """What was assumed of the types of parameters, which data are made for."""
     told = (sentence for v in subject.function.parameters for sentence in v.assumed)
-    return tuple(each for each in told if " holds " in each or each.endswith("has one dimension"))
+    return tuple(each for each in told if " holds " in each or each.endswith((" dimension", " dimensions")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
+from polylsp.frontends.c.macros import Macro
 from polylsp.model.program import Function
 from polylsp.text import Span
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A function ready for analysis; equal where its tokens and declarations are."""
+    """A function ready for analysis; equal where its tokens and declarations are. `pragmas` are the places of
+    its pragmas, of all families, `pragma_words` their words after `pragma`, and `macros` those that its text
+    uses."""
 
     key: str
     function: Function = field(compare=False, repr=False)
@@ -20,6 +23,8 @@ class Prepared:
     starts: tuple[int, ...] = field(default=(), compare=False, repr=False)
     ends: tuple[int, ...] = field(default=(), compare=False, repr=False)
     pragmas: tuple[Span, ...] = field(default=(), compare=False, repr=False)
+    pragma_words: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    macros: tuple[Macro, ...] = field(default=(), compare=False, repr=False)
     seconds: tuple[tuple[str, float], ...] = field(default=(), compare=False)
     language: str = field(default="c", compare=False)
 

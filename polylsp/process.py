@@ -1,12 +1,26 @@
-"""What a process of ours that runs isl is held to: a limit on memory, and no life after its parent's."""
+"""What a process of ours that runs isl is held to: limits on memory and CPU time, and no life after its
+parent's."""
 
 from __future__ import annotations
 
 import contextlib
+import signal
 import sys
+from dataclasses import dataclass
 
 EXIT_OUT_OF_MEMORY = 77
 """The exit status of a process that reached its memory limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The limit that the analysis of a function reached ("it took too long"), and what would help."""
+
+    reason: str
+    advice: str
+
+
+TOOK_TOO_LONG = Stop("it took too long", "raise `polylsp.max_seconds`, or split the function")
 
 
 def limit_memory(mebibytes: int) -> None:
@@ -21,6 +35,21 @@ def limit_memory(mebibytes: int) -> None:
         soft = min(soft, hard)
     with contextlib.suppress(ValueError, OSError):
         resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def limit_cpu_time(seconds: float) -> bool:
+    """Let the system end this process, with `SIGPROF`, once it has taken so many more seconds of CPU time;
+    0: no limit. Whether the system can."""
+    if not hasattr(signal, "setitimer"):  # Windows
+        return False
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    return True
+
+
+def ran_out_of_cpu_time(status: int | None) -> bool:
+    """Whether a process with that exit status was ended by `limit_cpu_time`."""
+    return status is not None and hasattr(signal, "SIGPROF") and status == -signal.SIGPROF
 
 
 def end_with_parent(by: int = 9) -> None:

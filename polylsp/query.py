@@ -37,14 +37,21 @@ class Query(Generic[P, R]):
         for recorder in _recorders:
             recorder.append((self._function.__name__, args))
         answer = self._function(*args, **kwargs)
-        answers[key] = answer
-        if len(answers) > self._size:
-            answers.popitem(last=False)
+        self._keep(key, answer)
         return answer
+
+    def remember(self, answer: R, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Take an answer that was found elsewhere."""
+        self._keep(_key(args, kwargs), answer)
 
     def remembers(self, *args: P.args, **kwargs: P.kwargs) -> bool:
         """Whether the answer is at hand."""
         return _key(args, kwargs) in self._answers
+
+    def _keep(self, key: Any, answer: R) -> None:
+        self._answers[key] = answer
+        if len(self._answers) > self._size:
+            self._answers.popitem(last=False)
 
 
 def query(size: int = 4096) -> Callable[[Callable[P, R]], Query[P, R]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from polylsp.analysis.regions import Nest
 from polylsp.analysis.summaries import NoSummary, Summary
 from polylsp.model.report import FunctionAnswer
 from polylsp.prepared import Prepared
+from polylsp.process import Stop
 
 _FILES = 64
 _MODELS = 32
@@ -19,31 +21,33 @@ _MODELS = 32
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The last answer about a function, and what it was asked with."""
+    """The last answer about a function, and what it was asked with: `keys` name the tasks that it may come
+    from, `stopped` those of them that had reached a limit."""
 
     wanted: Wanted | None = None
     summaries: tuple[Summary | NoSummary, ...] = ()
-    given_up: frozenset[str] = frozenset()
+    keys: tuple[str, ...] = ()
+    stopped: tuple[Stop | None, ...] = ()
     answer: FunctionAnswer | None = None
 
     def get(
-        self, wanted: Wanted, summaries: tuple[Summary | NoSummary, ...], given_up: frozenset[str]
+        self, wanted: Wanted, summaries: tuple[Summary | NoSummary, ...], given_up: Mapping[str, Stop]
     ) -> FunctionAnswer | None:
         """The answer, if it was asked with the same, or with schedules too."""
         asked = self.wanted
         if (
             asked is None
             or asked.operations != wanted.operations
+            or asked.functions != wanted.functions
             or asked.resident != wanted.resident
+            or asked.serial != wanted.serial
             or (wanted.schedules and not asked.schedules)
+            or (wanted.relations and not asked.relations)
         ):
             return None
         same = all(a is b for a, b in zip(self.summaries, summaries, strict=False))
-        return (
-            self.answer
-            if same and len(summaries) == len(self.summaries) and given_up == self.given_up
-            else None
-        )
+        same = same and len(summaries) == len(self.summaries)
+        return self.answer if same and self.stopped == tuple(map(given_up.get, self.keys)) else None
 
 
 @dataclass(slots=True)

@@ -1,7 +1,8 @@
 """Every setting, once: the editor's schema and the table in the README come from here.
 
 A field's metadata has its `doc`; where not every value makes sense, also what it must be `above`, or
-`least`, or the `choices`, or of a list the `items`; `runs` if its value is a program that is run.
+`least`, or the `choices`, or of a list the `items`; `runs` if its value is a program that is run;
+`of_machine` if a workspace must not set it.
 """
 
 from __future__ import annotations
@@ -26,15 +27,33 @@ class Settings:
     )
     max_operations: int = field(
         default=2_000_000,
-        metadata={"doc": "isl operations that one nest may use before it is given up.", "above": 0},
+        metadata={
+            "doc": "isl operations that one loop may use before it is given up; all loops of a function may"
+            " use six times as many, fewer in files of more than 64 functions.",
+            "above": 0,
+        },
     )
     max_seconds: float = field(
         default=10.0,
-        metadata={"doc": "Seconds after which the analysis of one function is stopped.", "above": 0},
+        metadata={
+            "doc": "Seconds of CPU time after which the analysis of one function is stopped.",
+            "above": 0,
+        },
     )
     max_memory_mb: int = field(
         default=2048,
         metadata={"doc": "Address space of the analysis process, in MiB (0: no limit).", "least": 0},
+    )
+    max_file_mb: int = field(
+        default=32,
+        metadata={"doc": "MiB of a source file or a header; a larger one is not read.", "above": 0},
+    )
+    cache: bool = field(
+        default=True,
+        metadata={
+            "doc": "Keep what was found out about functions in the user's cache folder, so that files which"
+            " are opened or checked again are not analysed again."
+        },
     )
     parallel_threshold: int = field(
         default=10_000,
@@ -133,6 +152,14 @@ class Settings:
         metadata={
             "doc": "Python for measurements; empty: that of an environment above the file, or the system's.",
             "runs": True,
+        },
+    )
+    allowed_programs: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Patterns of paths of compilers and interpreters that may be run although they are files"
+            " of the project (`/opt/toolchains/*/bin/*gcc`).",
+            "of_machine": True,
         },
     )
     estimated_gpu: str = field(

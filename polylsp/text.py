@@ -6,12 +6,21 @@ type crosses a layer; lines and columns exist only at the edges (LSP, terminal, 
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import re
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 Encoding = Literal["utf-8", "utf-16", "utf-32"]
+
+_TWO, _THREE, _FOUR = (re.compile(f"[{first}-\U0010ffff]") for first in "\x80\u0800\U00010000")
+_LONGER: dict[Encoding, tuple[re.Pattern[str], ...]] = {
+    "utf-8": (_TWO, _THREE, _FOUR),
+    "utf-16": (_FOUR,),
+    "utf-32": (),
+}
+"""Characters with more than one code unit, with more than two, and so on."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,6 +71,22 @@ class Source:
             at = find("\n", at + 1)
         return starts
 
+    @cached_property
+    def _wide(self) -> dict[Encoding, tuple[list[int], ...]]:
+        """The offsets of longer characters, once for each code unit beyond the first."""
+        return {}
+
+    def _longer(self, encoding: Encoding) -> tuple[list[int], ...]:
+        if encoding not in self._wide:
+            found = () if self.text.isascii() else _LONGER[encoding]
+            self._wide[encoding] = tuple([m.start() for m in one.finditer(self.text)] for one in found)
+        return self._wide[encoding]
+
+    def _units(self, start: int, end: int, encoding: Encoding) -> int:
+        """The length of a part of the text in code units."""
+        longer = self._longer(encoding)
+        return end - start + sum(bisect_left(each, end) - bisect_left(each, start) for each in longer)
+
     def line_of(self, offset: int) -> int:
         """The 0-based line that holds `offset`."""
         return bisect_right(self.line_starts, offset) - 1
@@ -96,18 +121,16 @@ class Source:
         """Where `offset` stands, in the units of `encoding`; clamped to the text."""
         offset = max(0, min(offset, len(self.text)))
         line = self.line_of(offset)
-        prefix = self.text[self.line_starts[line] : offset]
-        return Position(line, _units(prefix, encoding))
+        return Position(line, self._units(self.line_starts[line], offset, encoding))
 
     def offset(self, position: Position, encoding: Encoding = "utf-16") -> int:
         """The offset of a position; one outside the text is clamped into its line or the text."""
         if position.line >= len(self.line_starts):
             return len(self.text)
         start, end = self._line_bounds(max(0, position.line))
-        line = self.text[start:end]
-        if line.isascii() or encoding == "utf-32":
-            return start + min(max(0, position.character), len(line))
-        return start + _points(line, position.character, encoding)
+        units = range(start, end + 1)
+        found = bisect_left(units, position.character, key=lambda at: self._units(start, at, encoding))
+        return min(start + found, end)
 
     def _line_bounds(self, line: int) -> tuple[int, int]:
         start = self.line_starts[line]
@@ -120,22 +143,3 @@ class Source:
 def newline(text: str) -> str:
     """How the lines of a text end."""
     return "\r\n" if "\r\n" in text else "\n"
-
-
-def _units(text: str, encoding: Encoding) -> int:
-    """The length of `text` in code units."""
-    if text.isascii() or encoding == "utf-32":
-        return len(text)
-    if encoding == "utf-8":
-        return len(text.encode("utf-8", "surrogatepass"))
-    return len(text) + sum(1 for c in text if ord(c) > 0xFFFF)
-
-
-def _points(line: str, units: int, encoding: Encoding) -> int:
-    """How many characters of `line` the first `units` code units hold."""
-    count = 0
-    for index, character in enumerate(line):
-        if count >= units:
-            return index
-        count += _units(character, encoding)
-    return len(line)

@@ -23,11 +23,14 @@ def isl_mismatch(fence: Fence, report: FileReport) -> str:
     if not facts or len(facts[0].nests) < int(head[3]):
         return f"expected {head[1]} of {head[2]} nest {head[3]}; got no such nest"
     model = facts[0].nests[int(head[3]) - 1].model
-    if model is None:
+    if model is None or model.relations is None:
         return f"expected {head[1]} of {head[2]} nest {head[3]}; got no model"
     text = "".join(line for line in fence.text.split("\n")[1:])
     read = isl.UnionSet if head[1] in _SETS else isl.UnionMap
-    wanted, got = read(text), read(getattr(model, head[1]))
+    wanted, got = (
+        read(text),
+        read(getattr(model if head[1] in ("context", "domain") else model.relations, head[1])),
+    )
     if head[1] != "context":
         context = isl.Set(model.context).params()
         wanted, got = wanted.intersect_params(context), got.intersect_params(context)

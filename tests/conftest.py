@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from collections.abc import Generator
+from itertools import count
+from pathlib import Path
 
 import pytest
 
@@ -11,11 +16,27 @@ from tests.loud import be_loud
 
 be_loud()
 
+_CACHES = Path(tempfile.mkdtemp(prefix="polylsp-tests-"))
+_NUMBERS = count()
+atexit.register(shutil.rmtree, _CACHES, ignore_errors=True)
+
+
+def _use_new_cache() -> None:
+    """Nothing that polylsp keeps gets into the user's folder, or from one test to the next."""
+    os.environ["POLYLSP_CACHE_DIR"] = str(_CACHES / str(next(_NUMBERS)))
+
+
+_use_new_cache()
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--update", action="store_true", help="rewrite golden fences in tests/cases and tests/actions"
     )
+
+
+def pytest_runtest_setup() -> None:
+    _use_new_cache()
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)

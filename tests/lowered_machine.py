@@ -11,6 +11,7 @@ from polylsp.frontends.c.lower.types import wrapped
 from polylsp.model.program import (
     AddressOf,
     Assign,
+    Assume,
     Binary,
     Block,
     Call,
@@ -63,6 +64,8 @@ class Machine:
                 pass
             case Assign():
                 self.assign(statement)
+            case Assume(condition=condition):
+                assert self.value(condition)
             case Evaluate(value=value):
                 self.value(value)
             case If(condition=condition, then=then, otherwise=otherwise):

@@ -11,6 +11,7 @@ from polylsp.model.program import (
     AddressOf,
     Array,
     Assign,
+    Assume,
     Binary,
     Block,
     Call,
@@ -168,6 +169,8 @@ def _lines(statement: Statement, depth: int) -> list[str]:
             ]
         case Assign(target=target, operator=operator, value=value):
             return [f"{pad}{show_place(target)} {operator or ''}= {show_expr(value)}"]
+        case Assume(condition=condition):
+            return [f"{pad}assume {show_expr(condition)}"]
         case Evaluate(value=value):
             return [pad + show_expr(value)]
         case Jump(kind=kind, value=value):

@@ -29,6 +29,7 @@ def test_case(case: Case, tmp_path: Path, request: pytest.FixtureRequest) -> Non
         pytest.fail("\n".join(line.replace(f"{ROOT}/", "") for line in found), pytrace=False)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
+# No code of C stands for a bug of ours: there is no example of one.
+@pytest.mark.parametrize("page", [p for p in PAGES if p.stem != "internal-error"], ids=lambda p: p.stem)
 def test_a_page_shows_a_failing_and_a_fixed_example(page: Path) -> None:
     assert len(cases(page)) >= 2

@@ -61,7 +61,7 @@ def _found(tmp_path: Path, comment: str, verdict: Verdict, options: str = "") ->
     suite.write_text(SUITE.replace("LINE", comment).replace("```c\n", f"```c {options}\n"))
     (case,) = cases(suite)
 
-    def analyse(_path: str, text: str, _settings: Settings) -> FileReport:
+    def analyse(_path: str, text: str, _settings: Settings, **_: object) -> FileReport:
         return _report(text, verdict)
 
     return mismatches(case, analyse, tmp_path)
@@ -147,7 +147,7 @@ def test_an_unexpected_problem_fails(comment: str, tmp_path: Path) -> None:
     suite = tmp_path / "suite.md"
     suite.write_text(f"```c\nint x; {comment}\n```\n")
     problem = FileProblem("syntax-error", Span(0, 3), "not C")
-    found = mismatches(cases(suite)[0], lambda *_: FileReport("case.c", "c", (), (problem,)), tmp_path)
+    found = mismatches(cases(suite)[0], lambda *_, **__: FileReport("case.c", "c", (), (problem,)), tmp_path)
     assert any("got problem syntax-error" in message for message in found)
 
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import islpy as isl
 
 from polylsp.analysis.calls import call_accesses
 from polylsp.analysis.evaluate import condition_of, declared_extents, value_of
-from polylsp.analysis.paths import Path, resolve
+from polylsp.analysis.paths import (
+    Path,
+    address_read,
+    object_to_pointer_seen,
+    reached_by_address,
+    resolve,
+)
 from polylsp.analysis.raw import RawAccess, Region
-from polylsp.analysis.scope import Scope
+from polylsp.analysis.scope import Scope, may_alias_types, pointers_followed
 from polylsp.analysis.spelling import spell_place
-from polylsp.analysis.state import Opaque
-from polylsp.analysis.value import NotAffineError
+from polylsp.analysis.state import Member, Opaque
+from polylsp.analysis.value import NotAffineError, condition_cases
 from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import (
     AddressOf,
@@ -26,6 +32,7 @@ from polylsp.model.program import (
     Cast,
     Constant,
     Expr,
+    Field,
     Integer,
     Invariant,
     Place,
@@ -64,7 +71,8 @@ class Accesses:
                 found = self.read(place, update if own else None)
                 return found + [r for s in subscripts(place) for r in self.reads(s, assign, update)]
             case AddressOf(place):
-                return [r for s in subscripts(place) for r in self.reads(s, assign, update)]
+                inner = [r for s in subscripts(place) for r in self.reads(s, assign, update)]
+                return [*self._pointers(place), *inner]
             case Unary(_, operand) | Cast(operand):
                 return self.reads(operand, assign, update)
             case Binary("&&" | "||" as operator, left, right):
@@ -105,6 +113,8 @@ class Accesses:
         if not place.steps:
             variable = place.variable
             if isinstance(variable.type, Pointer):
+                used = address_read(variable, place.site, self.scope)
+                self.region.address_reads += [used] if used is not None else []
                 return []
             value = self.scope.environment.get(variable.name)
             if isinstance(variable.type, Integer) and not isinstance(value, Opaque):
@@ -124,9 +134,11 @@ class Accesses:
         if isinstance(path, Opaque):
             self.scope.object_to(path)
             self.region.lost_pointers = True
+            yield from self._pointers(place)
             return
-        if isinstance(place.type, Pointer) and kind == "read":
-            return
+        yield from self._pointers(place)
+        if kind == "read":
+            object_to_pointer_seen(path, place.site, self.scope)
         if kind == "write" and place.steps:
             self._taint(path, place)
         for sentence in place.variable.assumed if place.steps else ():
@@ -134,9 +146,20 @@ class Accesses:
         made = RawAccess(
             path, kind, place.site, place.type, place.variable, spell_place(place), update=update
         )
+        made.reached = reached_by_address(path, place.variable)
         own = path.base.name == place.variable.name
         made.extents = declared_extents(path.base, place.steps if own else path.steps, self.scope)
         yield made
+        if kind == "write":
+            yield from _neighbours(place, made)
+
+    def _pointers(self, place: Place) -> Iterator[RawAccess]:
+        """The reads of the pointers in memory that are followed on the way to a place. Where nothing in the
+        nest may write a pointer, they conflict with nothing and are left out."""
+        ways = tuple(pointers_followed(place))
+        if ways and any(may_alias_types(p.type, ways[0].type) for p in self.scope.effects.places):
+            for way in ways:
+                yield from self._access(way, "read", None)
 
     def _taint(self, path: Path, place: Place) -> None:
         """A write through a pointer to an integer or pointer variable changes what was known of it."""
@@ -157,20 +180,37 @@ class Accesses:
         return found
 
 
+def _neighbours(place: Place, write: RawAccess) -> Iterator[RawAccess]:
+    """The bit-fields that the write of a bit-field writes anew, with the values that they had."""
+    match place.steps[-1:], write.path.steps[-1:]:
+        case (Field(shares=shares),), (Member(of=struct),):
+            for other in shares:
+                path = replace(write.path, steps=(*write.path.steps[:-1], Member(other.name, struct)))
+                assert other.type is not None
+                yield replace(write, path=path, type=other.type, exact=False, update=None, neighbour=True)
+        case _:
+            pass
+
+
 def split(condition: Expr, scope: Scope) -> tuple[isl.Set, isl.Set, Opaque | None]:
     """The active iterations at which a condition (perhaps) holds, and (perhaps) does not."""
     known, opaque = condition_of(condition, scope)
     active = scope.active
+    if condition_cases(known) > scope.detail.branches:
+        return active, active, _not_followed(condition, scope)
     try:
         inside = scope.where(known)
     except NotAffineError:
-        text = "this condition is not a linear function of the loop iterators"
-        return (
-            active,
-            active,
-            Opaque(len(scope.frames), Rejection("non-affine-condition", condition.site, text)),
-        )
-    return inside, active if opaque else active.subtract(inside), opaque
+        return active, active, _not_followed(condition, scope)
+    outside = active if opaque else active.subtract(inside)
+    if not scope.detail.follows(inside, outside):
+        return active, active, _not_followed(condition, scope)
+    return inside, outside, opaque
+
+
+def _not_followed(condition: Expr, scope: Scope) -> Opaque:
+    text = "this condition is not a linear function of the loop iterators"
+    return Opaque(len(scope.frames), Rejection("non-affine-condition", condition.site, text))
 
 
 def same_place(left: Place, right: Place) -> bool:

@@ -21,8 +21,21 @@ def overlap_assumptions(
             yield Assumption("distinct-rows", (memory.path,), sentence)
         for other in accessed:
             if other is not memory and may_overlap(memory, other):
-                a, b = sorted((memory.path, other.path))
-                yield Assumption("no-overlap", (a, b), f"`{a}` and `{b}` do not overlap")
+                yield _apart(memory, other)
+
+
+def _apart(memory: Memory, other: Memory) -> Assumption:
+    """The assumption that two memories do not overlap; where one path names both, one holds pointers to the
+    other."""
+    a, b = sorted((memory.path, other.path))
+    if a == b and memory.shape != other.shape:
+        sentence = f"the rows of `{a}` do not overlap the pointers to them"
+        return Assumption("distinct-rows", (a,), sentence)
+    if any(
+        each.follows_pointers and each.path.isidentifier() and _is_restrict(each) for each in (memory, other)
+    ):
+        return Assumption("distinct-rows", (a, b), f"no row of `{a}` overlaps one of `{b}`")
+    return Assumption("no-overlap", (a, b), f"`{a}` and `{b}` do not overlap")
 
 
 def may_overlap(left: Memory, right: Memory) -> bool:
@@ -33,20 +46,25 @@ def may_overlap(left: Memory, right: Memory) -> bool:
         return False
     if left.fresh or right.fresh:
         return _reaches_fresh(left, right) or _reaches_fresh(right, left)
-    if _restricted(left) or _restricted(right):
+    if _restricted(left) or _restricted(right) or _kept_apart(left, right):
         return False
     if left.variable.name == right.variable.name:
         followed = left.follows_pointers or right.follows_pointers
-        return followed and all(_by_pointer(m) or _exposed(m) for m in (left, right))
+        return followed and all(_by_pointer(m) or may_be_led_to(m) for m in (left, right))
     if _by_pointer(left) and _by_pointer(right):
         return True
     return _reaches_variable(left, right) or _reaches_variable(right, left)
 
 
+def _kept_apart(left: Memory, right: Memory) -> bool:
+    """Whether one is reached through local `restrict` pointers alone, and the other through none of these."""
+    return (left.promised or right.promised) and left.via.isdisjoint(right.via)
+
+
 def _reaches_variable(pointer: Memory, named: Memory) -> bool:
     """Whether a pointer of unknown value may have been set to a variable; not to one that comes into being
     with the call, where it still has the value it had when the function began."""
-    if _by_pointer(named) or not _by_pointer(pointer) or not _exposed(named):
+    if _by_pointer(named) or not _by_pointer(pointer) or not may_be_led_to(named):
         return False
     return named.variable.storage in ("global", "static") or not _as_given(pointer)
 
@@ -77,10 +95,16 @@ def _by_pointer(memory: Memory) -> bool:
 
 
 def _restricted(memory: Memory) -> bool:
+    """Whether a `restrict` pointer leads to a memory. The promise ends where a pointer is loaded: `p->rows`
+    is not based on `p` (C11, 6.7.3.1, paragraph 3), since a copy of `*p` would hold the same pointer."""
+    return not memory.follows_pointers and _is_restrict(memory)
+
+
+def _is_restrict(memory: Memory) -> bool:
     variable = memory.pointer
     return variable is not None and isinstance(variable.type, (Pointer, Array)) and variable.type.restrict
 
 
-def _exposed(memory: Memory) -> bool:
-    variable = memory.variable
-    return variable.escapes or variable.storage in ("global", "static")
+def may_be_led_to(memory: Memory) -> bool:
+    """Whether a pointer of unknown value may have been set to a variable."""
+    return memory.variable.escapes or memory.variable.storage == "global"

@@ -34,7 +34,7 @@ def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozense
     for number, frame in enumerate(entry.frames):
         at = space.dim(isl.dim_type.param) - len(names) + number
         space = space.set_dim_name(isl.dim_type.param, at, frame.dimension)
-    scope = Scope(parameters, environment, own, space, calls=calls)
+    scope = Scope(parameters, environment, own, space, calls=calls, detail=entry.detail)
     around = tuple(a for f in entry.frames for a in f.assumptions if a.kind == "no-wrap")
     last, parameters.epoch = parameters.epoch, entry.epoch
     found = nest_of((entry.loop,), scope, live, (*entry.inherited, *around))

@@ -1,4 +1,4 @@
-"""What surely happens each time a piece of a program runs, read off its shape."""
+"""Syntactic must-execute analysis: statements and reads that happen each time a piece of a program runs."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import (
     AddressOf,
     Assign,
+    Assume,
     Binary,
     Block,
     Call,
@@ -22,6 +23,7 @@ from polylsp.model.program import (
     Pointer,
     Read,
     Select,
+    Simple,
     Statement,
     Unary,
     Unsupported,
@@ -29,7 +31,7 @@ from polylsp.model.program import (
 )
 
 
-def always_run(block: Block, inner_loops: bool = False) -> Iterator[Statement]:
+def always_run(block: Block, inner_loops: bool = False) -> Iterator[Simple]:
     """The statements that run whenever the block does, in order; with `inner_loops` those in the bodies
     of loops too, as if each of them ran at least once."""
     for statement in block.statements:
@@ -73,9 +75,15 @@ def always_read(block: Block, variable: Variable) -> Read | None:
 
 
 def reads_of(statement: Statement) -> Iterator[Read]:
-    """What a statement itself surely reads."""
+    """Reads that a statement itself surely makes."""
     for expression in _evaluated(statement):
         yield from (node for node in _always_evaluated(expression) if isinstance(node, Read))
+
+
+def evaluated_calls(statement: Statement) -> Iterator[Call]:
+    """The calls that a statement itself surely makes."""
+    for expression in _evaluated(statement):
+        yield from (node for node in _always_evaluated(expression) if isinstance(node, Call))
 
 
 def first_read_after(function: Function, loop: Loop, variable: Variable) -> Read | None:
@@ -95,7 +103,7 @@ def first_read_after(function: Function, loop: Loop, variable: Variable) -> Read
 
 
 def names(statement: Statement, variable: Variable) -> bool:
-    """Whether a statement mentions a variable at all."""
+    """Tell whether a statement mentions a variable at all."""
     for each in walk(statement):
         if isinstance(each, Assign) and each.target.variable == variable:
             return True
@@ -107,7 +115,7 @@ def names(statement: Statement, variable: Variable) -> bool:
 
 
 def _leaves(statement: Statement) -> bool:
-    """Whether what follows may be passed over, or is not known to run."""
+    """Tell whether what follows may be passed over, or is not known to run."""
     inside = list(walk(statement))
     if isinstance(statement, Loop):
         return any(isinstance(s, Unsupported) or (isinstance(s, Jump) and s.kind == "return") for s in inside)
@@ -142,7 +150,7 @@ def _evaluated(statement: Statement) -> Iterator[Expr]:
         case Jump(_, _, value):
             if value is not None:
                 yield value
-        case If(condition, _, _, _):
+        case If(condition, _, _, _) | Assume(condition, _):
             yield condition
         case Loop():
             if not statement.post_test and statement.condition is not None:

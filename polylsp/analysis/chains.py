@@ -26,6 +26,7 @@ def source_band(conflicts: Conflicts, verdicts: dict[int, Verdict]) -> Band:
     members = members or chain[:1]
     coincident = tuple(
         not conflicts.scop.loops[o].obstacles
+        and conflicts.scop.loops[o].thread_bound is None
         and not any(changes(c, k) for c in every if spans(conflicts, c, k))
         for k, o in enumerate(members)
     )

@@ -1,21 +1,27 @@
-"""Sums and extremes that iterations update where their data says so (`if (a[i] > m) m = a[i];`). No single
-update is certain, but a directive without the clause is right only if there is at most one."""
+"""Races that data or the caller decide on: sums and extremes that iterations update where their data says so
+(`if (a[i] > m) m = a[i];`: no single update is certain, but a directive without the clause is right only if
+there is at most one), elements that an index array chooses, and distances that are parameters."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
-from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.data_sharing import DataSharing
 from polylsp.analysis.effects import effects, nodes, walk
-from polylsp.analysis.mending import lacking
-from polylsp.analysis.races import Racing, calls_in, is_unconditional
+from polylsp.analysis.mending import can_be_reduced, lacking, summing
+from polylsp.analysis.order import keeps_no_order
+from polylsp.analysis.races import Racing, calls_in, distance_parameters, is_unconditional, unordered
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.verdicts import reassociable
-from polylsp.model.directive import Finding
-from polylsp.model.expressions import subexpressions, subscripts
-from polylsp.model.program import Assign, Expr, If, Jump, Loop, Read, Variable
-from polylsp.model.scop import Memory
+from polylsp.analysis.witness import access_point
+from polylsp.model.directive import ConditionalRace, Finding
+from polylsp.model.expressions import stripped, subexpressions, subscripts
+from polylsp.model.program import Assign, Constant, Expr, If, Jump, Loop, Read, Variable
+from polylsp.model.scop import Access, Memory
+
+_MOST = 120
 
 
 def conditional_updates(
@@ -23,7 +29,8 @@ def conditional_updates(
 ) -> Iterator[tuple[str, Finding]]:
     """The reductions whose clause is missing, by unique name."""
     construct = sharing.construct
-    if construct.mode != "threads" or construct.inside or calls_in(construct.loop):
+    ordering = any(not keeps_no_order(c, sharing.directed.calls) for c in calls_in(construct.loop))
+    if construct.mode != "threads" or construct.inside or ordering:
         return
     if _depends_on_the_thread(sharing):
         return
@@ -68,7 +75,7 @@ def _decides(choice: If, variable: Variable) -> bool:
 
 
 def _changes(value: Expr, changing: frozenset[str]) -> bool:
-    """Whether an expression reads a variable among some, or an element at a subscript that does."""
+    """Tell whether an expression reads a variable among some, or an element at a subscript that does."""
     for node in subexpressions(value):
         if isinstance(node, Read):
             if node.place.variable.name in changing and not node.place.steps:
@@ -79,7 +86,7 @@ def _changes(value: Expr, changing: frozenset[str]) -> bool:
 
 
 def _depends_on_the_thread(sharing: DataSharing) -> bool:
-    """Whether the loop reads what each thread has for itself before it."""
+    """Tell whether the loop reads what each thread has for itself before it."""
     loop = sharing.construct.loop
     changing = effects(loop).scalars
     outside = {
@@ -89,3 +96,109 @@ def _depends_on_the_thread(sharing: DataSharing) -> bool:
         if isinstance(node, Read) and node.place.variable.name not in changing
     }
     return any(sharing.varies(v.source_name) or sharing.has_copies(v, loop.site) for v in outside)
+
+
+# --- Races under a condition -------------------------------------------------------------
+
+_ATOMIC = {"+", "*", "&", "|", "^"}
+
+
+def conditional_races(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[str, ConditionalRace]]:
+    """The races that need repeated values in an index array, or a loop that runs more often than a distance
+    which is a parameter; one for each variable, by unique name."""
+    seen: set[str] = set()
+    for loop in sharing.construct.loops:
+        for memory in conflicts.written_in(loop.ordinal):
+            if memory.name in seen:
+                continue
+            carried = islice(conflicts.carried(memory, loop.ordinal), _MOST)
+            for conflict in unordered(conflicts, sharing, carried, loop.ordinal):
+                found = _chosen_by_data(conflicts, sharing, conflict, loop) if memory.shape else None
+                found = found or _set_by_data(conflicts, sharing, conflict, loop)
+                found = found or _at_a_distance(conflicts, conflict, loop)
+                if found is not None:
+                    seen.add(memory.name)
+                    yield memory.variable.name, found
+                    break
+
+
+def _chosen_by_data(
+    conflicts: Conflicts, sharing: DataSharing, conflict: Conflict, loop: Loop
+) -> ConditionalRace | None:
+    """The race on an element that data choose, as `h[idx[i]] += 1` does."""
+    write = conflict.source if conflict.source.kind == "write" else conflict.sink
+    if not write.indirect or write.kind != "write" or _is_handed_out(sharing, write, loop):
+        return None
+    repeated = _index_array(loop, write)
+    condition = (
+        f"`{repeated}` has repeated values" if repeated else f"`{write.text}` is one element in two of them"
+    )
+    operator = reassociable(conflicts, conflicts.accesses(write.memory, loop.ordinal), loop.ordinal)
+    is_sum = operator is not None and sharing.construct.mode != "lanes"
+    clause = operator is not None and can_be_reduced(write.memory, sharing)
+    mend = summing(operator, write.memory.variable) if clause and operator is not None else None
+    return ConditionalRace(condition, access_point(write), is_sum and operator in _ATOMIC, mend)
+
+
+def _is_handed_out(sharing: DataSharing, write: Access, loop: Loop) -> bool:
+    """Whether a subscript is a number that one thread at a time takes, as from a counter: iterations then
+    have numbers of their own."""
+    assigned = [s for s in walk(loop.body) if isinstance(s, Assign)]
+    return any(
+        sharing.construct.exclusions(source.site)
+        for assign in assigned
+        if assign.target.site == write.site
+        for subscript in map(stripped, subscripts(assign.target))
+        if isinstance(subscript, Read)
+        for source in assigned
+        if source.target.variable == subscript.place.variable
+    )
+
+
+def _index_array(loop: Loop, write: Access) -> str:
+    """The array whose elements are subscripts of what is written; empty if there is none."""
+    assigned = [s for s in walk(loop.body) if isinstance(s, Assign)]
+    for assign in assigned:
+        if assign.target.site != write.site:
+            continue
+        for subscript in map(stripped, subscripts(assign.target)):
+            sources = [subscript]
+            if isinstance(subscript, Read) and not subscript.place.steps:
+                variable = subscript.place.variable
+                sources = [stripped(a.value) for a in assigned if a.target.variable == variable]
+            if len(sources) == 1 and isinstance(sources[0], Read) and sources[0].place.steps:
+                return sources[0].place.variable.source_name
+    return ""
+
+
+def _set_by_data(
+    conflicts: Conflicts, sharing: DataSharing, conflict: Conflict, loop: Loop
+) -> ConditionalRace | None:
+    """The race on a variable, or an element, that one iteration surely reads and that others set where data
+    says so."""
+    ends = (conflict.source, conflict.sink)
+    write = next(end for end in ends if end.kind == "write")
+    read = next((end for end in ends if end.kind == "read"), None)
+    is_element = bool(write.memory.shape) or write.memory.pointer is not None
+    if read is None or (is_element and not write.exact):
+        return None
+    in_threads = sharing.construct.mode == "threads" or sharing.is_mapped(write.memory.variable)
+    by_data = bool(conflicts.statement(write).guards) or not write.exact
+    if not in_threads or not conflicts.certain(read) or not by_data:
+        return None
+    assigned = [s for s in walk(loop.body) if isinstance(s, Assign) and s.target.site == write.site]
+    same = any(s.operator is None and isinstance(stripped(s.value), Constant) for s in assigned)
+    if same or not is_unconditional(conflicts, conflict, loop.ordinal):
+        return None
+    return ConditionalRace("any of them sets it", access_point(write))
+
+
+def _at_a_distance(conflicts: Conflicts, conflict: Conflict, loop: Loop) -> ConditionalRace | None:
+    """The race of iterations that lie as far apart as a parameter says (`a[i + k]`)."""
+    named = distance_parameters(conflicts, conflict, loop.ordinal) if conflict.certain else frozenset[str]()
+    if len(named) != 1:
+        return None
+    (name,) = named
+    shown = conflicts.scop.parameters.get(name, name)
+    condition = f"the loop runs more than `{shown}` times"
+    return ConditionalRace(condition, access_point(conflict.sink))

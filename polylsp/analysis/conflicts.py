@@ -44,6 +44,8 @@ class Conflicts:
     _by_memory: dict[str, list[Access]] = field(default_factory=dict)
     _defined: dict[bool, isl.Set] = field(default_factory=dict)
     _counted: list[FromEnd] | None = None
+    _strays: list[Access] | None = None
+    _several: dict[int, isl.Set | None] = field(default_factory=dict)
     _unions: dict[tuple[int, ...], isl.Map] = field(default_factory=dict)
     _between: dict[tuple[int, int, int], isl.Map | None] = field(default_factory=dict)
 
@@ -129,18 +131,70 @@ class Conflicts:
                     yield Conflict(source, sink, relation, self.certain(source) and self.certain(sink))
 
     def defined(self, hints: bool = False) -> isl.Set:
-        """The parameter values at which no access leaves its array, as C demands; with `hints`, of
-        parameters' outermost dimensions neither, and no subscript counts from the end that need not (unless
-        that is never so)."""
+        """The parameter values at which no access leaves its array, as C demands, but those that do so in
+        any case; with `hints`, of parameters' outermost dimensions neither, and no subscript counts from the
+        end that need not (unless that is never so)."""
         if hints not in self._defined:
             result = self.scop.defined
+            self.strays()
             for access in self._sized():
-                result = result.subtract(access.outside(hints))  # type: ignore[misc]
+                if access not in (self._strays or ()):
+                    result = result.subtract(access.outside(hints))  # type: ignore[misc]
             for counted in self._from_end() if hints else ():
                 result = result.subtract(counted.values)
             impossible = hints and result.is_empty()
             self._defined[hints] = self.defined() if impossible else result.coalesce()
         return self._defined[hints]
+
+    def strays(self, ordinal: int | None = None) -> list[Access]:
+        """The accesses (in a loop) that leave their arrays in any run of their statements: no verdict
+        rests on that they do not. Not those of an array of which all rows are always taken for one."""
+        if self._strays is None:
+            self._strays = [access for access in self._sized() if self._leaves(access)]
+        inside = [a for a in self._strays if ordinal is None or ordinal in self.statement(a).loops]
+        return [a for a in inside if not all(b.in_first_row for b in self._by_memory[a.memory.name])]
+
+    def assume_no_strays(self) -> None:
+        """Give up the search for such accesses, where it takes too long."""
+        self._strays = []
+
+    def _leaves(self, access: Access) -> bool:
+        assert access.outside is not None
+        outside = access.outside(False)
+        runs = access.relation.domain().params().intersect(self.scop.defined)
+        if outside.is_empty() or runs.is_empty():
+            return False
+        # One run that stays inside is told sooner than that none does.
+        one = isl.Set.from_point(runs.sample_point())
+        return bool(one.is_subset(outside)) and bool(runs.is_subset(outside))
+
+    def surely_reached(self, access: Access) -> bool:
+        """Whether an access happens in any run of the innermost loop around it."""
+        loops = self.statement(access).loops
+        if not loops:
+            return False
+        runs = self.scop.loops[loops[-1]].domain.params().intersect(self.scop.defined)
+        return bool(runs.is_subset(access.relation.domain().params()))
+
+    def several(self, ordinal: int) -> isl.Set | None:
+        """The parameter values at which a loop has two iterations; `None` where these are not known."""
+        if ordinal not in self._several:
+            domain = self.scop.loops[ordinal].domain
+            depth = domain.dim(isl.dim_type.set) - 1
+            found = None
+            if depth >= 0:
+                pairs = same_iteration(isl.Map.from_domain_and_range(domain, domain), depth)
+                pairs = earlier(pairs, depth, self.scop.loops[ordinal].direction)
+                found = pairs.params()
+            self._several[ordinal] = found
+        return self._several[ordinal]
+
+    def contradictory(self, ordinal: int, hints: bool) -> bool:
+        """Whether a loop has two iterations at some parameter values, but at none that `defined` gives."""
+        several = self.several(ordinal) if self._sized() else None
+        if several is None or several.is_disjoint(self.scop.defined):
+            return False
+        return bool(several.is_disjoint(self.defined(hints)))
 
     def beyond_hints(self, values: isl.Set) -> list[Memory]:
         """The parameters of the function of which an access goes beyond the outermost declared dimension,
@@ -178,6 +232,10 @@ class Conflicts:
     def _sized(self) -> list[Access]:
         """The accesses that surely happen, to arrays of declared size."""
         return [a for a in self.scop.accesses if a.outside is not None and self.certain(a)]
+
+    def sized_in(self, ordinal: int) -> list[Access]:
+        """The accesses in a loop that surely happen, to arrays of declared size."""
+        return [a for a in self._sized() if ordinal in self.statement(a).loops] or self._sized()
 
     def certain(self, access: Access) -> bool:
         """Whether the access surely happens, at exactly the element stated."""

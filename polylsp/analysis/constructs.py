@@ -4,6 +4,7 @@ which of these run at once (OpenMP 5.2, chapters 10 and 11; OpenACC 3.3, 2.9).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -11,6 +12,7 @@ from typing import Literal
 from polylsp.analysis.canonical import misfits
 from polylsp.analysis.doacross import Doacross, doacross, says_order
 from polylsp.analysis.effects import loops_in, walk
+from polylsp.analysis.order import busy_waits
 from polylsp.analysis.summaries import Calls
 from polylsp.model.directive import (
     AnyDirective,
@@ -27,7 +29,7 @@ from polylsp.model.directive import (
     UnknownClause,
     UnknownDirective,
 )
-from polylsp.model.program import Block, Declare, Function, Loop, Site, Statement
+from polylsp.model.program import Block, Declare, Function, Loop, Site, Statement, within
 
 Mode = Literal["threads", "lanes", "device"]
 
@@ -73,6 +75,12 @@ class Directed:
     def _by_start(self) -> dict[int, Loop]:
         return {loop.site.first: loop for loop in self.loops}
 
+    def holding(self, site: Site) -> Iterator[Directive]:
+        """The directives whose statement holds what stands at a site, outermost first."""
+        for each in self.function.directives:
+            if isinstance(each, Directive) and each.site is not None and within(site, each.site):
+                yield each
+
     def handed_out(self, directive: AnyDirective) -> tuple[Loop, ...]:
         """The loops whose iterations a directive hands out, outermost first; none where it does not."""
         if isinstance(directive, UnknownDirective) or directive.site is None:
@@ -111,16 +119,28 @@ class Construct:
 
     @property
     def safelen(self) -> int | None:
-        """How far apart iterations are that surely do not run at once."""
+        """Distance from which on iterations surely do not run at once."""
         found = [c.length for c in self.directive.clauses if isinstance(c, Safelen)]
         return found[0] if found and self.mode == "lanes" else None
 
-    def exclusion(self, site: Site) -> tuple[str, str] | None:
-        """What lets one thread at a time do what stands at a site: the same value, never at once."""
-        for each in reversed(self.inside):
-            if each.site is not None and each.words[0] in _EXCLUSIVE and within(site, each.site):
-                return each.words[0], each.argument
-        return None
+    def exclusions(self, site: Site) -> frozenset[tuple[str, str]]:
+        """Mutual exclusion around a site: two sites with one in common are never
+        run at once. Of several teams a critical section holds back the threads of its own alone (OpenMP 5.2,
+        15.2)."""
+        kinds = {"atomic"} if self.has_teams else _EXCLUSIVE
+        holding = (d for d in self.inside if d.site is not None and within(site, d.site))
+        return frozenset((d.words[0], d.argument) for d in holding if d.words[0] in kinds)
+
+    @property
+    def chunk(self) -> int | None:
+        """The number of successive iterations that a static schedule gives to one thread."""
+        found = [c.chunk for c in self.directive.clauses if isinstance(c, Schedule) and c.kind == "static"]
+        return int(found[0]) if found and found[0] else None
+
+    @property
+    def has_teams(self) -> bool:
+        """Tell whether the iterations go to several teams."""
+        return not {"teams", "distribute"}.isdisjoint(self.directive.words)
 
     def in_order(self, source: Site, sink: Site) -> bool:
         """Whether an `ordered` part keeps what stands at a site from what a later iteration does at another
@@ -129,18 +149,17 @@ class Construct:
         return any(source.first <= part.last and part.first <= sink.last for part in parts)
 
 
-def within(inner: Site, outer: Site) -> bool:
-    """Whether a site is a part of another one."""
-    return outer.first <= inner.first and inner.last <= outer.last
-
-
 def construct_of(directed: Directed, directive: AnyDirective) -> Construct | None:
-    """What a directive lets run at once, where that can be told; else nothing is said about it."""
+    """Construct of a directive that hands out loops; `None` where it is not understood."""
     function, loops = directed.function, directed.handed_out(directive)
     if not loops or isinstance(directive, UnknownDirective) or len(loops) != _collapsed(directive):
         return None
     inside = _inside(function, loops[0], directive)
-    if inside is None or any(directed.misfits.get(one.ordinal, "hidden") for one in loops):
+    if (
+        inside is None
+        or busy_waits(loops[0].body, inside)
+        or any(directed.misfits.get(one.ordinal, "hidden") for one in loops)
+    ):
         return None
     around = [d for d in function.directives if _encloses(d, directive)]
     found = _accelerated(directive, around) if directive.family == "acc" else _threaded(directive, around)
@@ -160,7 +179,7 @@ def construct_of(directed: Directed, directive: AnyDirective) -> Construct | Non
 
 
 def runs_in_parallel(directive: AnyDirective) -> bool:
-    """Whether several threads, lanes or gangs run what the directive governs."""
+    """Tell whether several threads, lanes or gangs run what the directive governs."""
     words = () if isinstance(directive, UnknownDirective) else directive.words
     if _has(directive, "seq") or words[:1] == ("serial",):
         return False
@@ -193,7 +212,7 @@ def _threaded(directive: Directive, around: list[AnyDirective]) -> _Bound | None
 
 
 def _accelerated(directive: Directive, around: list[AnyDirective]) -> _Bound | None:
-    """Whether OpenACC's rules make the iterations of a loop independent."""
+    """Tell whether OpenACC's rules make the iterations of a loop independent."""
     if _has(directive, "seq") or _has(directive, "auto"):
         return None
     computes = [d for d in (*around, directive) if isinstance(d, Directive) and d.words[0] in _COMPUTES]
@@ -206,7 +225,7 @@ def _accelerated(directive: Directive, around: list[AnyDirective]) -> _Bound | N
 
 
 def is_restrained(directive: Directive) -> bool:
-    """Whether clauses let fewer iterations run at once than the directive's name says, or are not
+    """Tell whether clauses let fewer iterations run at once than the directive's name says, or are not
     understood."""
     return any(_restrains(clause) for clause in directive.clauses)
 
@@ -218,7 +237,7 @@ def _restrains(clause: object) -> bool:
         case Ordered(count):
             return count is not None
         case Schedule(kind, chunk):
-            return kind == "static" and bool(chunk)
+            return kind == "static" and bool(chunk) and not _is_count(chunk)
         case DefaultSharing(kind):
             return kind not in ("none", "shared", "present")
         case ReductionClause(operator):
@@ -227,6 +246,10 @@ def _restrains(clause: object) -> bool:
             return name in ("device_type", "dtype")
         case _:
             return False
+
+
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0
 
 
 def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Directive, ...] | None:
@@ -244,7 +267,7 @@ def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Direc
 
 
 def _is_ordered(directive: Directive) -> bool:
-    """Whether a part of each iteration waits for the one of the iteration before."""
+    """Tell whether a part of each iteration waits for the one of the iteration before."""
     return directive.words == ("ordered",) and all(c == OtherClause("threads") for c in directive.clauses)
 
 

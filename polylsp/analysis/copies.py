@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from polylsp.analysis.always import always_assigned, always_read, first_read_after, names
 from polylsp.analysis.canonical import counter_of
 from polylsp.analysis.conflicts import Conflict, Conflicts
-from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import effects, nodes, walk
 from polylsp.analysis.mending import can_be_lastprivate, can_be_reduced, summing
@@ -42,6 +41,7 @@ from polylsp.model.program import (
     Site,
     Statement,
     Variable,
+    within,
 )
 from polylsp.model.scop import Memory
 from polylsp.model.verdict import AccessPoint, ReductionOperator
@@ -50,7 +50,7 @@ _COMPARABLE = {"+": "+", "-": "+", "*": "*", "min": "min", "max": "max"}
 
 
 def copy_findings(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[str, Finding]]:
-    """What is wrong with the variables that the construct's own clauses give copies to, by unique name."""
+    """Findings about the variables that the construct's own clauses give copies to, by unique name."""
     construct = sharing.construct
     private = listed(construct.directive, "private")
     for variable in _outer_variables(construct.loop):
@@ -117,7 +117,7 @@ def _not_last(conflicts: Conflicts, sharing: DataSharing, variable: Variable) ->
 
 
 def _last_sets(conflicts: Conflicts, loop: Loop, variable: Variable) -> bool:
-    """Whether the last iteration surely sets the variable."""
+    """Tell whether the last iteration surely sets the variable."""
     memory = _memory(conflicts, loop, variable)
     if memory is None:
         return always_assigned(loop.body, variable) is not None
@@ -125,7 +125,7 @@ def _last_sets(conflicts: Conflicts, loop: Loop, variable: Variable) -> bool:
 
 
 def _is_set_before(sharing: DataSharing, variable: Variable) -> bool:
-    """Whether the variable may have a value when the loop begins."""
+    """Tell whether the variable may have a value when the loop begins."""
     loop = sharing.construct.loop
     for each in walk(sharing.function.body):
         if isinstance(each, Assign) and each.target.variable == variable and _precedes(each.site, loop):
@@ -138,7 +138,7 @@ def _precedes(site: Site, loop: Loop) -> bool:
 
 
 def _is_set(loop: Loop, variable: Variable) -> bool:
-    """Whether the loop may give the variable a value."""
+    """Tell whether the loop may give the variable a value."""
     if variable.name in effects(loop).scalars:
         return True
     if any(isinstance(s, Assign) and s.target.variable == variable for s in walk(loop)):
@@ -147,7 +147,7 @@ def _is_set(loop: Loop, variable: Variable) -> bool:
 
 
 def _is_addressed(part: Statement, variable: Variable) -> bool:
-    """Whether a part of the program takes the variable's address, to set it by that perhaps."""
+    """Tell whether a part of the program takes the variable's address, to set it by that perhaps."""
     named = (n for s in walk(part) for n in nodes(s))
     return any(isinstance(n, AddressOf) and n.place.variable == variable for n in named)
 
@@ -163,7 +163,7 @@ def _passed_on(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -
         return None
     carried = possible(list(conflicts.carried(memory, loop.ordinal)), conflicts.defined())
     flows = list(_value_flows(conflicts, carried, loop.ordinal))
-    if not flows or any(sharing.construct.exclusion(c.sink.site) for c in flows):
+    if not flows or any(sharing.construct.exclusions(c.sink.site) for c in flows):
         return None
     operator = reassociable(conflicts, conflicts.accesses(memory, loop.ordinal), loop.ordinal)
     if operator is not None and can_be_reduced(memory, sharing):
@@ -187,7 +187,7 @@ def _misused_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable)
     if not any(_value_flows(conflicts, carried, loop.ordinal)):
         return None
     for conflict in (c for c in carried if c.kind == "flow" and c.sink.update is None and c.certain):
-        excluded = sharing.construct.exclusion(conflict.sink.site) is not None
+        excluded = bool(sharing.construct.exclusions(conflict.sink.site))
         if excluded or _may_be_update(loop, variable, conflict):
             continue
         if is_unconditional(conflicts, conflict, loop.ordinal):
@@ -197,7 +197,7 @@ def _misused_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable)
 
 
 def _may_be_update(loop: Loop, variable: Variable, flow: Conflict) -> bool:
-    """Whether the read at the end of a flow belongs to an update of a form that is not understood: of an
+    """Tell whether the read at the end of a flow belongs to an update of a form that is not understood: of an
     element, by a call or a choice, or rounded each time, or in a function that is given the address."""
     if any(within(flow.sink.site, call.site) for call in calls_in(loop)):
         return True

@@ -9,7 +9,6 @@ from itertools import chain
 
 from polylsp.analysis.always import all_always_assigned, always_run
 from polylsp.analysis.conflicts import Conflicts
-from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, listed
 from polylsp.analysis.effects import loops_in, walk
 from polylsp.analysis.linear import counting, places_copies
@@ -18,14 +17,14 @@ from polylsp.analysis.races import loops_surely_run
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.witness import first_iterations
 from polylsp.model.directive import Finding, Lacking, Mend, Race
-from polylsp.model.program import Assign, Declare, Loop, Variable
+from polylsp.model.program import Assign, Declare, Loop, Variable, within
 from polylsp.model.verdict import AccessPoint, Dependence, Witness
 
 
 def counter_findings(
     conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars
 ) -> Iterator[tuple[str, Finding]]:
-    """What is wrong with such variables, by unique name."""
+    """Findings about such variables, by unique name."""
     loop = sharing.construct.loop
     found = None if scalars.obstacle is not None else first_iterations(conflicts, loop.ordinal)
     if found is None:
@@ -33,7 +32,7 @@ def counter_findings(
     for variable in _set_in(loop):
         # Whether inner loops run is a question for isl, asked only where nothing outside of them is found.
         every = chain(_always_set(sharing, variable), _set_in_inner_loops(conflicts, sharing, variable))
-        assign = next((each for each in every if sharing.construct.exclusion(each.site) is None), None)
+        assign = next((each for each in every if not sharing.construct.exclusions(each.site)), None)
         if assign is None:
             continue
         private = variable.source_name in listed(sharing.construct.directive, "private")

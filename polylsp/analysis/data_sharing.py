@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from polylsp.analysis.canonical import counter_of
-from polylsp.analysis.constructs import Construct, Directed, within
+from polylsp.analysis.constructs import Construct, Directed
 from polylsp.model.directive import Directive, ReductionClause, Sharing, Transfer
-from polylsp.model.program import Function, Site, Variable
+from polylsp.model.program import Function, Site, Variable, within
 from polylsp.model.scop import Memory
 
 _COPYING = ("private", "firstprivate", "lastprivate", "linear")
@@ -28,7 +28,7 @@ class DataSharing:
         return self.directed.function
 
     def has_copies(self, variable: Variable, site: Site) -> bool:
-        """Whether what stands at a site uses a copy of the variable that belongs to one thread alone,
+        """Tell whether what stands at a site uses a copy of the variable that belongs to one thread alone,
         or may do so."""
         if variable.source_name in self.directed.per_thread:
             return True
@@ -42,7 +42,7 @@ class DataSharing:
         )
 
     def is_out_of_reach(self, memory: Memory, site: Site) -> bool:
-        """Whether two threads that access a memory may mean different objects."""
+        """Tell whether two threads that access a memory may mean different objects."""
         variable = memory.pointer or memory.variable
         if memory.pointer is None and not memory.follows_pointers:
             return self.has_copies(variable, site)
@@ -54,7 +54,7 @@ class DataSharing:
         return variable.source_name in named
 
     def varies(self, name: str) -> bool:
-        """Whether threads may have different values of a variable (source name) when the loop begins."""
+        """Tell whether threads may have different values of a variable (source name) when the loop begins."""
         if name in self.directed.per_thread or self.construct.orphaned:
             return True
         region = self.construct.region
@@ -63,14 +63,19 @@ class DataSharing:
 
     @property
     def is_region(self) -> bool:
-        """Whether code that each thread runs for itself stands before the loop."""
+        """Tell whether code that each thread runs for itself stands before the loop."""
         return self.construct.orphaned or self.construct.region is not None
 
     def is_shared_by_clause(self, name: str) -> bool:
-        """Whether a clause of the construct names the variable already, so that no other one can."""
+        """Tell whether a clause of the construct names the variable already, so that no other one can."""
         own = self.construct.directive
         moved = {i.name for c in own.clauses if isinstance(c, Transfer) for i in c.items}
         return name in listed(own, "shared") or (own.family == "acc" and name in moved)
+
+    def is_mapped(self, variable: Variable) -> bool:
+        """Tell whether the construct, or one around it, brings the variable itself back from a device."""
+        site = self.construct.loop.site
+        return any(variable.source_name in brought_back(d) for d in self.directed.holding(site))
 
     @cached_property
     def _region_variables(self) -> frozenset[Variable]:
@@ -102,6 +107,12 @@ def listed(directive: Directive, kind: str) -> frozenset[str]:
     """The names in a directive's clauses of one kind."""
     found = (c for c in directive.clauses if isinstance(c, Sharing) and c.kind == kind)
     return frozenset(item.name for clause in found for item in clause.items)
+
+
+def brought_back(directive: Directive) -> frozenset[str]:
+    """The names of the variables that a directive maps to one object on the device, and back."""
+    found = (c for c in directive.clauses if isinstance(c, Transfer) and c.flow in ("both", "out"))
+    return frozenset(item.name for clause in found for item in clause.items if item.text == item.name)
 
 
 def reduced(directive: Directive) -> frozenset[str]:

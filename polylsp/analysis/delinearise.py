@@ -55,24 +55,28 @@ def layout_of(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | Non
 
 def splits(subscript: Poly, layout: Layout, iterators: frozenset[str]) -> list[tuple[Poly, ...]]:
     """The ways to write a subscript as one per dimension: what has no iterator may count for a stride
-    that divides it, or for what is further in."""
+    that divides it, or for what is further in; or one stride of it for that, as in `n*n - 1 - (i*n + j)`."""
     found: dict[tuple[Poly, ...], None] = {}
-    for takes in product((True, False), repeat=len(layout.strides) - 1):
+    backwards = any(c < 0 and _varies_in(m, iterators) for m, c in subscript.terms)
+    ways = ("whole", "none", "but one") if backwards else ("whole", "none")
+    for takes in product(ways, repeat=len(layout.strides) - 1):
         found.setdefault(_split(subscript, layout, iterators, takes))
     return list(found)
 
 
 def _split(
-    subscript: Poly, layout: Layout, iterators: frozenset[str], takes: tuple[bool, ...]
+    subscript: Poly, layout: Layout, iterators: frozenset[str], takes: tuple[str, ...]
 ) -> tuple[Poly, ...]:
     parts: list[Poly] = []
     varying = Poly(tuple(t for t in subscript.terms if _varies_in(t[0], iterators)))
     fixed = subscript - varying
     for stride, take in zip(layout.strides, takes, strict=False):
         taken, varying = _divide(varying, stride)
-        if take:
+        if take != "none":
             more, fixed = _divide(fixed, stride)
             taken = taken + more
+        if take == "but one":
+            taken, fixed = taken - ONE, fixed + stride
         parts.append(taken)
     return (*parts, varying + fixed)
 

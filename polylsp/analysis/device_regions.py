@@ -11,7 +11,7 @@ from functools import cached_property
 import islpy as isl
 
 from polylsp.analysis.conflicts import Conflicts
-from polylsp.analysis.constructs import Directed, within
+from polylsp.analysis.constructs import Directed
 from polylsp.analysis.data_sharing import copied_by
 from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.races import happens_always
@@ -27,7 +27,7 @@ from polylsp.model.directive import (
     UnknownClause,
     UnknownDirective,
 )
-from polylsp.model.program import Array, Declare, Function, Pointer, Site, Variable
+from polylsp.model.program import Array, Declare, Function, Pointer, Site, Variable, within
 from polylsp.model.scop import Access
 
 _COMPUTES = {"parallel", "kernels", "serial"}
@@ -67,7 +67,7 @@ class DeviceRegion:
         return around.index(self.loops[0])
 
     def always(self, where: isl.Set, access: Access) -> bool:
-        """Whether `where` holds all parameter values at which the loops around an access run often."""
+        """Tell whether `where` holds all parameter values at which the loops around an access run often."""
         return happens_always(self.conflicts, where, [self.conflicts.statement(access)], self.outer)
 
 
@@ -98,12 +98,12 @@ def device_region(
 
 
 def manages_data(directive: Directive) -> bool:
-    """Whether a directive that governs no statement keeps or moves data of a device."""
+    """Tell whether a directive that governs no statement keeps or moves data of a device."""
     return directive.words[:2] in _MANAGING
 
 
 def keeps_data_around_calls(function: Function) -> bool:
-    """Whether the function keeps data on a device that functions called may find there."""
+    """Tell whether the function keeps data on a device that functions called may find there."""
     called = effects(function.body).calls
     for each in function.directives:
         if isinstance(each, UnknownDirective):
@@ -118,7 +118,7 @@ def keeps_data_around_calls(function: Function) -> bool:
 
 
 def has_data(directive: Directive) -> bool:
-    """Whether a directive may have clauses that move data for the statement after it."""
+    """Tell whether a directive may have clauses that move data for the statement after it."""
     if directive.words[0] == "target":
         return directive.words[1:2] not in (("enter",), ("exit",), ("update",))
     return directive.family == "acc" and directive.words[0] in {*_COMPUTES, "data"}
@@ -131,7 +131,7 @@ def _is_compute(directive: Directive) -> bool:
 
 
 def _interferes(other: AnyDirective, directive: Directive) -> bool:
-    """Whether another directive may keep data on the device, or move it, too."""
+    """Tell whether another directive may keep data on the device, or move it, too."""
     if isinstance(other, UnknownDirective) or manages_data(other):
         return True
     if other is directive or other.site is None or directive.site is None or not has_data(other):
@@ -164,7 +164,7 @@ def variable_of(region: DeviceRegion, item: Item) -> Variable | None:
 
 
 def _is_named_inside(region: DeviceRegion, name: str) -> bool:
-    """Whether copies or other transfers of a variable are asked for as well."""
+    """Tell whether copies or other transfers of a variable are asked for as well."""
     for each in _inside(region.directed, region.directive):
         transfers = (c for c in each.clauses if isinstance(c, Transfer))
         moved = [c for c in transfers for item in c.items if item.name == name]
@@ -175,7 +175,7 @@ def _is_named_inside(region: DeviceRegion, name: str) -> bool:
 
 
 def _is_itself(region: DeviceRegion, variable: Variable) -> bool:
-    """Whether a pointer points where its elements are counted from."""
+    """Tell whether a pointer points where its elements are counted from."""
     value = region.nest.entries[region.loops[0]].environment.get(variable.name)
     if not isinstance(value, PointerValue):
         return value is None

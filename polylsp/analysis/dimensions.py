@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
+from itertools import product as cartesian
+from math import prod
 
 import islpy as isl
 
@@ -19,8 +22,9 @@ from polylsp.analysis.value import (
 from polylsp.analysis.wording import pretty
 from polylsp.model.verdict import Assumption
 
-Needed = tuple[int, Assumption]
-"""What has to be assumed for the subscript with this number to stay within its dimension."""
+Needed = tuple[int, Assumption, isl.Set]
+"""What has to be assumed for the subscript with this number to stay within its dimension, and the parameter
+values at which it does not."""
 
 
 def rows_meet(
@@ -71,9 +75,10 @@ def _needed(
             fails = statement.domain.subtract(holds)
             if fails.is_empty():
                 continue
-            if _spread_out(statement, part).is_subset(fails.params()):
+            possible = _spread_out(statement, part).subtract(fails.params())
+            if possible.is_empty() or consistent(possible, parameters.products) is None:
                 return None
-            needed.append((k, assumption))
+            needed.append((k, assumption, fails.params()))
     return needed
 
 
@@ -114,3 +119,26 @@ def _bounds(part: Poly, extent: Poly, parameters: Parameters) -> list[tuple[Comp
 def iterator_names(statement: RawStatement) -> tuple[str, ...]:
     """The isl names of the iterators around a statement, outermost first."""
     return tuple(f.dimension for f in statement.frames)
+
+
+def consistent(values: isl.Set, products: Mapping[str, tuple[str, ...]]) -> isl.Set | None:
+    """The part of a set at some small values of the parameters that are multiplied, with the products right;
+    `None` where none were found."""
+    names = [n or "" for n in values.get_var_names(isl.dim_type.param)]
+    multiplied = {n: f for n, f in products.items() if n in names}
+    if not multiplied:
+        return values
+    factors = sorted({f for own in multiplied.values() for f in own})
+    if len(factors) > _MOST_FACTORS:
+        return None
+    for sizes in cartesian((3, 4, 5, 8, 2, 1), repeat=len(factors)):
+        known = dict(zip(factors, sizes, strict=True))
+        known |= {n: prod(known[f] for f in own) for n, own in multiplied.items()}
+        text = " and ".join(f"{n} = {v}" for n, v in known.items())
+        chosen = values.intersect_params(isl.Set(f"[{', '.join(known)}] -> {{ : {text} }}"))
+        if not chosen.is_empty():
+            return chosen
+    return None
+
+
+_MOST_FACTORS = 4

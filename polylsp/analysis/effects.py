@@ -12,6 +12,7 @@ from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import (
     AddressOf,
     Assign,
+    Assume,
     Block,
     Call,
     Declare,
@@ -40,7 +41,25 @@ class Effects:
 
 
 def effects(*blocks: Statement) -> Effects:
-    """The union of what the statements do, at any depth."""
+    """The union of what the statements do, at any depth. Those of the last statements are remembered: each is
+    looked at again with all that are around it."""
+    key = tuple(map(id, blocks))
+    known = _known.get(key)
+    if known is not None:
+        return known[1]
+    if len(_known) >= _MOST_KNOWN:
+        _known.clear()
+    found = _effects(blocks)
+    _known[key] = blocks, found
+    return found
+
+
+_MOST_KNOWN = 1024
+_known: dict[tuple[int, ...], tuple[tuple[Statement, ...], Effects]] = {}
+"""Effects by the identities of the statements, which are kept so that no others get these."""
+
+
+def _effects(blocks: tuple[Statement, ...]) -> Effects:
     scalars: set[str] = set()
     places: list[Place] = []
     calls: list[Call] = []
@@ -65,18 +84,20 @@ def effects(*blocks: Statement) -> Effects:
 
 def walk(*statements: Statement) -> Iterator[Statement]:
     """Every statement, outermost first, in source order."""
-    for statement in statements:
+    pending = list(reversed(statements))
+    while pending:
+        statement = pending.pop()
         yield statement
         match statement:
             case Block(inner):
-                yield from walk(*inner)
+                pending += inner[::-1]
             case If(_, then, otherwise, _):
-                yield from walk(then, otherwise)
+                pending += (otherwise, then)
             case Loop():
-                yield from walk(statement.prologue, statement.body, statement.step)
+                pending += (statement.step, statement.body, statement.prologue)
             case Unsupported(_, _, loops):
-                yield from walk(*loops)
-            case Assign() | Declare() | Evaluate() | Jump():
+                pending += loops[::-1]
+            case Assign() | Assume() | Declare() | Evaluate() | Jump():
                 pass
 
 
@@ -88,7 +109,7 @@ def expressions(statement: Statement) -> Iterator[Expr]:
             yield from subscripts(target)
         case Evaluate(value, _):
             yield value
-        case If(condition, _, _, _):
+        case If(condition, _, _, _) | Assume(condition, _):
             yield condition
         case Loop():
             if statement.condition is not None:

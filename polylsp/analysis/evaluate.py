@@ -59,9 +59,9 @@ def value_of(expression: Expr, scope: Scope) -> Value:
         value = _structural(expression, scope)
     except NotAffineError:
         return _opaque(expression, scope)
-    if isinstance(value, Poly):
+    if isinstance(value, Poly) and value.cases <= scope.detail.cases:
         return value
-    return _parameter(expression, scope) or value
+    return _parameter(expression, scope) or _as_opaque(value, expression, scope)
 
 
 def declared_extents(

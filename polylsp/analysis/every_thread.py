@@ -5,22 +5,48 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polylsp.analysis.always import always_run, names
-from polylsp.analysis.constructs import within
+from polylsp.analysis.callee_state import called_accesses
+from polylsp.analysis.constructs import Directed, is_restrained
+from polylsp.analysis.data_sharing import brought_back, copied_by
 from polylsp.analysis.effects import nodes, walk
 from polylsp.analysis.host_uses import statements_after
 from polylsp.analysis.liveness import exposed
-from polylsp.analysis.parallel_regions import ParallelRegion
+from polylsp.analysis.parallel_regions import ParallelRegion, statements_at
 from polylsp.analysis.spelling import spell_place
+from polylsp.analysis.task_data import leaves_to_chance
 from polylsp.analysis.uniform import Uniformity
-from polylsp.model.directive import EveryThread, Finding, Lacking, Mend, Sharing
-from polylsp.model.program import AddressOf, Assign, Block, Loop, Read, Statement, Variable
+from polylsp.model.directive import (
+    AnyDirective,
+    EveryThread,
+    Finding,
+    Lacking,
+    Mend,
+    Sharing,
+    UnknownDirective,
+)
+from polylsp.model.expressions import stripped
+from polylsp.model.program import (
+    AddressOf,
+    Assign,
+    Block,
+    Constant,
+    Field,
+    Loop,
+    Place,
+    Pointer,
+    Read,
+    Site,
+    Statement,
+    Variable,
+    within,
+)
 from polylsp.model.verdict import AccessPoint
 
 _SUMS = {"+": "+", "-": "+", "*": "*", "&": "&", "|": "|", "^": "^"}
 
 
 def every_thread_findings(region: ParallelRegion) -> Iterator[tuple[str, Finding]]:
-    """What several threads write at once, by unique name of the variable."""
+    """Writes of several threads at once, by unique name of the variable."""
     uniformity = Uniformity(region)
     for assign, in_loop in _run_by_all(region):
         if not uniformity.is_one_place(assign.target):
@@ -28,8 +54,42 @@ def every_thread_findings(region: ParallelRegion) -> Iterator[tuple[str, Finding
         same_value = assign.operator is None and uniformity.is_uniform(assign.value, memory=True)
         if same_value and not in_loop:
             continue  # Threads that all store one value do no harm, though C gives no promise for it.
-        mended = _mended(region, assign)
+        mended = _mended(region, assign) if region.is_plain(assign.site) else None
         yield assign.target.variable.name, mended or EveryThread(_point(assign), in_loop)
+    for statement in always_run(region.body, inner_loops=True):
+        accesses = list(called_accesses(statement, region.directed))
+        for variable, point in (each for each in accesses if region.is_plain(each[1].site)):
+            place = Place(variable, (), variable.type, point.site)
+            updated = any(v == variable and p.kind == "read" for v, p in accesses)
+            if point.kind == "write" and updated and uniformity.is_one_place(place):
+                yield variable.name, EveryThread(point, False)
+
+
+def team_findings(directed: Directed, directive: AnyDirective) -> Iterator[EveryThread]:
+    """Writes of every team of a region to a variable that a device has once: critical sections and locks
+    hold back threads of one team alone (OpenMP 5.2, 15.2 and 18.9)."""
+    if isinstance(directive, UnknownDirective) or directive.site is None or directive.words[-1] != "teams":
+        return
+    if is_restrained(directive):
+        return
+    mapped = frozenset[str]().union(*(brought_back(d) for d in directed.holding(directive.site)))
+    body = Block(tuple(statements_at(directed.function.body, directive.site)))
+    for assign in always_run(body, inner_loops=True):
+        if not isinstance(assign, Assign) or not _is_fixed(assign.target):
+            continue
+        name = assign.target.variable.source_name
+        inside = [d for d in directed.holding(assign.site) if within(d.site or assign.site, directive.site)]
+        spread = any(not {"distribute", "loop", "atomic"}.isdisjoint(d.words) for d in inside)
+        copied = any(name in copied_by(d) for d in inside)
+        same = assign.operator is None and isinstance(stripped(assign.value), Constant)
+        if name in mapped and not (spread or copied or same):
+            yield EveryThread(_point(assign), False)
+
+
+def _is_fixed(place: Place) -> bool:
+    """Tell whether a place is a variable, or an element of an array that numbers name."""
+    fixed = all(isinstance(s, Field) or isinstance(s.subscript, Constant) for s in place.steps)
+    return fixed and not (place.steps and isinstance(place.variable.type, Pointer))
 
 
 def _run_by_all(region: ParallelRegion) -> Iterator[tuple[Assign, bool]]:
@@ -40,8 +100,14 @@ def _run_by_all(region: ParallelRegion) -> Iterator[tuple[Assign, bool]]:
         if isinstance(statement, Loop):
             own = (*statement.prologue.statements, *statement.step.statements)
         for each in own:
-            if isinstance(each, Assign) and region.is_plain(each.site):
+            if isinstance(each, Assign) and _is_run_by_each(region, each.site):
                 yield each, isinstance(statement, Loop) or any(within(each.site, loop) for loop in loops)
+
+
+def _is_run_by_each(region: ParallelRegion, site: Site) -> bool:
+    """Tell whether every thread of a region runs what stands at a site, or a task of its own that does."""
+    holding = list(region.holding(site))
+    return all(d.words == ("simd",) or (d.words == ("task",) and leaves_to_chance(d)) for d in holding)
 
 
 def _mended(region: ParallelRegion, assign: Assign) -> Lacking | None:
@@ -77,7 +143,7 @@ def _summed(region: ParallelRegion, variable: Variable) -> str | None:
 
 
 def _counts(region: ParallelRegion, variable: Variable) -> bool:
-    """Whether a loop of the region goes by the variable."""
+    """Tell whether a loop of the region goes by the variable."""
     loops = [s for s in walk(region.body) if isinstance(s, Loop)]
     return any(_reads(loop, variable) for loop in loops)
 
@@ -97,7 +163,7 @@ def _is_temporary(region: ParallelRegion, variable: Variable) -> bool:
 
 
 def _reads(statement: Statement, variable: Variable) -> bool:
-    """Whether a statement itself reads a variable, not counting its own update."""
+    """Tell whether a statement itself reads a variable, not counting its own update."""
     return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes(statement))
 
 

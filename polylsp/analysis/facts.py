@@ -7,18 +7,21 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from polylsp.analysis.alone import again
-from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.budget import Budget, Exhausted, file_size, over_budget
 from polylsp.analysis.canonical import misfits
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
 from polylsp.analysis.nests import nest_facts
-from polylsp.analysis.regions import Cut, Nest, cut
+from polylsp.analysis.regions import Nest, cut
 from polylsp.analysis.scalars import LoopScalars, scalars_of
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.verdicts import verdict
+from polylsp.analysis.witness import out_of_bounds
+from polylsp.mishap import Mishap
 from polylsp.model.directive import DirectiveFacts
 from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts
+from polylsp.model.library import LOCK_CALLS, UNORDERED
 from polylsp.model.program import Function, Loop
 from polylsp.model.rejection import Rejection
 from polylsp.model.verdict import Parallel, Sequential, Unknown, Verdict
@@ -26,13 +29,23 @@ from polylsp.model.verdict import Parallel, Sequential, Unknown, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How much to find out: `schedules` asks for transforms and the models' text too; `operations`
-    are the isl operations that one nest may take. `resident`: code of the file that stands in no
-    function, or around calls, keeps data on a device."""
+    """How much to find out: `schedules` asks for transforms and models too, `relations` for all relations
+    of these; `operations` are the isl operations that one loop may take, `functions` is the size of the file
+    (`file_size`) among whose functions those of all loops are shared out. `resident`: code of the file that
+    stands in no function, or around calls, keeps data on a device. `serial` are the functions of the file
+    with tasks that no parallel region calls."""
 
     schedules: bool = True
     operations: int = 2_000_000
     resident: bool = False
+    serial: frozenset[str] = frozenset()
+    functions: int = file_size(1)
+    relations: bool = False
+
+    @property
+    def budget(self) -> Budget:
+        """The budget of one function."""
+        return Budget(self.operations, self.functions)
 
 
 def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFacts, tuple[Nest, ...]]:
@@ -41,33 +54,55 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFac
     loops = loops_in(function.body)
     after = live_after_loops(function, calls.summaries)
     live = _needed_after(loops, after)
-    found = _cut(function, calls, live, wanted.operations)
+    modelling, budget = wanted.budget, wanted.budget
+    found = cut(function, calls, live, modelling)
     modelled = perf_counter()
     known: dict[int, Verdict] = {o: Unknown(r) for o, r in found.refused.items()}
-    nests: list[NestFacts] = []
-    seconds = {"model": modelled - started, "dependences": 0.0, "schedule": 0.0}
     every = [(nest, Conflicts(nest.scop)) for nest in found.nests]
-    for nest, conflicts in every:
-        began = perf_counter()
-        verdicts = _verdicts(nest, conflicts, after, calls, live, wanted)
-        known.update(verdicts)
-        decided = perf_counter()
-        nests.append(nest_facts(nest, conflicts, verdicts, wanted.schedules, wanted.operations))
-        seconds["dependences"] += decided - began
-        seconds["schedule"] += perf_counter() - decided
-    began = perf_counter()
-    directives = _directives(function, every, after, calls, live, wanted)
-    seconds["dependences"] += perf_counter() - began
+    strays = [rejection for _, conflicts in every for rejection in _out_of_bounds(conflicts, budget)]
+    asked = _Asked(after, calls, live, budget)
+    verdicts = [asked.verdicts(nest, conflicts) for nest, conflicts in every]
+    for each in verdicts:
+        known.update(each)
+    directives = _directives(function, every, asked, wanted)
+    decided = perf_counter()
+    # After all verdicts, and with a budget of their own: nobody waits for them.
+    more = wanted.budget
+    nests = [
+        nest_facts(nest, conflicts, own, more, wanted.schedules, wanted.relations)
+        for (nest, conflicts), own in zip(every, verdicts, strict=True)
+    ]
+    seconds = {
+        "model": modelled - started,
+        "dependences": decided - modelled,
+        "schedule": perf_counter() - decided,
+    }
     made = FunctionFacts(
         function.name,
         function.name_site,
         _all_facts(function, known),
         tuple(_of_source(nest, loops) for nest in nests),
-        function.problems,
+        (*function.problems, *dict.fromkeys(strays)),
         tuple(seconds.items()),
         directives,
+        modelling.spent + budget.spent + more.spent,
     )
     return made, found.nests
+
+
+def _out_of_bounds(conflicts: Conflicts, budget: Budget) -> list[Rejection]:
+    """The accesses of a nest that certainly leave their declared arrays; not those that take all rows of
+    an array for one, by a subscript of the first."""
+
+    def found() -> list[Rejection]:
+        strays = [a for a in conflicts.strays() if a.beyond is not None and not a.in_first_row]
+        return [out_of_bounds(conflicts, a) for a in strays if conflicts.surely_reached(a)]
+
+    accesses = budget.run(found, share=10, depth=conflicts.scop.depth)
+    if isinstance(accesses, Exhausted):
+        conflicts.assume_no_strays()
+        return []
+    return accesses
 
 
 def _of_source(nest: NestFacts, loops: list[Loop]) -> NestFacts:
@@ -81,11 +116,11 @@ def _of_source(nest: NestFacts, loops: list[Loop]) -> NestFacts:
     return replace(nest, loops=tuple(o for o in nest.loops if o not in implied), band=band)
 
 
-def nests_of(function: Function, calls: Calls, operations: int) -> tuple[Nest, ...]:
+def nests_of(function: Function, calls: Calls, wanted: Wanted) -> tuple[Nest, ...]:
     """The models behind `FunctionFacts.nests`, in the same order."""
     loops = loops_in(function.body)
     live = _needed_after(loops, live_after_loops(function, calls.summaries))
-    return _cut(function, calls, live, operations).nests
+    return cut(function, calls, live, wanted.budget).nests
 
 
 def _needed_after(loops: list[Loop], after: dict[int, Live]) -> Live:
@@ -93,22 +128,18 @@ def _needed_after(loops: list[Loop], after: dict[int, Live]) -> Live:
     return frozenset(n for loop in loops for n in effects(loop).scalars & after[loop.ordinal])
 
 
-def _cut(function: Function, calls: Calls, live: Live, operations: int) -> Cut:
-    found = budgeted(operations, lambda: cut(function, calls, live))
-    if isinstance(found, Exhausted):
-        return Cut((), {loop.ordinal: _gave_up(loop) for loop in loops_in(function.body)})
-    return found
-
-
 def given_up(function: Function) -> FunctionFacts:
     """What is said of a function on which the analysis was stopped before."""
-    return _undecided(function, _gave_up)
+    text = "the analysis of this function was stopped at a limit on CPU time or memory"
+    advice = "split the function, or raise `polylsp.max_seconds` or `polylsp.max_memory_mb`"
+    return _undecided(function, lambda loop: Rejection("budget", loop.header, text, advice))
 
 
-def failed(function: Function) -> FunctionFacts:
-    """What is said of a function in whose analysis an error of ours was met."""
-    text = "an internal error of polylsp stopped the analysis of this function"
-    return _undecided(function, lambda loop: Rejection("budget", loop.header, text, "please report it"))
+def failed(function: Function, mishap: Mishap) -> FunctionFacts:
+    """What is said of a function whose analysis did not come to its end; its problem, which is said once."""
+    why = Rejection(mishap.code, function.name_site, mishap.of("this function"), mishap.advice)
+    found = _undecided(function, lambda _: why)
+    return replace(found, problems=(*found.problems, why))
 
 
 def _undecided(function: Function, why: Callable[[Loop], Rejection]) -> FunctionFacts:
@@ -117,50 +148,73 @@ def _undecided(function: Function, why: Callable[[Loop], Rejection]) -> Function
     return FunctionFacts(function.name, function.name_site, found, (), function.problems)
 
 
-def _verdicts(
-    nest: Nest, conflicts: Conflicts, after: dict[int, Live], calls: Calls, live: Live, wanted: Wanted
-) -> dict[int, Verdict]:
-    """Verdicts of a nest's loops; one that could not be decided is tried again alone, where what the
-    loops around it change is fixed."""
-    result: dict[int, Verdict] = {}
-    for ordinal in nest.scop.loops:
-        if isinstance(result.get(ordinal), (Parallel, Sequential)):
-            continue
-        own = _verdict(nest, conflicts, ordinal, after, wanted)
-        result[ordinal] = own if ordinal not in result or not isinstance(own, Unknown) else result[ordinal]
-        entry = nest.entries[ordinal]
-        if isinstance(own, Unknown) and entry.frames and own.rejection.code != "budget":
-            alone = budgeted(wanted.operations, lambda e=entry: again(e, nest.parameters, calls, live))
-            if isinstance(alone, Nest):
-                inner = _verdicts(alone, Conflicts(alone.scop), after, calls, live, wanted)
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Questions about the loops of a function: what is live `after` each, what calls do, the scalars that are
+    `live` after some loop, and the budget for the answers."""
+
+    after: dict[int, Live]
+    calls: Calls
+    live: Live
+    budget: Budget
+
+    def verdicts(self, nest: Nest, conflicts: Conflicts) -> dict[int, Verdict]:
+        """Verdicts of a nest's loops; one that could not be decided is tried again alone, where what the
+        loops around it change is fixed."""
+        result: dict[int, Verdict] = {}
+        for ordinal in nest.scop.loops:
+            if isinstance(result.get(ordinal), (Parallel, Sequential)):
+                continue
+            own = self.verdict(nest, conflicts, ordinal)
+            result[ordinal] = (
+                own if ordinal not in result or not isinstance(own, Unknown) else result[ordinal]
+            )
+            if isinstance(own, Unknown) and nest.entries[ordinal].frames:
+                alone = self.alone(nest, ordinal)
+                inner = {} if alone is None else self.verdicts(alone, Conflicts(alone.scop))
                 result.update(
                     {o: v for o, v in inner.items() if o not in result or not isinstance(v, Unknown)}
                 )
-    return result
+        return result
 
+    def verdict(self, nest: Nest, conflicts: Conflicts, ordinal: int) -> Verdict:
+        """The verdict of one loop."""
+        loop = nest.entries[ordinal].loop
+        scalars = self.scalars(nest, ordinal)
+        found = self.budget.run(lambda: verdict(conflicts, ordinal, scalars), depth=nest.scop.depth)
+        if isinstance(found, Exhausted):
+            return Unknown(over_budget(loop.header, found, self.budget))
+        return found
 
-def _verdict(
-    nest: Nest, conflicts: Conflicts, ordinal: int, after: dict[int, Live], wanted: Wanted
-) -> Verdict:
-    loop = nest.entries[ordinal].loop
-    scalars = scalars_of(loop, nest.scop, after[ordinal])
-    found = budgeted(wanted.operations, lambda: verdict(conflicts, ordinal, scalars))
-    return Unknown(_gave_up(loop)) if isinstance(found, Exhausted) else found
+    def scalars(self, nest: Nest, ordinal: int) -> LoopScalars:
+        """The scalars of a loop."""
+        return scalars_of(nest.entries[ordinal].loop, nest.scop, self.after[ordinal])
+
+    def alone(self, nest: Nest, ordinal: int) -> Nest | None:
+        """The model of one loop by itself, if that is not too much."""
+        entry = nest.entries[ordinal]
+        found = self.budget.run(lambda: again(entry, nest.parameters, self.calls, self.live))
+        return None if isinstance(found, Exhausted) else found
 
 
 def _directives(
-    function: Function,
-    nests: list[tuple[Nest, Conflicts]],
-    after: dict[int, Live],
-    calls: Calls,
-    live: Live,
-    wanted: Wanted,
+    function: Function, nests: list[tuple[Nest, Conflicts]], asked: _Asked, wanted: Wanted
 ) -> tuple[DirectiveFacts, ...]:
     """The facts of the directives; a loop that cannot be modelled with those around it is tried alone."""
     if not function.directives:
         return ()
     # Loaded for who has directives: it is a sixth of all that the analysis loads.
     from polylsp.analysis.directives import Models, directive_facts
+    from polylsp.analysis.order import with_locks
+
+    locked = with_locks(function)
+    passed_over = UNORDERED if locked is None else UNORDERED | LOCK_CALLS
+    known_calls = asked.calls.summaries.keys()
+    if any(call.function in passed_over - known_calls for call in effects(function.body).calls):
+        # A race has nothing to do with what else is printed or drawn at random.
+        asked = replace(asked, calls=replace(asked.calls, passed_over=passed_over))
+        cut_anew = cut(function, asked.calls, asked.live, asked.budget)
+        nests = [(nest, Conflicts(nest.scop)) for nest in cut_anew.nests]
 
     def model_of(ordinal: int) -> tuple[Nest, Conflicts] | None:
         known = next((pair for pair in nests if ordinal in pair[0].scop.loops), None)
@@ -169,19 +223,18 @@ def _directives(
         nest, entry = known[0], known[0].entries[ordinal]
         if not nest.scop.loops[ordinal].obstacles or not entry.frames:
             return known
-        alone = budgeted(wanted.operations, lambda: again(entry, nest.parameters, calls, live))
-        return None if isinstance(alone, Exhausted) else (alone, Conflicts(alone.scop))
+        alone = asked.alone(nest, ordinal)
+        return None if alone is None else (alone, Conflicts(alone.scop))
 
-    def own_scalars(nest: Nest, ordinal: int) -> LoopScalars:
-        return scalars_of(nest.entries[ordinal].loop, nest.scop, after[ordinal])
-
-    models = Models(model_of, own_scalars, calls, wanted.resident, wanted.operations)
-    return directive_facts(function, models)
-
-
-def _gave_up(loop: Loop) -> Rejection:
-    text = "the analysis of this loop was given up because it took too long"
-    return Rejection("budget", loop.header, text, "raise `polylsp.max_operations`, or split the loop")
+    serial = function.name in wanted.serial
+    models = Models(model_of, asked.scalars, asked.calls, wanted.resident, asked.budget, serial)
+    if locked is None:
+        return directive_facts(function, models)
+    return tuple(
+        replace(each, pragma=pragma)
+        for each, pragma in zip(directive_facts(locked[0], models), locked[1], strict=True)
+        if pragma >= 0
+    )
 
 
 def _all_facts(function: Function, known: dict[int, Verdict]) -> tuple[LoopFacts, ...]:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 from polylsp.analysis.always import always_run, names
-from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import expressions, nodes, walk
 from polylsp.analysis.summaries import Calls
 from polylsp.model.expressions import stripped, subexpressions
@@ -25,6 +24,7 @@ from polylsp.model.program import (
     Site,
     Statement,
     Variable,
+    within,
 )
 
 
@@ -93,7 +93,7 @@ def _inside(statement: Statement, site: Site, variable: Variable) -> Following:
 
 
 def _holds(statement: Statement, site: Site) -> bool:
-    """Whether a part of a statement stands at a site."""
+    """Tell whether a part of a statement stands at a site."""
     return any(_is_part(each, site) for each in walk(statement))
 
 
@@ -102,7 +102,7 @@ def _is_part(statement: Statement, site: Site) -> bool:
 
 
 def _mentions(statement: Statement, variable: Variable) -> bool:
-    """Whether a statement itself, without those inside it, names a variable."""
+    """Tell whether a statement itself, without those inside it, names a variable."""
     if isinstance(statement, Block):
         return False
     if isinstance(statement, Assign) and statement.target.variable == variable:
@@ -157,7 +157,7 @@ def _is_address(expression: Expr, variable: Variable) -> bool:
 
 
 def _is_read(call: Call, number: int, calls: Calls) -> bool:
-    """Whether a function is known to read what an argument points at, and not to write it."""
+    """Tell whether a function is known to read what an argument points at, and not to write it."""
     if call.pure or call.reads_memory:
         return True
     summary = calls.summaries.get(call.function)

@@ -12,6 +12,7 @@ from polylsp.analysis.effects import walk
 from polylsp.model.expressions import stripped, subexpressions, subscripts
 from polylsp.model.program import (
     Assign,
+    Assume,
     Binary,
     Block,
     Call,
@@ -93,6 +94,12 @@ def same_element(left: Place, right: Place) -> bool:
     return settled and _without_sites(left.steps) == _without_sites(right.steps)
 
 
+def same_value(left: Expr, right: Expr) -> bool:
+    """Whether two expressions differ at most in where they stand: they have one value if nothing changes
+    between them and no call in them does anything."""
+    return _without_sites(left) == _without_sites(right)
+
+
 def _without_sites(value: object) -> object:
     """A tree of program values without the places in the source where they stand."""
     if isinstance(value, tuple):
@@ -138,7 +145,7 @@ def _assignments(
             case Unsupported(_, _, loops):
                 for loop in loops:
                     yield from _assignments(Block((loop,)), False, inner)
-            case Declare() | Evaluate() | Jump():
+            case Assume() | Declare() | Evaluate() | Jump():
                 pass
         previous = statement
 

@@ -5,7 +5,7 @@ the structured program. A write to a part of a variable does not end its life.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import effects, expressions, walk
@@ -13,6 +13,7 @@ from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.program import (
     AddressOf,
     Assign,
+    Assume,
     Block,
     Call,
     Declare,
@@ -22,6 +23,7 @@ from polylsp.model.program import (
     If,
     Jump,
     Loop,
+    Pointer,
     Read,
     Statement,
     Unsupported,
@@ -45,21 +47,50 @@ def live_after_loops(function: Function, summarised: Container[str]) -> dict[int
     """For each loop (ordinal) the unique names of the variables whose value may be needed after it;
     functions in `summarised` do not keep the addresses that they are given."""
     known = effects(function.body).variables | frozenset(function.parameters)
-    kept = _addresses_kept(function, summarised)
+    kept = addresses_held(function, summarised)
     outliving = frozenset(v.name for v in known if _outlives(v, kept))
     result: dict[int, Live] = {}
     every = frozenset(v.name for v in known)
     _before(function.body, outliving, _Exits(outliving, outliving, outliving, every), result)
-    return result
+    flow = address_flow(function.body)
+    return {ordinal: live.union(*(flow.get(name, ()) for name in live)) for ordinal, live in result.items()}
+
+
+def address_flow(part: Statement) -> dict[str, frozenset[str]]:
+    """The addresses of variables that each pointer variable may hold by the assignments in a part of a
+    function; all by unique names."""
+    held: dict[str, frozenset[str]] = {}
+    assigns = [s for s in walk(part) if isinstance(s, Assign) and isinstance(s.target.type, Pointer)]
+    size = -1
+    while size != sum(map(len, held.values())):
+        size = sum(map(len, held.values()))
+        for assign in assigns:
+            name = assign.target.variable.name
+            held[name] = held.get(name, frozenset()) | addresses_in(assign.value, held)
+    return held
+
+
+def addresses_in(value: Expr, flow: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The variables whose addresses a value may be, or be computed from."""
+    found: set[str] = set()
+    for node in subexpressions(value):
+        if isinstance(node, (AddressOf, Read)):
+            variable = node.place.variable
+            found |= flow.get(variable.name, frozenset())
+            if isinstance(node, AddressOf) and not (isinstance(variable.type, Pointer) and node.place.steps):
+                found.add(variable.name)
+    return frozenset(found)
 
 
 def _outlives(variable: Variable, kept: frozenset[str]) -> bool:
     """Whether what the variable holds can be seen without naming it."""
-    return (variable.escapes and variable.name in kept) or variable.storage in ("global", "static", "cell")
+    return variable.name in kept or variable.storage in ("global", "static", "cell")
 
 
-def _addresses_kept(function: Function, summarised: Container[str]) -> frozenset[str]:
-    """The variables whose address goes elsewhere than into calls of summarised functions."""
+def addresses_held(function: Function, trusted: Container[str] | None) -> frozenset[str]:
+    """The variables (unique names) whose address something else may hold: it got away, and elsewhere than
+    into calls of functions that do not keep it (`None`: of any functions)."""
+    known = effects(function.body).variables | frozenset(function.parameters)
     every = Counter[str]()
     given = Counter[str]()
     for statement in walk(function.body):
@@ -67,10 +98,13 @@ def _addresses_kept(function: Function, summarised: Container[str]) -> frozenset
             for node in subexpressions(expression):
                 if isinstance(node, AddressOf):
                     every[node.place.variable.name] += 1
-                elif isinstance(node, Call) and node.function in summarised:
+                elif isinstance(node, Call) and (trusted is None or node.function in trusted):
                     arguments = map(stripped, node.arguments)
                     given.update(a.place.variable.name for a in arguments if isinstance(a, AddressOf))
-    return frozenset(name for name, count in every.items() if count > given[name])
+    # An address that the function does not take itself is in an initialiser.
+    return frozenset(
+        v.name for v in known if v.escapes and (not every[v.name] or every[v.name] > given[v.name])
+    )
 
 
 def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, Live]) -> Live:
@@ -89,7 +123,7 @@ def _before(statement: Statement, after: Live, exits: _Exits, result: dict[int, 
             return (after - {target.variable.name}) | used
         case Declare(variable, _):
             return after - {variable.name}
-        case Evaluate(value, _):
+        case Evaluate(value, _) | Assume(value, _):
             return after | _used(value)
         case If(condition, then, otherwise, _):
             return (

@@ -18,13 +18,35 @@ def numbered_alike(
 ) -> isl.Map:
     """The pairs of instances of two statements in iterations of the same number of a loop (ordinal) around
     each."""
+    return _numbered(conflicts, one, other, isl.Map("{ [k] -> [k] }"))
+
+
+def _numbered(
+    conflicts: Conflicts,
+    one: tuple[int, ScopStatement],
+    other: tuple[int, ScopStatement],
+    related: isl.Map,
+) -> isl.Map:
+    """The pairs of instances of two statements in iterations whose numbers are related."""
     numbers = [_number(conflicts, ordinal) for ordinal, _ in (one, other)]
-    pairs = numbers[0].apply_range(numbers[1].reverse())
+    pairs = numbers[0].apply_range(related).apply_range(numbers[1].reverse())
     for kind, (_, statement) in ((_IN, one), (_OUT, other)):
         depth = pairs.dim(kind)
         pairs = pairs.insert_dims(kind, depth, len(statement.loops) - depth)
         pairs = pairs.set_tuple_name(kind, statement.name)
     return pairs
+
+
+def in_next_chunk(
+    conflicts: Conflicts, one: tuple[int, ScopStatement], other: tuple[int, ScopStatement], chunk: int
+) -> isl.Map:
+    """The pairs of instances of two statements in chunks of a loop that follow each other, which a static
+    schedule gives to two threads."""
+    near = isl.Map(
+        f"{{ [k] -> [l] : floor(l / {chunk}) = floor(k / {chunk}) + 1 or "
+        f"floor(k / {chunk}) = floor(l / {chunk}) + 1 }}"
+    )
+    return _numbered(conflicts, one, other, near)
 
 
 def numbered_first(conflicts: Conflicts, ordinal: int, statement: ScopStatement) -> isl.Set:

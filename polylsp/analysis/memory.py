@@ -61,6 +61,8 @@ def to_scop(
         frozenset(parameters.ties),
         inherited,
         defined_values(region, parameters),
+        parameters.addresses,
+        tuple(region.address_reads),
     )
 
 
@@ -76,6 +78,8 @@ def _loop(frame: Frame) -> ScopLoop:
         isl.Set("{ [] }") if frame.domain is None else frame.domain,
         tuple(frame.obstacles),
         tuple(frame.assumptions),
+        frame.thread_bound,
+        tuple(frame.conditions),
     )
 
 

@@ -7,7 +7,6 @@ from functools import reduce
 import islpy as isl
 
 from polylsp.analysis.conflicts import Conflicts
-from polylsp.analysis.constructs import within
 from polylsp.analysis.data_sharing import DataSharing, reduced
 from polylsp.analysis.effects import walk
 from polylsp.analysis.private import last_iteration_writes_all, may_have_copy
@@ -17,7 +16,7 @@ from polylsp.analysis.verdicts import reassociable
 from polylsp.analysis.witness import access_point
 from polylsp.model.directive import Lacking, Mend
 from polylsp.model.extents import is_whole_array
-from polylsp.model.program import Array, Assign, Variable
+from polylsp.model.program import Array, Assign, Variable, within
 from polylsp.model.scop import Memory
 from polylsp.model.verdict import ReductionOperator
 
@@ -60,7 +59,7 @@ def lasting(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> M
 
 
 def _may_have_value(sharing: DataSharing, variable: Variable) -> bool:
-    """Whether the variable may have been set when the loop begins."""
+    """Tell whether the variable may have been set when the loop begins."""
     if variable.storage != "local" or isinstance(variable.type, Array) or variable.escapes:
         return True
     loop, directed = sharing.construct.loop, sharing.directed
@@ -80,7 +79,7 @@ def _may_have_value(sharing: DataSharing, variable: Variable) -> bool:
 
 
 def _may_not_set(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> bool:
-    """Whether there may be no iteration that sets a variable when the loops of the directive begin."""
+    """Tell whether there may be no iteration that sets a variable when the loops of the directive begin."""
     loops, dims = conflicts.scop.loops, isl.dim_type.set
     handed = sharing.construct.loops
     depth = loops[handed[-1].ordinal].domain.dim(dims) - len(handed)
@@ -119,7 +118,7 @@ def summing(operator: ReductionOperator, variable: Variable, out_of: str = "") -
 
 
 def can_be_reduced(memory: Memory, sharing: DataSharing) -> bool:
-    """Whether a reduction clause can name what is reduced: a scalar, or in OpenMP a whole array."""
+    """Tell whether a reduction clause can name what is reduced: a scalar, or in OpenMP a whole array."""
     variable = memory.variable
     if memory.pointer is not None or memory.path != variable.source_name:
         return False
@@ -143,6 +142,6 @@ def _copy(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars, raci
 
 
 def can_be_lastprivate(sharing: DataSharing) -> bool:
-    """Whether the directive takes the clause `lastprivate` for any variable."""
+    """Tell whether the directive takes the clause `lastprivate` for any variable."""
     directive = sharing.construct.directive
     return directive.family == "omp" and directive.words[-1] != "loop"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from polylsp.analysis.scope import Scope
 from polylsp.analysis.state import ANYWHERE, Environment, Opaque, PointerValue, Value
 from polylsp.analysis.value import Condition, Poly, choice
 from polylsp.model.program import Place, Site
@@ -33,17 +34,28 @@ def merged(
     otherwise: Environment,
     condition: Condition | None,
     site: Site,
-    depth: int,
+    scope: Scope,
 ) -> Environment:
-    """What is known after two ways came together."""
+    """The values after two ways came together: those that differ are a choice by the `condition`, unless that
+    is too large to be followed."""
+    depth = len(scope.frames)
     result: Environment = {}
     for name in then.keys() | otherwise.keys():
         a, b = then.get(name), otherwise.get(name)
         if a == b and a is not None:
             result[name] = a
-        elif condition is not None and isinstance(a, Poly) and isinstance(b, Poly):
-            result[name] = choice(condition, a, b)
+        elif (either := _choice(condition, a, b, scope)) is not None:
+            result[name] = either
         else:
             pointer = isinstance(a, PointerValue) or isinstance(b, PointerValue)
             result[name] = one_of_several(name.split("@")[0], site, ANYWHERE if pointer else depth)
     return result
+
+
+def _choice(
+    condition: Condition | None, then: Value | None, otherwise: Value | None, scope: Scope
+) -> Poly | None:
+    if condition is None or not isinstance(then, Poly) or not isinstance(otherwise, Poly):
+        return None
+    found = choice(condition, then, otherwise)
+    return found if found.cases <= scope.detail.branches else None

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import islpy as isl
 
-from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.budget import Budget, Exhausted
 from polylsp.analysis.chains import source_band
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.dataflow import false_dependences, flow
@@ -16,7 +16,7 @@ from polylsp.analysis.regions import Nest
 from polylsp.analysis.schedules import exposing_transform
 from polylsp.analysis.timetable import schedule_tree
 from polylsp.analysis.witness import dependence
-from polylsp.model.facts import Band, NestFacts, NestModel, Transform
+from polylsp.model.facts import Band, NestFacts, NestModel, NestRelations, Transform
 from polylsp.model.scop import Scop
 from polylsp.model.verdict import Dependence, Unknown, Verdict
 
@@ -26,11 +26,17 @@ _MOST_DEPENDENCES = 40
 
 
 def nest_facts(
-    nest: Nest, conflicts: Conflicts, verdicts: dict[int, Verdict], schedules: bool, operations: int
+    nest: Nest,
+    conflicts: Conflicts,
+    verdicts: dict[int, Verdict],
+    budget: Budget,
+    schedules: bool,
+    relations: bool,
 ) -> NestFacts:
-    """The facts of a nest; its transform and its text only if `schedules` are wanted."""
+    """The facts of a nest; its transform and its model only if `schedules` are wanted, and of that the
+    `relations` only if they are too."""
     scop = nest.scop
-    asked = _Asked(operations, any(_gave_up(verdict) for verdict in verdicts.values()))
+    asked = _Asked(budget, scop.depth, any(_gave_up(verdict) for verdict in verdicts.values()))
     found = asked.of(lambda: source_band(conflicts, verdicts))
     band = Band(tuple(scop.loops)[:1], False, (False,)) if isinstance(found, Exhausted) else found
     listed = asked.of(lambda: _dependences(conflicts))
@@ -39,7 +45,7 @@ def nest_facts(
     if schedules:
         exposed = asked.of(lambda: exposing_transform(conflicts, verdicts))
         transform = Transform("none-found") if isinstance(exposed, Exhausted) else exposed
-        text = asked.of(lambda: model_text(scop))
+        text = asked.of(lambda: _model(scop, relations))
         model = None if isinstance(text, Exhausted) else text
     return NestFacts(scop.site, tuple(scop.loops), band, transform, model, dependences)
 
@@ -49,12 +55,13 @@ class _Asked:
     """Questions about a nest. What isl was stopped at may be left in a state that crashes it: from then on
     (`gave_up`) nothing more is asked."""
 
-    operations: int
+    budget: Budget
+    depth: int
     gave_up: bool
 
     def of(self, work: Callable[[], T]) -> T | Exhausted:
         """An answer, or that there is none."""
-        found = Exhausted() if self.gave_up else budgeted(self.operations, work)
+        found = Exhausted() if self.gave_up else self.budget.run(work, depth=self.depth)
         self.gave_up = isinstance(found, Exhausted)
         return found
 
@@ -63,12 +70,14 @@ def _gave_up(verdict: Verdict) -> bool:
     return isinstance(verdict, Unknown) and verdict.rejection.code == "budget"
 
 
-def model_text(scop: Scop) -> NestModel:
+def _model(scop: Scop, relations: bool) -> NestModel:
     """The polyhedral model in isl's notation."""
     domain = _union([s.domain.to_union_set() for s in scop.statements])
-    return NestModel(
-        str(scop.context),
-        str(domain),
+    return NestModel(str(scop.context), str(domain), _relations(scop) if relations else None)
+
+
+def _relations(scop: Scop) -> NestRelations:
+    return NestRelations(
         str(schedule_tree(scop)),
         _accesses(scop, "read", None),
         _accesses(scop, "write", False),

@@ -21,8 +21,8 @@ from polylsp.analysis.value import (
     Symbol,
     is_affine,
 )
-from polylsp.model.program import Array, OtherType, Pointer, Struct
-from polylsp.model.scop import Memory, Polynomial
+from polylsp.model.program import Array, OtherType, Pointer, Struct, Variable
+from polylsp.model.scop import BoundCondition, Memory, Polynomial
 
 Key = tuple[str, tuple[str, ...]]
 Members = list[tuple[RawStatement, RawAccess]]
@@ -44,7 +44,8 @@ def grouped(region: Region) -> dict[Key, Members]:
         ]
         for access in statement.accesses:
             groups.setdefault(key_of(access), []).append((statement, access))
-    return groups
+    # What pointers in memory lead to has the name before the pointers themselves.
+    return dict(sorted(groups.items(), key=lambda each: isinstance(each[1][0][1].type, Pointer)))
 
 
 def _parts(access: RawAccess, known: dict[tuple[str, ...], int]) -> list[RawAccess]:
@@ -94,13 +95,13 @@ def plan_of(
     first = members[0][1]
     base = first.path.base
     parts: dict[tuple[int, int], tuple[Poly, ...]] = {}
+    path = path_text(base, shape)
+    name = _unique(path, f"{base_name} {shape}", names)
     layouts: tuple[Layout | None, ...] = (None,) * shape.count("[]")
     if _agree(members):
-        layouts = tuple(_layout(k, members, parameters, parts) for k in range(len(layouts)))
+        layouts = tuple(_layout(k, name, members, parameters, parts) for k in range(len(layouts)))
     scoped = region.declared.get(base.name, 0) if not base.fresh else 0
     scoped = min(scoped, *(len(s.frames) for s, _ in members)) if members else 0
-    path = path_text(base, shape)
-    name = _unique(path, base_name, names)
     memory = Memory(
         name,
         base.variable,
@@ -116,8 +117,17 @@ def plan_of(
         _strides(layouts),
         frozenset.intersection(*(a.path.members for _, a in members)),
         _whole(name, base, members, layouts, parameters) if base.variable.remade and not scoped else None,
+        frozenset(a.variable.name for _, a in members),
+        all(_is_promised(a.variable, region) and not a.path.loaded for _, a in members),
     )
     return Plan(memory, shape, layouts, parts)
+
+
+def _is_promised(variable: Variable, region: Region) -> bool:
+    """Whether a variable is a `restrict` pointer of a block around the nest: what is reached through it there
+    is reached through nothing else that is written (C11, 6.7.3.1)."""
+    promised = isinstance(variable.type, Pointer) and variable.type.restrict
+    return promised and variable.storage == "local" and not region.declared.get(variable.name, 0)
 
 
 def _whole(
@@ -162,9 +172,13 @@ def _agree(members: Members) -> bool:
 
 
 def _layout(
-    number: int, members: Members, parameters: Parameters, parts: dict[tuple[int, int], tuple[Poly, ...]]
+    number: int,
+    name: str,
+    members: Members,
+    parameters: Parameters,
+    parts: dict[tuple[int, int], tuple[Poly, ...]],
 ) -> Layout | None:
-    """The layout of one subscript over all accesses; their parts go to `parts`."""
+    """The layout of one subscript over all accesses of the memory `name`; their parts go to `parts`."""
     found = [(s, a.path.subscripts[number], a) for s, a in members]
     known = [(s, p, a) for s, p, a in found if isinstance(p, Poly)]
     if all(is_affine(p, frozenset(iterator_names(s))) for s, p, _ in known):
@@ -183,11 +197,10 @@ def _layout(
     for statement, needed in chosen:
         for depth, frame in enumerate(statement.frames):
             here = [(s, a) for s, _, a in known if frame in s.frames]
-            frame.assumptions += [
-                a
-                for k, a in needed
-                if a not in frame.assumptions and rows_meet(here, parts, number, k, depth)
-            ]
+            for k, assumption, fails in needed:
+                if rows_meet(here, parts, number, k, depth):
+                    frame.assume(assumption)
+                    frame.conditions.append(BoundCondition(assumption, name, fails))
     return layout
 
 
@@ -200,11 +213,11 @@ def _led_by_pointer(base: Base) -> bool:
     )
 
 
-def _unique(path: str, base_name: str, names: dict[str, str]) -> str:
+def _unique(path: str, identity: str, names: dict[str, str]) -> str:
     stem = readable("".join(c if (c.isascii() and c.isalnum()) or c == "_" else "_" for c in path))
     name, count = stem, 1
-    while name in names and names[name] != f"{base_name} {path}":
+    while names.get(name, identity) != identity:
         count += 1
         name = f"{stem}_{count}"
-    names[name] = f"{base_name} {path}"
+    names[name] = identity
     return name

@@ -8,23 +8,24 @@ from polylsp.analysis.calls import is_known
 from polylsp.analysis.effects import expressions, walk
 from polylsp.analysis.summaries import Calls
 from polylsp.model.expressions import subexpressions
+from polylsp.model.library import call_obstacle, effect_of
 from polylsp.model.program import (
     AddressOf,
+    Array,
     Assign,
     Block,
     Call,
     Cast,
     Evaluate,
     Jump,
+    OtherType,
+    Pointer,
     Read,
     Statement,
     Unsupported,
     Variable,
 )
 from polylsp.model.rejection import Rejection
-
-# Functions of C's library after which nothing runs.
-_ENDING = frozenset(("exit", "abort", "_Exit", "quick_exit"))
 
 
 def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
@@ -44,9 +45,16 @@ def _unknown_call(call: Call, calls: Calls) -> Rejection:
     if call.function in calls.refused:
         text = f"what `{call.function}` reads and writes cannot be told: {calls.refused[call.function]}"
         return Rejection("unknown-call", call.site, text)
-    text = f"it is not known what `{call.function}` reads and writes"
-    advice = f"define `{call.function}` in this file or declare it `__attribute__((const))`"
-    return Rejection("unknown-call", call.site, text, advice)
+    known = call_obstacle(call.function)
+    if known is not None:
+        return Rejection("unknown-call", call.site, known.reason, known.advice)
+    advice = f"define `{call.function}` in this file"
+    if call.type != OtherType("void"):
+        pointed = any(isinstance(each.type, (Pointer, Array)) for each in call.arguments)
+        promise = "pure" if pointed else "const"
+        when = "it writes nothing" if pointed else "it only computes from its arguments"
+        advice += f", or declare it `__attribute__(({promise}))` if {when}"
+    return Rejection("unknown-call", call.site, f"the effects of `{call.function}` are unknown", advice)
 
 
 def is_exposed(variable: Variable) -> bool:
@@ -74,8 +82,8 @@ def leaves(block: Block) -> bool:
     match list(flat(block.statements))[-1:]:
         case [Jump() | Unsupported(leaves=True)]:
             return True
-        case [Evaluate(Call(name), _)]:
-            return name in _ENDING
+        case [Evaluate(Call(name, ends=ends), _)]:
+            return ends or effect_of(name) == "termination"
         case _:
             return False
 

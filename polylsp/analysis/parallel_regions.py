@@ -3,19 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from polylsp.analysis.constructs import Construct, Directed, is_restrained, within
+from polylsp.analysis.constructs import Construct, Directed, is_restrained
 from polylsp.analysis.data_sharing import DataSharing, copied_by
 from polylsp.analysis.effects import effects, walk
-from polylsp.analysis.order import keeps_no_order
+from polylsp.analysis.order import busy_waits, keeps_no_order
 from polylsp.model.directive import AnyDirective, Directive, OtherClause, UnknownDirective
-from polylsp.model.program import Block, If, Loop, Site, Statement, Unsupported, Variable
+from polylsp.model.program import Block, Function, If, Loop, Site, Statement, Unsupported, Variable, within
 
 _SIGNALLING = {"flush", "cancel", "cancellation", "ordered", "depobj", "interop", "scan"}
-_AROUND_TASKS = {"task", "taskwait", "taskgroup", "single", "master", "masked", "critical", "atomic"}
+_AROUND_TASKS = {
+    "task", "taskwait", "taskgroup", "taskloop", "single", "master", "masked", "critical", "atomic",
+}  # fmt: skip
 _EXCHANGING = {"read", "write", "capture", "compare"}
 
 
@@ -29,14 +31,14 @@ class ParallelRegion:
 
     @property
     def site(self) -> Site:
-        """What the threads run."""
+        """Site of the code that the threads run."""
         assert self.directive.site is not None
         return self.directive.site
 
     @cached_property
     def body(self) -> Block:
         """The statements of the region."""
-        return Block(tuple(_statements(self.directed.function.body, self.site)))
+        return Block(tuple(statements_at(self.directed.function.body, self.site)))
 
     @cached_property
     def sharing(self) -> DataSharing:
@@ -82,7 +84,7 @@ def parallel_region(directed: Directed, directive: AnyDirective) -> ParallelRegi
         return None
     region = ParallelRegion(directed, directive, tuple(d for d in inside if isinstance(d, Directive)))
     own = effects(region.body)
-    if any(isinstance(s, Unsupported) for s in walk(region.body)):
+    if any(isinstance(s, Unsupported) for s in walk(region.body)) or busy_waits(region.body, region.inside):
         return None
     return region if all(keeps_no_order(call, directed.calls) for call in own.calls) else None
 
@@ -105,7 +107,11 @@ def is_followed(directed: Directed) -> bool:
     but those that directives say. What it calls in tasks may be itself."""
     function = directed.function
     for each in function.directives:
-        if isinstance(each, UnknownDirective) or _signals(each) or not _AROUND_TASKS.issuperset(each.words):
+        if isinstance(each, UnknownDirective) or _signals(each):
+            return False
+        if not (
+            _AROUND_TASKS.issuperset(each.words) or "target" in each.words or _is_on_device(directed, each)
+        ):
             return False
     others = [call for call in effects(function.body).calls if call.function != function.name]
     unknown = any(isinstance(s, Unsupported) for s in walk(function.body))
@@ -125,20 +131,42 @@ def _stands_in(directive: AnyDirective, site: Site) -> bool:
 
 
 def _signals(directive: Directive) -> bool:
-    """Whether a directive may let one thread wait for what another one does."""
+    """Tell whether a directive may let one thread wait for what another one does."""
     if directive.words[0] == "atomic":
         return any(isinstance(c, OtherClause) and c.name in _EXCHANGING for c in directive.clauses)
     return directive.words[0] in _SIGNALLING
 
 
-def _statements(block: Block, site: Site) -> Iterator[Statement]:
+def statements_at(block: Block, site: Site) -> Iterator[Statement]:
     """The outermost statements that lie at a site."""
     for each in block.statements:
         if isinstance(each, Block):
-            yield from _statements(each, site)
+            yield from statements_at(each, site)
         elif within(each.site, site):
             yield each
         elif isinstance(each, If):
-            yield from _statements(Block((each.then, each.otherwise)), site)
+            yield from statements_at(Block((each.then, each.otherwise)), site)
         elif isinstance(each, Loop):
-            yield from _statements(each.body, site)
+            yield from statements_at(each.body, site)
+
+
+def serial_functions(functions: Sequence[Function]) -> frozenset[str]:
+    """The functions of a file that one thread runs, as far as the file tells: no parallel region calls them,
+    directly or through others, and none that the file does not call calls itself in a task."""
+    inside: set[str] = set()
+    callers: dict[str, set[str]] = {each.name: set() for each in functions}
+    for function in functions:
+        known = [d for d in function.directives if isinstance(d, Directive) and d.site is not None]
+        for call in effects(function.body).calls:
+            around = [d for d in known if d.site is not None and within(call.site, d.site)]
+            recursive = call.function == function.name
+            if any("parallel" in d.words for d in around):
+                inside.add(call.function)
+            elif not recursive or any("task" in d.words for d in around):
+                callers.setdefault(call.function, set()).add(function.name)
+    serial = {name for name, found in callers.items() if found != {name}} - inside | {"main"}
+    while True:
+        left = {n for n in serial if n == "main" or callers.get(n, set[str]()) - {n} <= serial}
+        if left == serial:
+            return frozenset(serial)
+        serial = left

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
+from polylsp.analysis.effects import Effects, effects
 from polylsp.analysis.scope import Scope, element_of, may_touch
 from polylsp.analysis.state import ANYWHERE, At, Base, Member, Opaque, PointerValue, Value
 from polylsp.analysis.value import ZERO, Compare, Poly, choice
@@ -28,6 +29,7 @@ from polylsp.model.program import (
     Variable,
 )
 from polylsp.model.rejection import Rejection
+from polylsp.model.scop import AddressRead, ByAddress
 from polylsp.model.verdict import Assumption
 
 ValueOf = Callable[[Expr, Scope], Value]
@@ -37,12 +39,16 @@ _SCALARS = (Integer, Floating, Struct)
 @dataclass(frozen=True, slots=True)
 class Path:
     """Memory: steps from a base. `followed` are the numbers of the steps that follow a pointer found
-    in memory, apart from the base's own; `loose`: a pointer to a first row may go on beyond it."""
+    in memory, apart from the base's own; `loose`: a pointer to a first row may go on beyond it; `taken` is
+    that of the pointer that leads there, `None` where the variable is named; `loaded`: the way to the place,
+    from the variable that it begins with, follows a pointer in memory."""
 
     base: Base
     steps: tuple[At | Member, ...]
     followed: frozenset[int] = frozenset()
     loose: bool = False
+    taken: frozenset[int] | None = field(default=None, compare=False)
+    loaded: bool = field(default=False, compare=False)
 
     @property
     def shape(self) -> tuple[str, ...]:
@@ -74,11 +80,16 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
     else:
         steps, base = [], Base(place.variable.name, place.variable)
     followed = set(pointer.followed) if pointer is not None else set[int]()
-    loose = False
+    loose = loaded = False
     for number, step in enumerate(place.steps):
         if isinstance(of_type, Struct) and of_type.union:
             steps.append(Member("*"))
-            break
+            of_type = step.type if isinstance(step, Field) else None
+            if not _follows(place.steps[number + 1 :], of_type):
+                break
+            if not isinstance(of_type, Pointer) or _sets_unions(scope):
+                return _reinterpreted(place.site, place.variable, scope)
+            continue
         if isinstance(step, Field):
             steps.append(Member(step.name, of_type.name if isinstance(of_type, Struct) else ""))
             of_type = step.type
@@ -91,14 +102,16 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
             loose = _leaves_row(base, steps, scope, value_of)
         else:
             if isinstance(of_type, Pointer):
-                if _sets_pointers(scope):
+                if sets_pointers(scope.effects):
                     return _reinterpreted(place.site, place.variable, scope)
                 followed.add(len(steps))
+                loaded = True
             steps.append(At(index))
         of_type = element_of(of_type)
     if is_scalar_storage(base) and steps and steps[0] == At(ZERO):
         del steps[0]
-    return Path(base, tuple(steps), frozenset(followed), loose)
+    taken = None if pointer is None else pointer.taken
+    return Path(base, tuple(steps), frozenset(followed), loose, taken, loaded)
 
 
 def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
@@ -119,13 +132,15 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
     match expression:
         case AddressOf(place):
             if not place.steps and isinstance(place.variable.type, Pointer):
-                return PointerValue(Base(f"&{place.variable.name}", place.variable), (At(ZERO),))
+                base = Base(f"&{place.variable.name}", place.variable)
+                return PointerValue(base, (At(ZERO),), taken=loops_around(scope))
             path = resolve(place, scope, value_of)
             if isinstance(path, Opaque):
                 return path
             ends_in_element = bool(path.steps) and isinstance(path.steps[-1], At)
             steps = path.steps if ends_in_element else (*path.steps, At(ZERO))
-            return PointerValue(path.base, steps, path.followed)
+            taken = loops_around(scope) if path.taken is None else path.taken
+            return PointerValue(path.base, steps, path.followed, taken)
         case Read(place) if not place.steps:
             return pointer_in(place.variable, place.site, scope)
         case Read(place):
@@ -142,14 +157,79 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
             return _reinterpreted(expression.site, None, scope)
 
 
+def address_read(pointer: Variable, site: Site, scope: Scope) -> AddressRead | None:
+    """The use of the value of a pointer variable that has the address of a variable; `None` if it has not."""
+    value = scope.environment.get(pointer.name)
+    if not isinstance(value, PointerValue) or value.followed:
+        return None
+    reached = reached_by_address(Path(value.base, value.steps, taken=value.taken), pointer)
+    return reached and AddressRead(value.base.variable.name, reached, loops_around(scope), site)
+
+
+def loops_around(scope: Scope) -> frozenset[int]:
+    """The ordinals of the loops around a point of the walk."""
+    return frozenset(frame.loop.ordinal for frame in scope.frames)
+
+
+def reached_by_address(path: Path, pointer: Variable) -> ByAddress | None:
+    """The address through which a path gets to a variable's own storage; `None` where the variable is named,
+    or the memory is what the value of a pointer leads to."""
+    addressed = path.base.name.startswith("&") or not _is_pointer_like(path.base.variable)
+    if path.taken is None or path.base.fresh or not addressed:
+        return None
+    return ByAddress(pointer.source_name, path.taken)
+
+
 def is_scalar_storage(base: Base) -> bool:
     """Whether the base is a variable's own storage, not an array and not what a pointer leads to."""
     return not base.fresh and (base.name.startswith("&") or isinstance(base.variable.type, _SCALARS))
 
 
-def _sets_pointers(scope: Scope) -> bool:
-    """Whether the nest changes pointers in memory, so that what they lead to changes."""
-    return any(isinstance(p.type, Pointer) for p in scope.effects.places)
+def object_to_pointer_seen(path: Path, site: Site, scope: Scope) -> None:
+    """Let loops around a read of a pointer variable through a pointer to it stay unknown where they assign
+    it: such assignments are no accesses, since the walk follows the variable's value."""
+    variable = path.base.variable
+    if not path.base.name.startswith("&") or variable.name not in scope.effects.scalars:
+        return
+    text = f"`{variable.source_name}` is read through a pointer and assigned by its name"
+    rejection = Rejection("pointer-arithmetic", site, text, "read it by its name")
+    for frame in scope.frames:
+        if variable.name in effects(frame.loop).scalars and rejection not in frame.obstacles:
+            frame.obstacles.append(rejection)
+
+
+def sets_pointers(own: Effects) -> bool:
+    """Whether statements with these effects change pointers in memory, so that places behind them are other
+    ones."""
+    return any(isinstance(p.type, Pointer) for p in own.places)
+
+
+def _sets_unions(scope: Scope) -> bool:
+    """Whether the nest changes members of unions, which may be pointers by another name."""
+    return any(_in_union(place) for place in scope.effects.places)
+
+
+def _in_union(place: Place) -> bool:
+    """Whether a place is inside of a union."""
+    of_type: Type | None = place.variable.type
+    inside = False
+    for step in place.steps:
+        inside = not isinstance(of_type, Pointer) and (inside or _is_union(of_type))
+        of_type = step.type if isinstance(step, Field) else element_of(of_type)
+    return inside or _is_union(of_type)
+
+
+def _is_union(of_type: Type | None) -> bool:
+    return isinstance(of_type, Struct) and of_type.union
+
+
+def _follows(steps: tuple[Index | Field, ...], of_type: Type | None) -> bool:
+    """Whether one of the steps into something of that type follows a pointer."""
+    for step in steps:
+        if isinstance(of_type, Pointer):
+            return True
+        of_type = step.type if isinstance(step, Field) else element_of(of_type)
+    return False
 
 
 def _leaves_row(base: Base, steps: list[At | Member], scope: Scope, value_of: ValueOf) -> bool:
@@ -252,7 +332,7 @@ def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opa
     path = resolve(place, scope, value_of)
     if isinstance(path, Opaque):
         return path
-    if _written(place, scope) or _sets_pointers(scope):
+    if _written(place, scope) or sets_pointers(scope.effects):
         return _reinterpreted(place.site, place.variable, scope)
     return PointerValue(path.base, (*path.steps, At(ZERO)), path.followed | {len(path.steps)})
 
@@ -263,7 +343,7 @@ def _moved(pointer: Expr, offset: Expr, sign: int, scope: Scope, value_of: Value
     if isinstance(start, Opaque) or isinstance(by, PointerValue):
         return start if isinstance(start, Opaque) else _reinterpreted(pointer.site, None, scope)
     last = _shifted(start.steps[-1], by * sign if isinstance(by, Poly) else by)
-    return PointerValue(start.base, (*start.steps[:-1], last), start.followed)
+    return replace(start, steps=(*start.steps[:-1], last))
 
 
 def _shifted(step: At | Member, by: Poly | Opaque) -> At:

@@ -8,25 +8,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import walk
 from polylsp.analysis.parallel_regions import ParallelRegion
 from polylsp.model.directive import Directive, OtherClause
 from polylsp.model.program import (
-    Assign,
     Block,
-    Declare,
-    Evaluate,
-    If,
     Jump,
     Loop,
+    Simple,
     Site,
     Statement,
-    Unsupported,
+    within,
 )
-
-Simple = Declare | Assign | Evaluate | If | Loop | Jump | Unsupported
-"""A statement that has a place of its own."""
 
 Who = Literal["all", "shared", "one", "first"]
 
@@ -48,7 +41,7 @@ class Part:
 
     @property
     def goes_on(self) -> bool:
-        """Whether threads do not wait for each other at its end."""
+        """Tell whether threads do not wait for each other at its end."""
         return self.directive is not None and _has_nowait(self.directive)
 
 
@@ -106,7 +99,7 @@ class _Cutter:
             if at <= over:
                 continue
             if isinstance(event, Directive):
-                inside = [s for s in statements if event.site is not None and _lies_in(s, event.site)]
+                inside = [s for s in statements if event.site is not None and within(s.site, event.site)]
                 self.directed(event, inside)
                 over = event.site.last if event.site is not None else over
             else:
@@ -133,7 +126,7 @@ class _Cutter:
         self.end()
 
     def directed(self, directive: Directive, body: list[Simple]) -> None:
-        """What a directive governs."""
+        """Add the parts of the code that a directive governs."""
         kind, site = directive.words[0], directive.site
         if kind in _DEFERRED:
             return
@@ -168,11 +161,11 @@ def _sections(region: ParallelRegion, directive: Directive, body: list[Simple]) 
     assert directive.site is not None
     named = [d.site for d in region.inside if d.words == ("section",) and d.site is not None]
     sites = [site for site in named if within(site, directive.site)]
-    first = tuple(s for s in body if not any(_lies_in(s, site) for site in sites))
+    first = tuple(s for s in body if not any(within(s.site, site) for site in sites))
     if first:
         yield Part("one", Site(first[0].site.first, first[-1].site.last), first, directive)
     for site in sites:
-        yield Part("one", site, tuple(s for s in body if _lies_in(s, site)), directive)
+        yield Part("one", site, tuple(s for s in body if within(s.site, site)), directive)
 
 
 def _has_nowait(directive: Directive) -> bool:
@@ -186,7 +179,3 @@ def flat(statements: tuple[Statement, ...]) -> Iterator[Simple]:
             yield from flat(each.statements)
         else:
             yield each
-
-
-def _lies_in(statement: Simple, site: Site) -> bool:
-    return within(statement.site, site)

@@ -11,13 +11,43 @@ import islpy as isl
 from polylsp.analysis.conflicts import Conflicts, before, same_iteration
 from polylsp.analysis.iterations import iterations, last
 from polylsp.model.extents import constant_extents
-from polylsp.model.scop import Access, Guard, Memory, Scop, ScopStatement
+from polylsp.model.program import Site
+from polylsp.model.scop import Access, ByAddress, ByCallee, Guard, Memory, Scop, ScopStatement
 
 
 def may_have_copy(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether each iteration of the loop can work on a copy of its own: the memory is a variable that a
-    directive can give a copy to, and what an iteration reads of it, it wrote. What a pointer leads to is
-    no such variable, nor one member of a structure whose other members are needed from before."""
+    """Whether each iteration of the loop can work on a copy of its own: no iteration needs what another one
+    left in the variable, and all that the loop does with it would reach the copy."""
+    return needs_no_value(conflicts, memory, ordinal) and not beyond_copies(
+        conflicts, memory.variable.name, ordinal
+    )
+
+
+def beyond_copies(conflicts: Conflicts, name: str, ordinal: int) -> list[tuple[ByCallee | ByAddress, Site]]:
+    """The uses of a variable (its unique name) in a loop that would not reach the copy of an iteration, and
+    their places: by called functions, and through addresses that were taken outside of the iteration."""
+    scop = conflicts.scop
+    inside = (a for a in scop.accesses if ordinal in conflicts.statement(a).loops)
+    uses = [(a.reached, a.site) for a in inside if a.memory.variable.name == name]
+    read = (r for r in scop.address_reads if r.variable == name and ordinal in r.loops)
+    uses += [(r.reached, r.site) for r in read]
+    return [
+        (reached, site) for reached, site in uses if reached is not None and _misses_copy(reached, ordinal)
+    ]
+
+
+def _misses_copy(reached: ByCallee | ByAddress, ordinal: int) -> bool:
+    match reached:
+        case ByCallee():
+            return True
+        case ByAddress(_, loops):
+            return ordinal not in loops
+
+
+def needs_no_value(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
+    """Whether the memory is a variable that a directive can give a copy to, and what an iteration of the loop
+    reads of it, it wrote. What a pointer leads to is no such variable, nor one member of a structure whose
+    other members are needed from before."""
     if memory.pointer is not None or memory.fresh or memory.follows_pointers:
         return False
     found = {memory.name: memory}

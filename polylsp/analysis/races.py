@@ -5,18 +5,20 @@ whatever values the parameters have, as long as the loops run often enough.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 
 import islpy as isl
 
-from polylsp.analysis.conflicts import Conflict, Conflicts
-from polylsp.analysis.constructs import Construct, within
+from polylsp.analysis.conflicts import Conflict, Conflicts, earlier, same_iteration
+from polylsp.analysis.constructs import Construct
 from polylsp.analysis.data_sharing import DataSharing
 from polylsp.analysis.effects import nodes, walk
-from polylsp.analysis.order import keeps_no_order
-from polylsp.analysis.witness import value_based
-from polylsp.model.program import Call, Loop
+from polylsp.analysis.logical import in_next_chunk
+from polylsp.analysis.order import is_guarded, keeps_no_order
+from polylsp.analysis.witness import fixed_distance, iteration_distances, value_based
+from polylsp.model.directive import Condition
+from polylsp.model.program import Call, Loop, within
 from polylsp.model.scop import Access, Memory, ScopStatement
 
 _PARAMETER, _IN, _OUT = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
@@ -25,7 +27,11 @@ _PARAMETER, _IN, _OUT = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 _MOST = 120
 
 _OFTEN = (8, 4, 2, 1)
-"""How often a loop has to run for a race to count: a distance that a caller may keep to is no proof."""
+"""Trip counts, the first possible of which a loop reaches in an input for which a race has to happen: a
+small distance between inner loops, to which a caller may keep, is no proof."""
+
+_LONG_RUNS = (64, 1024, 1 << 16)
+"""Larger trip counts of the loop that is handed out, for races at a long distance or above a size."""
 
 
 @dataclass(frozen=True)
@@ -58,23 +64,35 @@ def proven_races(
     conflicts: Conflicts, sharing: DataSharing, carried: Iterable[Conflict], ordinal: int
 ) -> Iterator[Conflict]:
     """Of the conflicts that a loop carries, those that are a race, with the pairs that run at once."""
+    certain = (conflict for conflict in carried if conflict.certain)
+    # A directive with `if(…)` may be off at the sizes that the loop tests for.
+    sizes = not any(isinstance(clause, Condition) for clause in sharing.construct.directive.clauses)
+    for at_once in unordered(conflicts, sharing, certain, ordinal):
+        if is_unconditional(conflicts, at_once, ordinal, sizes):
+            yield at_once
+
+
+def unordered(
+    conflicts: Conflicts, sharing: DataSharing, carried: Iterable[Conflict], ordinal: int
+) -> Iterator[Conflict]:
+    """Of the conflicts that a loop carries, those on memory that the threads share and between iterations
+    that nothing keeps in order, with these pairs."""
     calls = calls_in(sharing.construct.loop)
     for conflict in carried:
         ends = (conflict.source, conflict.sink)
-        if not conflict.certain or any(_is_hidden(sharing, e, calls) for e in ends):
+        if any(_is_hidden(sharing, e, calls) for e in ends):
             continue
         if any(sharing.is_out_of_reach(e.memory, e.site) for e in ends):
             continue
-        excluded = [sharing.construct.exclusion(e.site) for e in ends]
-        if None not in excluded and excluded[0] == excluded[1]:
+        before, after = (sharing.construct.exclusions(e.site) for e in ends)
+        if not before.isdisjoint(after):
             continue
         if sharing.construct.in_order(conflict.source.site, conflict.sink.site):
             continue
         at_once = _at_once(conflicts, sharing.construct, conflict, ordinal)
         if at_once is None or any(_differs_by_thread(conflicts, sharing, e) for e in ends):
             continue
-        if is_unconditional(conflicts, at_once, ordinal):
-            yield at_once
+        yield at_once
 
 
 def most_telling(conflicts: Conflicts, proven: tuple[Conflict, ...], ordinal: int) -> Conflict:
@@ -87,29 +105,138 @@ def most_telling(conflicts: Conflicts, proven: tuple[Conflict, ...], ordinal: in
     return next((c for c in proven if c.kind == "anti"), proven[0])
 
 
-def is_unconditional(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> bool:
-    """Whether the two ends meet at all parameter values at which the loops around them run often and no
-    access leaves its array."""
+def is_unconditional(conflicts: Conflicts, conflict: Conflict, ordinal: int, sizes: bool = False) -> bool:
+    """Whether the two ends meet at all parameter values at which the loops around them run often, and more
+    often than a distance that bounds the loop too (`i < n - k`), and no access leaves its array; with
+    `sizes`, at all those that tests in the loop ask for."""
+    ends, outer, where = _ends(conflicts, conflict, ordinal)
+    if happens_always(conflicts, where, ends, outer, _shares_subscript(conflicts, conflict, outer)):
+        return True
+    if sizes and _at_some_sizes(conflicts, where, ends, outer):
+        return True
+    named = distance_parameters(conflicts, conflict, ordinal)
+    return bool(named) and named <= _parameters_of(conflicts.scop.loops[ordinal].domain)
+
+
+def needs_sizes(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> bool:
+    """Tell whether a race happens only at parameter values that have to be named with it."""
+    ends, outer, where = _ends(conflicts, conflict, ordinal)
+    often = _reached(conflicts, ends, outer, False)
+    for statement in ends:
+        often = often.intersect(_runs_often(conflicts, statement.loops[outer], _OFTEN))
+    return not often.is_subset(where)
+
+
+def _ends(
+    conflicts: Conflicts, conflict: Conflict, ordinal: int
+) -> tuple[tuple[ScopStatement, ScopStatement], int, isl.Set]:
     ends = (conflicts.statement(conflict.source), conflicts.statement(conflict.sink))
-    outer = ends[0].loops.index(ordinal)
-    return happens_always(conflicts, conflict.relation.params(), ends, outer)
+    return ends, ends[0].loops.index(ordinal), conflict.relation.params()
 
 
 def happens_always(
-    conflicts: Conflicts, where: isl.Set, statements: Iterable[ScopStatement], outer: int
+    conflicts: Conflicts, where: isl.Set, statements: Iterable[ScopStatement], outer: int, once: bool = False
 ) -> bool:
-    """Whether `where` has all parameter values at which the loops around the statements run often; the
-    `outer` first of these need but one iteration."""
-    often = conflicts.defined(hints=True)
+    """Tell whether `where` has all parameter values at which the loops around the statements run often; the
+    `outer` first of these need but one iteration, the next one may need many, and with `once` those inside
+    of that one need two."""
+    ends = tuple(statements)
+    often = _reached(conflicts, ends, outer, once)
+    handed_out = [statement.loops[outer] for statement in ends if outer < len(statement.loops)]
+    for one in handed_out:
+        often = often.intersect(_runs_often(conflicts, one, _OFTEN))
+    # Code that never runs so often, but outside of what its arrays hold, proves nothing.
+    for count in (1, *_LONG_RUNS):
+        for one in handed_out:
+            often = often.intersect(_runs(conflicts, one, count))
+        if often.is_empty() or often.is_subset(where):
+            return not often.is_empty()
+    return False
+
+
+def _reached(conflicts: Conflicts, statements: Iterable[ScopStatement], outer: int, once: bool) -> isl.Set:
+    """The parameter values at which the `outer` first loops around statements run, those inside of the next
+    one often, or twice, and no access leaves its array."""
+    reached = conflicts.defined(hints=True)
     for statement in statements:
         for depth, one in enumerate(statement.loops):
-            often = often.intersect(_runs_often(conflicts, one, depth < outer))
-    # Code that never runs so often, but outside of what its arrays hold, proves nothing.
+            if depth != outer:
+                counts = (1,) if depth < outer else (2, 1) if once else _OFTEN
+                reached = reached.intersect(_runs_often(conflicts, one, counts))
+    return reached
+
+
+def _shares_subscript(conflicts: Conflicts, conflict: Conflict, outer: int) -> bool:
+    """Whether one subscript counts the iterations of the loop at depth `outer` and of one inside of it, as in
+    `a[3 * i + j]`: a caller may keep the inner loop shorter than a row."""
+    for access in (conflict.source, conflict.sink):
+        relation = access.relation.gist_domain(conflicts.statement(access).domain)
+        inner = relation.dim(_IN) - outer - 1
+        for k in range(relation.dim(_OUT)):
+            rest = relation.dim(_OUT) - k - 1
+            own = relation.project_out(_OUT, k + 1, rest).project_out(_OUT, 0, k)
+            if inner > 0 and own.involves_dims(_IN, outer, 1) and own.involves_dims(_IN, outer + 1, inner):
+                return True
+    return False
+
+
+def distance_parameters(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> frozenset[str]:
+    """The parameters that give the distance at which iterations of a loop meet (`a[i + k]`), if they do so
+    whenever the loop runs more often than that; none otherwise."""
+    ends, outer, _ = _ends(conflicts, conflict, ordinal)
+    positive = _positive(conflict.relation.get_space())
+    relation = conflict.relation.intersect_params(positive)
+    if relation.is_empty() or fixed_distance(relation, outer) is not None:
+        return frozenset()
+    distances = iteration_distances(relation, outer)
+    linear = isl.Set(distances.affine_hull())
+    if not _is_one_value(distances) or not positive.is_subset(linear.params()):
+        return frozenset()
+    loop = conflicts.scop.loops[ordinal]
+    bare = loop.domain.reset_tuple_id() if loop.domain.has_tuple_id() else loop.domain
+    apart = isl.Map.from_domain_and_range(bare, bare)
+    apart = earlier(same_iteration(apart, outer), outer, loop.direction)
+    far = iteration_distances(apart, outer).intersect(linear).params()
+    often = _reached(conflicts, ends, outer, True).intersect(far).intersect(positive)
+    always = not often.is_empty() and often.is_subset(relation.params())
+    return _parameters_of(linear) if always else frozenset()
+
+
+def _positive(space: isl.Space) -> isl.Set:
+    """The choices of the parameters of a space that are all positive, as sizes and distances are."""
+    found = isl.Set.universe(space.params())
+    for k in range(found.dim(_PARAMETER)):
+        found = found.lower_bound_val(_PARAMETER, k, isl.Val(1))
+    return found
+
+
+def _at_some_sizes(conflicts: Conflicts, where: isl.Set, ends: tuple[ScopStatement, ...], outer: int) -> bool:
+    """Whether the ends meet whenever each runs in two iterations of the loop at depth `outer`, which tests of
+    the sizes of that loop decide (`if (n < 100)`), and nothing else."""
+    often = _reached(conflicts, ends, outer, True)
+    for statement in ends:
+        loop = conflicts.scop.loops[statement.loops[outer]].domain
+        if not _parameters_of(statement.domain) <= _parameters_of(loop):
+            return False
+        inner = statement.domain.dim(isl.dim_type.set) - outer - 1
+        runs = statement.domain.project_out(isl.dim_type.set, outer + 1, inner)
+        often = often.intersect(_apart(runs, outer, 1))
     return not often.is_empty() and bool(often.is_subset(where))
 
 
+def _parameters_of(points: isl.Set) -> frozenset[str]:
+    names = enumerate(points.get_var_names(_PARAMETER))
+    return frozenset(name or "" for k, name in names if points.involves_dims(_PARAMETER, k, 1))
+
+
+def _is_one_value(distances: isl.Set) -> bool:
+    """Tell whether a set holds one point at most for each choice of parameters."""
+    pairs = isl.Map("{ [a] -> [b] : a < b }")
+    return bool(pairs.intersect_domain(distances).intersect_range(distances).is_empty())
+
+
 def loops_surely_run(conflicts: Conflicts, outer: int, inner: int) -> bool:
-    """Whether two iterations of loop `outer` come to an iteration of loop `inner` inside of it, at all
+    """Tell whether two iterations of loop `outer` come to an iteration of loop `inner` inside of it, at all
     parameter values at which these loops run often."""
     scop = conflicts.scop
     around = next((s.loops for s in scop.statements if outer in s.loops and inner in s.loops), None)
@@ -122,23 +249,21 @@ def loops_surely_run(conflicts: Conflicts, outer: int, inner: int) -> bool:
     reached = scop.loops[inner].domain.project_out(isl.dim_type.set, first + 1, last - first)
     often = conflicts.defined(hints=True).intersect(scop.loops[outer].domain.params())
     for one in chain:
-        often = often.intersect(_runs_often(conflicts, one, False))
+        often = often.intersect(_runs_often(conflicts, one, _OFTEN))
     return not often.is_empty() and bool(often.is_subset(_apart(reached, first, 1)))
 
 
-def _runs_often(conflicts: Conflicts, one: int, once: bool) -> isl.Set:
-    """The parameter values at which a loop has many iterations, or as many as it ever has; or only one."""
+def _runs_often(conflicts: Conflicts, one: int, counts: tuple[int, ...]) -> isl.Set:
+    """The parameter values at which a loop reaches the first of some trip counts that it ever reaches."""
+    found = (_runs(conflicts, one, count) for count in counts)
+    return next((each for each in found if not each.is_empty()), conflicts.scop.loops[one].domain.params())
+
+
+def _runs(conflicts: Conflicts, one: int, count: int) -> isl.Set:
+    """The parameter values at which a loop has at least so many iterations."""
     domain = conflicts.scop.loops[one].domain
     depth = domain.dim(isl.dim_type.set) - 1
-    if once:
-        return domain.params()
-    step = abs(conflicts.scop.loops[one].step)
-    found = domain.params()
-    for count in _OFTEN:
-        found = _apart(domain, depth, (count - 1) * step)
-        if not found.is_empty():
-            break
-    return found
+    return _apart(domain, depth, (count - 1) * abs(conflicts.scop.loops[one].step))
 
 
 def _apart(domain: isl.Set, depth: int, least: int) -> isl.Set:
@@ -158,17 +283,18 @@ def calls_in(loop: Loop) -> list[Call]:
 
 def _is_hidden(sharing: DataSharing, access: Access, calls: list[Call]) -> bool:
     """Whether an access happens in a function that may keep threads in order, in step with other lanes, or
-    to a variable of that function's own, of which each thread may have one."""
+    to a variable of which each thread has one."""
     around = [call for call in calls if within(access.site, call.site)]
     if not around:
         return False
-    if sharing.construct.mode == "lanes" or access.memory.variable.storage == "static":
+    if sharing.construct.mode == "lanes" or access.memory.variable.per_thread:
         return True
-    return not all(keeps_no_order(call, sharing.directed.calls) for call in around)
+    known = sharing.directed.calls
+    return is_guarded(access.site, around, known) or not all(keeps_no_order(call, known) for call in around)
 
 
 def _differs_by_thread(conflicts: Conflicts, sharing: DataSharing, access: Access) -> bool:
-    """Whether the element depends on what each thread has for itself before the loop."""
+    """Tell whether the element depends on what each thread has for itself before the loop."""
     relation = access.relation.gist_domain(conflicts.statement(access).domain)
     for k, name in enumerate(relation.get_var_names(_PARAMETER)):
         spelling = conflicts.scop.parameters.get(name or "", name or "")
@@ -190,6 +316,12 @@ def _at_once(conflicts: Conflicts, construct: Construct, conflict: Conflict, ord
         sites = conflict.source.site, conflict.sink.site
         pairs = construct.doacross.unordered(conflict.relation, depth, *sites)
         return None if pairs.is_empty() else Conflict(conflict.source, conflict.sink, pairs, conflict.certain)
+    if construct.chunk is not None:
+        one, other = ((ordinal, conflicts.statement(end)) for end in (conflict.source, conflict.sink))
+        in_two = in_next_chunk(conflicts, one, other, construct.chunk)
+        conflict = replace(conflict, relation=conflict.relation.intersect(in_two))
+        if len(construct.loops) > 1 or conflict.relation.is_empty():
+            return None
     if construct.mode != "lanes":
         return conflict
     source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)
@@ -207,11 +339,11 @@ def _at_once(conflicts: Conflicts, construct: Construct, conflict: Conflict, ord
         return None
     near = conflict.relation
     if construct.safelen is not None:
-        near = _nearer(near, depth - 1, construct.safelen * abs(conflicts.scop.loops[ordinal].step))
+        near = nearer(near, depth - 1, construct.safelen * abs(conflicts.scop.loops[ordinal].step))
     return None if near.is_empty() else Conflict(conflict.source, conflict.sink, near, conflict.certain)
 
 
-def _nearer(pairs: isl.Map, depth: int, limit: int) -> isl.Map:
+def nearer(pairs: isl.Map, depth: int, limit: int) -> isl.Map:
     """Of `pairs`, those whose iterators at `depth` are less than `limit` apart."""
     ins, outs = (
         [f"{letter}{k}" for k in range(pairs.dim(kind))] for letter, kind in (("a", _IN), ("b", _OUT))

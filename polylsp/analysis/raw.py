@@ -8,12 +8,12 @@ from typing import Literal
 import islpy as isl
 
 from polylsp.analysis.paths import Path
-from polylsp.analysis.scope import Frame
+from polylsp.analysis.scope import Detail, Frame
 from polylsp.analysis.state import Environment
 from polylsp.analysis.value import Poly
 from polylsp.model.program import Loop, Site, Type, Variable
 from polylsp.model.rejection import Rejection
-from polylsp.model.scop import Guard
+from polylsp.model.scop import AddressRead, Guard, Reached
 from polylsp.model.verdict import Assumption, ReductionOperator
 
 
@@ -31,7 +31,9 @@ class RawAccess:
     """An access by path. `exact`: it surely happens at that path when its statement runs. The
     `region` of a call is added to the last subscripts; `where`, if given, holds the iterations of the
     statement in which the access may happen; `extents` are the sizes of the dimensions of its
-    subscripts, where declared."""
+    subscripts, where declared; `reached` as in `Access`; `assumed`: what reassociation of the update that it
+    is part of rests on; `neighbour`: a bit-field beside the one that the text names, which is written
+    with it."""
 
     path: Path
     kind: Literal["read", "write"]
@@ -44,6 +46,9 @@ class RawAccess:
     region: CallRegion | None = None
     where: isl.Set | None = None
     extents: tuple[Poly | None, ...] = ()
+    reached: Reached = None
+    assumed: tuple[Assumption, ...] = ()
+    neighbour: bool = False
 
 
 @dataclass
@@ -64,13 +69,15 @@ class RawStatement:
 class LoopEntry:
     """The state just before a loop, from which it can be walked again alone; `inherited` are assumptions
     of loops around its nest, `epoch` is the one of its nest's parameters; not `trusted`: something in the
-    nest changes variables in ways that the walk does not follow, so that their values may be others."""
+    nest changes variables in ways that the walk does not follow, so that their values may be others. `detail`
+    is what the walk of its nest followed."""
 
     loop: Loop
     environment: Environment
     active: isl.Set
     frames: tuple[Frame, ...]
     epoch: int
+    detail: Detail
     inherited: tuple[Assumption, ...] = ()
     trusted: bool = True
 
@@ -79,7 +86,7 @@ class LoopEntry:
 class Region:
     """The outcome of a walk. `declared` maps variables to the number of loops around their
     scope; `lost_pointers`: something was accessed through a pointer that could not be followed;
-    `tainted`: why none of it can be decided."""
+    `tainted`: why none of it can be decided; `address_reads`: uses of pointers to variables."""
 
     statements: list[RawStatement] = field(default_factory=list)
     frames: dict[int, Frame] = field(default_factory=dict)
@@ -87,3 +94,4 @@ class Region:
     declared: dict[str, int] = field(default_factory=dict)
     lost_pointers: bool = False
     tainted: list[Rejection] = field(default_factory=list)
+    address_reads: list[AddressRead] = field(default_factory=list)

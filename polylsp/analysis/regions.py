@@ -3,20 +3,26 @@ state that the statements before it leave."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import islpy as isl
 
 from polylsp.analysis.accesses import split
+from polylsp.analysis.budget import Budget, Exhausted, over_budget
 from polylsp.analysis.calls import with_calls
 from polylsp.analysis.effects import Effects, effects, walk
 from polylsp.analysis.evaluate import entry_value
+from polylsp.analysis.liveness import addresses_held
 from polylsp.analysis.memory import to_scop
 from polylsp.analysis.merging import leads_away, one_of_several
 from polylsp.analysis.obstacles import flat, is_exposed, leaves, led_elsewhere, obstacle
+from polylsp.analysis.paths import sets_pointers
 from polylsp.analysis.raw import LoopEntry
-from polylsp.analysis.scope import Scope
-from polylsp.analysis.state import At, Base, Parameters, PointerValue, Value
+from polylsp.analysis.reductions import usual_starts
+from polylsp.analysis.scope import COARSE, FULL, Detail, Scope
+from polylsp.analysis.state import At, Base, Environment, Parameters, PointerValue, Value
 from polylsp.analysis.summaries import Calls
 from polylsp.analysis.value import Poly
 from polylsp.analysis.walk import walk_region
@@ -36,7 +42,7 @@ from polylsp.model.program import (
     Variable,
 )
 from polylsp.model.rejection import Rejection
-from polylsp.model.scop import Scop
+from polylsp.model.scop import Addresses, Guard, Scop
 from polylsp.model.verdict import Assumption
 
 
@@ -58,17 +64,26 @@ class Cut:
     refused: dict[int, Rejection]
 
 
+_SEPARABLE = 4
+"""The part of a loop's operations for what can be modelled in parts too, once a walk took too many."""
+
+T = TypeVar("T")
+_State = tuple[Environment, str, tuple[Guard, ...], int]
+
 # Above this many assignments a run of loops is modelled loop by loop, to keep isl's problems small.
 _MOST_STATEMENTS = 40
 
 
-def cut(function: Function, calls: Calls, live: frozenset[str]) -> Cut:
-    """The nests of a function."""
-    parameters = Parameters()
+def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) -> Cut:
+    """The nests of a function. One that takes more operations than a piece of the budget has is walked again
+    with less detail, then in smaller pieces; the loops that are lost even so are refused."""
+    keeping = frozenset(name for name, one in calls.summaries.items() if one.keeps)
+    addresses = Addresses(addresses_held(function, None), keeping)
+    parameters = Parameters(addresses=addresses, usual=usual_starts(function.body))
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
     variables = effects(function.body).variables | frozenset(function.parameters)
     ordered = tuple(sorted(variables, key=lambda v: v.name))
-    walker = _Cutter(state, calls, [], {}, live, ordered, led_elsewhere(function.body))
+    walker = _Cutter(state, calls, budget, [], {}, live, ordered, led_elsewhere(function.body))
     walker.block(function.body.statements)
     return Cut(tuple(walker.nests), walker.refused)
 
@@ -77,11 +92,13 @@ def cut(function: Function, calls: Calls, live: frozenset[str]) -> Cut:
 class _Cutter:
     state: Scope
     calls: Calls
+    budget: Budget
     nests: list[Nest]
     refused: dict[int, Rejection]
     live: frozenset[str]
     variables: tuple[Variable, ...]
     led: frozenset[str]
+    details: tuple[Detail, ...] = (FULL, COARSE)
 
     def block(self, statements: tuple[Statement, ...]) -> None:
         """Walk statements that stand in no loop, or only in refused ones."""
@@ -93,7 +110,7 @@ class _Cutter:
                 run, size = [], 0
                 self.obstructed(statement)
                 continue
-            more = sum(isinstance(s, Assign) for s in walk(statement))
+            more = _assignments([statement])
             if size + more > _MOST_STATEMENTS and isinstance(statement, Loop):
                 self.flush(run)
                 run, size = [], 0
@@ -105,41 +122,101 @@ class _Cutter:
         """Model a run of statements, if there is a loop in it; walk it in any case."""
         if not run:
             return
-        own = with_calls(effects(*run), self.calls)
-        self.state.effects = own
-        start_values(self.state, own)
-        if any(isinstance(s, Loop) for s in walk(*run)):
-            found = self.modelled(run)
-            self.nests += found
-            followed = all(entry.trusted for nest in found for entry in nest.entries.values())
-        else:
-            followed = not walk_region(tuple(run), self.state).tainted
+        self.begin(run)
+        found = self.modelled(run) if has_loops(run) else self.walked(run)
+        if found is None or isinstance(found, Exhausted):
+            self.taken_apart(run, found or Exhausted())
+            return
+        nests, followed = found
+        self.nests += nests
         if not followed:
             self.forget_all(run[-1])
         self.state.parameters.epoch += 1
 
-    def modelled(self, run: list[Statement]) -> list[Nest]:
-        """The nest of a run of statements; one for each of its loops where an array is used in ways
-        that do not go together."""
-        before, active = dict(self.state.environment), self.state.active
-        whole = nest_of(tuple(run), self.state, self.live)
+    def begin(self, run: list[Statement]) -> None:
+        """Let the state know what a run of statements does."""
+        own = with_calls(effects(*run), self.calls)
+        self.state.effects = own
+        if sets_pointers(own):
+            self.detach(frozenset())
+        start_values(self.state, own)
+
+    def modelled(self, run: list[Statement]) -> tuple[list[Nest], bool] | Exhausted | None:
+        """The nest of a run of statements, and whether the walk followed all variables; `None` where an
+        array is used in ways that do not go together, and parts of the run may use it in one way each."""
+        before = self.remembered()
+        alone = len(run) == 1 and isinstance(run[0], Loop)
+        if not alone and self.details == (COARSE,) and _assignments(run) > _MOST_STATEMENTS:
+            return None
+        whole = self.attempt(lambda: nest_of(tuple(run), self.state, self.live), last=alone)
+        if isinstance(whole, Exhausted):
+            return whole
+        if _strained(whole) and (
+            len(_pieces(run)) > 1 or any(isinstance(s, If) and has_loops([s]) for s in run)
+        ):
+            self.restore(before)
+            return None
+        return [whole], all(entry.trusted for entry in whole.entries.values())
+
+    def walked(self, run: list[Statement]) -> tuple[list[Nest], bool] | Exhausted:
+        """No nests, and whether the walk of a run without loops followed all variables."""
+        region = self.attempt(lambda: walk_region(tuple(run), self.state))
+        return region if isinstance(region, Exhausted) else ([], not region.tainted)
+
+    def attempt(self, work: Callable[[], T], *, last: bool = True) -> T | Exhausted:
+        """The outcome of a walk from the state; where it takes too many operations, and there is no other way
+        (`last`), of one with less detail. From then on all walks of the function have less. The state is as
+        before where there is no outcome."""
+        before = self.remembered()
+        while True:
+            self.state.detail = self.details[0]
+            found = self.budget.run(work, 1 if last or self.details[0] is FULL else _SEPARABLE)
+            self.state.detail = FULL
+            if not isinstance(found, Exhausted):
+                return found
+            self.restore(before)
+            rest = self.details[1:]
+            self.details = rest or self.details
+            if not rest or not last:
+                return found
+
+    def remembered(self) -> _State:
+        """The state of the walk, in values that no walk changes."""
+        state = self.state
+        return dict(state.environment), str(state.active), state.guards, state.parameters.epoch
+
+    def restore(self, state: _State) -> None:
+        """Go back to a state."""
+        environment, active, self.state.guards, self.state.parameters.epoch = state
+        self.state.environment, self.state.active = dict(environment), isl.Set(active)
+        self.state.frames, self.state.position = [], [0]
+
+    def taken_apart(self, run: list[Statement], why: Exhausted) -> None:
+        """Model the parts of a run of statements by themselves: its statements, the branches of a choice, the
+        loops inside of a loop that is given up."""
         pieces = _pieces(run)
-        if len(pieces) == 1 or not _strained(whole):
-            return [whole]
-        self.state.environment, self.state.active = before, active
-        result: list[Nest] = []
-        for piece in pieces:
-            own = with_calls(effects(*piece), self.calls)
-            self.state.effects = own
-            result.append(nest_of(tuple(piece), self.state, self.live))
-            self.state.parameters.epoch += 1
-        return result
+        if len(pieces) == 1:
+            pieces = [[each] for each in run]
+        if len(pieces) > 1:
+            for piece in pieces:
+                self.flush(piece)
+            return
+        (statement,) = run
+        if isinstance(statement, (Loop, If)) and has_loops(run):
+            site = statement.header if isinstance(statement, Loop) else statement.site
+            self.without(statement, over_budget(site, why, self.budget))
+        else:
+            self.disturb(statement)
 
     def obstructed(self, statement: Statement) -> None:
         """A statement with something in it that is not under static control: its loops are refused,
         what is inside is tried alone."""
         rejection = obstacle(statement, self.calls)
         assert rejection is not None
+        self.without(statement, rejection)
+
+    def without(self, statement: Statement, rejection: Rejection) -> None:
+        """Walk the parts of a statement that is not modelled itself."""
         before, active, guards = self.state.environment, self.state.active, self.state.guards
         match statement:
             case Loop():
@@ -147,11 +224,12 @@ class _Cutter:
                 self.disturb(statement)
                 self.block((statement.prologue, statement.body, statement.step))
             case If(_, then, otherwise, _):
-                goes_on = self.going_on(statement)
-                for branch in (then, otherwise):
-                    self.state.environment, self.state.active = dict(before), active
+                ways = self.ways(statement)
+                for branch, reached in zip((then, otherwise), ways, strict=True):
+                    self.state.environment, self.state.active = dict(before), reached
                     self.block(branch.statements)
-                self.state.environment, active = before, goes_on
+                self.state.environment = before
+                active = ways[1] if leaves(then) else ways[0] if leaves(otherwise) else active
             case Unsupported(own, _, loops):
                 for loop in loops:
                     self.unsupported(loop, own)
@@ -164,15 +242,13 @@ class _Cutter:
         else:
             self.disturb(statement)
 
-    def going_on(self, statement: If) -> isl.Set:
-        """When what follows the statement is perhaps reached: not after a branch that leaves."""
-        if not (leaves(statement.then) or leaves(statement.otherwise)):
-            return self.state.active
+    def ways(self, statement: If) -> tuple[isl.Set, isl.Set]:
+        """When each branch of a choice is perhaps reached."""
         own = with_calls(effects(Evaluate(statement.condition, statement.site)), self.calls)
         self.state.effects = own
         start_values(self.state, own)
-        inside, outside, _ = split(statement.condition, self.state)
-        return outside if leaves(statement.then) else inside
+        found = self.attempt(lambda: split(statement.condition, self.state))
+        return (self.state.active, self.state.active) if isinstance(found, Exhausted) else found[:2]
 
     def unsupported(self, loop: Loop, rejection: Rejection) -> None:
         self.disturb(loop)
@@ -189,9 +265,10 @@ class _Cutter:
         unsupported = [s for s in walk(statement) if isinstance(s, Unsupported)]
         unknown = any(s.reads is None and not s.leaves for s in unsupported)
         led = led_elsewhere(statement)
-        for variable in self.variables:
-            if variable.name in own.scalars or is_exposed(variable):
-                self.renew(variable, statement, variable.name in led)
+        changed = [v for v in self.variables if v.name in own.scalars or is_exposed(v)]
+        self.detach(frozenset(v.name for v in changed))
+        for variable in changed:
+            self.renew(variable, statement, variable.name in led)
         if unknown:
             self.forget_all(statement)
         self.state.parameters.epoch += 1
@@ -204,6 +281,24 @@ class _Cutter:
             self.renew(variable, statement, led)
         self.state.active = isl.Set("{ [] }")
 
+    def detach(self, changed: frozenset[str]) -> None:
+        """Before pointers in memory and the variables `changed` get other values: pointers that were copied
+        from them keep theirs, which has no other name from here on."""
+        for variable in self.variables:
+            value = self.state.environment.get(variable.name)
+            if not isinstance(value, PointerValue):
+                continue
+            origin = value.base.variable
+            copied = not value.base.fresh and origin.name != variable.name and origin.name in changed
+            if value.followed or copied:
+                self.state.environment[variable.name] = self.lead(variable)
+
+    def lead(self, variable: Variable) -> PointerValue:
+        """A pointer of unknown value that leads to memory under its own name."""
+        base = Base(f"{variable.name}:{len(self.state.parameters.texts)}", variable)
+        self.state.parameters.fresh_name(variable.source_name)
+        return PointerValue(base, (At(Poly(())),))
+
     def renew(self, variable: Variable, statement: Statement, led: bool) -> None:
         """Give a variable a new, unknown value; a pointer that may be `led` to what has other names keeps to
         none."""
@@ -215,17 +310,24 @@ class _Cutter:
             site = Site(0, 0) if isinstance(statement, Block) else statement.site
             self.state.environment[variable.name] = one_of_several(variable.source_name, site)
         elif isinstance(variable.type, Pointer):
-            base = Base(f"{variable.name}:{len(self.state.parameters.texts)}", variable)
-            self.state.parameters.fresh_name(variable.source_name)
-            self.state.environment[variable.name] = PointerValue(base, (At(Poly(())),))
+            self.state.environment[variable.name] = self.lead(variable)
+
+
+def _assignments(run: Sequence[Statement]) -> int:
+    return sum(isinstance(s, Assign) for s in walk(*run))
+
+
+def has_loops(run: Sequence[Statement]) -> bool:
+    """Whether a run of statements has loops in it."""
+    return any(isinstance(s, Loop) for s in walk(*run))
 
 
 def _pieces(run: list[Statement]) -> list[list[Statement]]:
-    """The run cut after each of its loops."""
+    """The run cut after each of its statements with loops."""
     pieces: list[list[Statement]] = [[]]
     for statement in run:
         pieces[-1].append(statement)
-        if isinstance(statement, Loop):
+        if has_loops([statement]):
             pieces.append([])
     rest = pieces.pop()
     if pieces:

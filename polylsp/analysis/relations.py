@@ -29,8 +29,8 @@ from polylsp.model.scop import Access, Memory
 def _outside(
     raw: RawStatement, access: RawAccess, relation: isl.Map, plan: Plan, parameters: Parameters
 ) -> Callable[[bool], isl.Set] | None:
-    """Finds the parameter values at which an access leaves the declared dimensions; the outermost one of
-    a parameter is only a hint, and counts if asked for."""
+    """Finds the instances, or elements for a call, at which an access leaves the declared dimensions; the
+    outermost one of a parameter is only a hint, and counts if asked for."""
     names = iterator_names(raw)
     subscripts: list[Poly | Opaque] = list(access.path.subscripts)
     if access.region is not None:
@@ -52,7 +52,7 @@ def _outside(
         conditions = tuple(c for own in by_dimension[skipped:] for c in own)
         beyond = set_of(names, AnyOf(conditions), parameters)
         where = relation.domain() if access.region is None else relation.range()
-        return where.intersect(beyond.set_tuple_name(where.get_tuple_name())).params()
+        return where.intersect(beyond.set_tuple_name(where.get_tuple_name()))
 
     return find
 
@@ -87,6 +87,7 @@ def access_of(
     where = domain if access.where is None else access.where.set_tuple_name(name).intersect(domain)
     relation = relation.intersect_domain(where)
     whole = len(access.path.shape) == len(plan.shape)
+    beyond = _outside(raw, access, relation, plan, parameters)
     return Access(
         number,
         plan.memory,
@@ -97,9 +98,13 @@ def access_of(
         access.text,
         access.update,
         indirect,
-        _outside(raw, access, relation, plan, parameters),
+        None if beyond is None else lambda hints: beyond(hints).params(),
         *_row(raw, access),
         from_end(raw, access, relation, parameters),
+        access.reached,
+        access.assumed,
+        access.neighbour,
+        beyond if access.region is None else None,
     )
 
 

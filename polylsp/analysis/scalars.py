@@ -7,12 +7,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import expressions, walk
+from polylsp.analysis.effects import expressions, nodes, walk
 from polylsp.analysis.induction import Step, additive, own_jumps, reads_only, steps
-from polylsp.analysis.liveness import Live, exposed_in
+from polylsp.analysis.liveness import Live, address_flow, addresses_in, exposed_in
+from polylsp.analysis.reductions import reduction_of
 from polylsp.analysis.spelling import spell
 from polylsp.model.expressions import subexpressions
-from polylsp.model.program import Assign, Block, Declare, If, Integer, Jump, Loop, Pointer, Read, Variable
+from polylsp.model.program import (
+    Assign,
+    Block,
+    Call,
+    Declare,
+    If,
+    Integer,
+    Jump,
+    Loop,
+    Pointer,
+    Read,
+    Variable,
+)
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Scop
 from polylsp.model.verdict import Induction
@@ -22,7 +35,8 @@ from polylsp.model.verdict import Induction
 class LoopScalars:
     """What becomes of such variables when the iterations of a loop run in any order. `counters` are
     only added to, so that they are sums; `known` are the unique names of all whose value in each
-    iteration is known; `after` is what is live after the loop."""
+    iteration is known; `after` is what is live after the loop. `outliving` are the
+    unique names of variables whose address the loop stores where later code may find it."""
 
     private: frozenset[str]
     lastprivate: frozenset[str]
@@ -32,6 +46,7 @@ class LoopScalars:
     after: Live
     iterator: str | None = None
     obstacle: Rejection | None = None
+    outliving: frozenset[str] = frozenset()
 
     @property
     def closed(self) -> frozenset[str]:
@@ -63,7 +78,9 @@ def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
     exposed = exposed_in(loop)
     for variable in _assigned(loop):
         name, shown = variable.name, variable.source_name
-        if name in local or name in followed:
+        is_pointer = isinstance(variable.type, Pointer)
+        # The model has no writes of pointers by their names, which reads in memory would be paired with.
+        if name in local or (name in followed and not is_pointer):
             continue
         live = name in after or "*" in after
         parts = changes.get(name)
@@ -71,15 +88,15 @@ def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
         if shown == loop.iterator and parts:
             last |= {shown} if live else set()
             continue
-        if parts and isinstance(variable.type, Integer) and not _used(loop, variable):
+        if parts and _is_sum(loop, variable) and not _used(loop, variable):
             counters.append(shown)
         elif parts:
             inductions.append(Induction(shown, _spelled(parts)))
             (last if live else private).add(shown)
-        elif name not in in_memory:
+        elif name not in in_memory or is_pointer:
             (last if live else private).add(shown)
             doubtful = live and not _surely_assigned(loop.body, variable)
-            if doubtful or (name in exposed and isinstance(variable.type, Pointer)):
+            if doubtful or (is_pointer and (name in exposed or name in followed)):
                 obstacle = obstacle or _obstacle(loop, variable)
     return LoopScalars(
         frozenset(private),
@@ -90,7 +107,23 @@ def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
         after,
         loop.iterator,
         obstacle,
+        _outliving(loop, scop.addresses.keeping, after),
     )
+
+
+def _outliving(loop: Loop, keeping: frozenset[str], after: Live) -> frozenset[str]:
+    """The variables whose address the loop stores in memory, in a variable that is needed after it, or passes
+    to a function that keeps it."""
+    flow = address_flow(loop)
+    found = frozenset[str]()
+    for assign in (s for s in walk(loop) if isinstance(s, Assign) and isinstance(s.target.type, Pointer)):
+        variable = assign.target.variable
+        outer = variable.storage in ("global", "static", "cell") or variable.name in after or "*" in after
+        if assign.target.steps or outer:
+            found |= addresses_in(assign.value, flow)
+    for call in (n for s in walk(loop) for n in nodes(s) if isinstance(n, Call) and n.function in keeping):
+        found = found.union(*(addresses_in(argument, flow) for argument in call.arguments))
+    return found
 
 
 def _spelled(parts: tuple[Step, ...]) -> str:
@@ -116,6 +149,13 @@ def _assigned(loop: Loop) -> list[Variable]:
         and isinstance(s.target.variable.type, (Integer, Pointer))
     }
     return list(found.values())
+
+
+def _is_sum(loop: Loop, variable: Variable) -> bool:
+    """Whether the loop only adds to an integer, modulo what its type holds."""
+    assigns = [s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == variable]
+    found = [reduction_of(each, lambda _: False) for each in assigns]
+    return isinstance(variable.type, Integer) and all(each and each.operator == "+" for each in found)
 
 
 def _used(loop: Loop, variable: Variable) -> bool:

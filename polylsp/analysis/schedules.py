@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import islpy as isl
 
+from polylsp.analysis.budget import costly
 from polylsp.analysis.chains import binding, changes, loop_chain, spans
 from polylsp.analysis.components import components
 from polylsp.analysis.conflicts import Conflicts, before, same_iteration
 from polylsp.analysis.private import is_copied
 from polylsp.model.facts import Transform
-from polylsp.model.scop import Access, Memory, ScopStatement
+from polylsp.model.scop import Access, Memory, Scop, ScopStatement
 from polylsp.model.verdict import Parallel, Verdict
 
 Verdicts = dict[int, Verdict]
+
+_FEW_DIMENSIONS = 8
+"""Dimensions of all statements up to which an operation of isl's scheduler takes as long as any other."""
 
 
 def exposing_transform(conflicts: Conflicts, verdicts: Verdicts) -> Transform:
     """`none` where the source order has parallelism for every statement, else the simplest transform
     that gives some: interchange, distribution, skewing."""
     scop = conflicts.scop
-    if any(loop.obstacles for loop in scop.loops.values()):
+    if any(loop.obstacles or loop.thread_bound for loop in scop.loops.values()) or conflicts.strays():
         return Transform("none" if _has_parallelism(conflicts, verdicts) else "none-found")
     chain = loop_chain(scop)
     if not chain or isinstance(verdicts.get(chain[0]), Parallel):
@@ -100,7 +106,21 @@ def _edges(
             depth = conflicts.statement(first).loops.index(ordinal) + 1
             if not same_iteration(conflicts.same_element(first, second), depth).is_empty():
                 edges |= {(a, b), (b, a)} if _has_copies(first.memory, depth) else {(a, b)}
+    for test, statement in _controlled(conflicts.scop):
+        if test.name in place and statement.name in place:
+            a, b = place[test.name], place[statement.name]
+            edges |= {(a, b), (b, a)} if a != b else set()
     return edges
+
+
+def _controlled(scop: Scop) -> Iterator[tuple[ScopStatement, ScopStatement]]:
+    """The statements that run where a condition on data holds, each after the tests of such conditions
+    (control dependences; Ferrante, Ottenstein and Warren 1987)."""
+    for statement in (s for s in scop.statements if s.guards):
+        for test in scop.statements:
+            around = test.site.first <= statement.site.first and statement.site.last <= test.site.last
+            if around and test.position < statement.position:
+                yield test, statement
 
 
 def _has_copies(memory: Memory, depth: int) -> bool:
@@ -186,7 +206,16 @@ def _scheduled(conflicts: Conflicts, verdicts: Verdicts) -> isl.Schedule | None:
     validity = ordering(conflicts, verdicts)
     constraints = isl.ScheduleConstraints.on_domain(domain)
     constraints = constraints.set_validity(validity).set_coincidence(validity).set_proximity(validity)
-    return computed(constraints)
+    return costly(_weight(domain), lambda: computed(constraints))
+
+
+def _weight(domain: isl.UnionSet) -> float:
+    """The factor by which an operation of isl's scheduler takes longer than usual. Its integer programs have
+    a few unknowns for each dimension of each statement, and one pivot, which isl does not count, takes time
+    that grows with the fourth power of these (measured from 6 to 24 dimensions)."""
+    dimensions: list[int] = []
+    domain.foreach_set(lambda each: dimensions.append(each.dim(isl.dim_type.set)))
+    return (sum(dimensions) / _FEW_DIMENSIONS) ** 4
 
 
 def computed(constraints: isl.ScheduleConstraints) -> isl.Schedule | None:
@@ -217,7 +246,19 @@ def ordering(conflicts: Conflicts, verdicts: Verdicts, updates: bool = False) ->
             shared = sum(1 for a, b in zip(source.loops, sink.loops, strict=False) if a == b)
             pairs = same_iteration(pairs, shared)
         result = result.union(pairs.to_union_map())
-    return result.coalesce()
+    return result.union(_by_control(scop, result)).coalesce()
+
+
+def _by_control(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:
+    """The order of the statements that run where a test says so: what is before or after the test is before
+    or after them."""
+    control = isl.UnionMap("{ }")
+    for test, statement in _controlled(scop):
+        every = isl.Map.from_domain_and_range(test.domain, statement.domain)
+        control = control.union(same_iteration(every, len(test.loops)).to_union_map())
+    back = control.reverse()
+    both = back.apply_range(order).apply_range(control)
+    return order.apply_range(control).union(back.apply_range(order)).union(both)
 
 
 def _pairs(accesses: tuple[Access, ...], updates: bool) -> list[tuple[Access, Access]]:

@@ -4,10 +4,12 @@ there, what scalars hold, and what the nest may write.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import islpy as isl
 
+from polylsp.analysis.budget import parsed_set
 from polylsp.analysis.effects import Effects
 from polylsp.analysis.notation import Notation
 from polylsp.analysis.spelling import spell_place
@@ -26,15 +28,39 @@ from polylsp.analysis.value import (
 )
 from polylsp.model.program import Array, Field, Floating, Index, Integer, Loop, Place, Pointer, Type, Variable
 from polylsp.model.rejection import Rejection
-from polylsp.model.scop import Guard
+from polylsp.model.scop import BoundCondition, Guard
 from polylsp.model.verdict import Assumption
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """Limits of what a walk follows: the cases (`Poly.cases`) of a value, those of a condition or of a value
+    that depends on one, and the convex pieces of the iterations that reach a point. What is beyond is
+    unknown: a condition that may hold or not, a value of one of several ways."""
+
+    cases: int
+    branches: int
+    pieces: int
+
+    def follows(self, *iterations: isl.Set) -> bool:
+        """Whether sets of iterations have few enough pieces."""
+        return all(each.n_basic_set() <= self.pieces for each in iterations)
+
+
+FULL = Detail(1000, 1000, 1 << 30)
+"""For nests whose branches isl can follow."""
+
+COARSE = Detail(8, 2, 3)
+"""For nests that took too many operations otherwise: single comparisons are still followed."""
 
 
 @dataclass
 class Frame:
     """One loop around the point. `dimension` is the isl name of its iterator, `step` what is added
     to it each round; `domain` are its iterations and those around it; `obstacles` are reasons why
-    its verdict must stay unknown; at the parameter values in `undefined` its counter overflows."""
+    its verdict must stay unknown; at the parameter values in `undefined` its counter overflows;
+    `thread_bound`: why its iterations must stay on one thread; `conditions` are assumptions in terms of
+    parameters."""
 
     loop: Loop
     dimension: str
@@ -44,6 +70,13 @@ class Frame:
     obstacles: list[Rejection] = field(default_factory=list)
     assumptions: list[Assumption] = field(default_factory=list)
     undefined: isl.Set | None = None
+    thread_bound: Rejection | None = None
+    conditions: list[BoundCondition] = field(default_factory=list)
+
+    def assume(self, assumption: Assumption) -> None:
+        """Note what the loop's verdict rests on."""
+        if assumption not in self.assumptions:
+            self.assumptions.append(assumption)
 
 
 @dataclass
@@ -59,6 +92,7 @@ class Scope:
     position: list[int] = field(default_factory=lambda: [0])
     types: dict[str, Type] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
+    detail: Detail = FULL
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -116,7 +150,7 @@ def set_of(dimensions: tuple[str, ...], condition: Condition, parameters: Parame
     """`{ [dimensions] : condition }`, with what is known of the parameters' types."""
     notation = Notation(frozenset(dimensions))
     formula = notation.condition(condition)
-    return isl.Set(f"{header(notation, parameters)}{{ [{', '.join(dimensions)}] : {formula} }}")
+    return parsed_set(f"{header(notation, parameters)}{{ [{', '.join(dimensions)}] : {formula} }}")
 
 
 def header(notation: Notation, parameters: Parameters) -> str:
@@ -149,14 +183,20 @@ def may_touch(variable: Variable, reached: Type, effects: Effects) -> str | None
 def _pointer_followed(place: Place) -> str:
     """The last pointer on the way to a place, as it is spelled; empty if there is none."""
     found = ""
-    of_type: Type | None = place.variable.type
-    if isinstance(of_type, Pointer) or place.variable.storage == "parameter":
+    if isinstance(place.variable.type, Pointer) or place.variable.storage == "parameter":
         found = place.variable.source_name
+    for way in pointers_followed(place):
+        found = spell_place(way)
+    return found
+
+
+def pointers_followed(place: Place) -> Iterator[Place]:
+    """The pointers in memory that are followed on the way to a place, the first of them first."""
+    of_type: Type | None = place.variable.type
     for number, step in enumerate(place.steps):
         if isinstance(step, Index) and number > 0 and isinstance(of_type, Pointer):
-            found = spell_place(Place(place.variable, place.steps[:number], place.type, place.site))
+            yield Place(place.variable, place.steps[:number], of_type, place.site)
         of_type = step.type if isinstance(step, Field) else element_of(of_type)
-    return found
 
 
 def element_of(of_type: Type | None) -> Type | None:

@@ -10,6 +10,7 @@ from typing import Union
 from polylsp.analysis.value import Poly, Symbol
 from polylsp.model.program import Site, Type, Variable
 from polylsp.model.rejection import Rejection
+from polylsp.model.scop import Addresses
 
 ANYWHERE = 1 << 30
 
@@ -56,11 +57,13 @@ class Member:
 @dataclass(frozen=True, slots=True)
 class PointerValue:
     """A pointer: it points at the element that the steps, the last of them an `At`, lead to.
-    `followed` are the numbers of the steps that follow a pointer found in memory."""
+    `followed` are the numbers of the steps that follow a pointer found in memory; `taken` are the ordinals
+    of the loops around the point where the address of a variable was taken."""
 
     base: Base
     steps: tuple[At | Member, ...]
     followed: frozenset[int] = frozenset()
+    taken: frozenset[int] = frozenset()
 
 
 Value = Union[Poly, PointerValue, Opaque]
@@ -74,7 +77,9 @@ class Parameters:
     some unsigned value may wrap around, so that their limits matter; `ties` are the
     values of which some parameters are conversions, to how many bits, and whether signed; `derived` are
     parameters for values that were computed, `products` those for products of others; `epoch` counts the
-    stretches of code between which memory may change unseen: what it holds is another value in each."""
+    stretches of code between which memory may change unseen: what it holds is another value in each;
+    `addresses` tells of the function's variables where else they are known; `usual` are variables that surely
+    start loops with usual values (see `reductions.py`)."""
 
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, Type] = field(default_factory=dict)
@@ -85,6 +90,8 @@ class Parameters:
     products: dict[str, tuple[str, ...]] = field(default_factory=dict)
     ties: dict[str, tuple[Poly, int, bool]] = field(default_factory=dict)
     epoch: int = 0
+    addresses: Addresses = field(default_factory=lambda: Addresses())
+    usual: frozenset[str] = frozenset()
     _by_key: dict[Hashable, str] = field(default_factory=dict)
 
     def computed(self, key: Hashable, text: str, of_type: Type, stem: str = "") -> Poly:

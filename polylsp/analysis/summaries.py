@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from polylsp.model.program import Expr, Type, Variable
-from polylsp.model.verdict import Assumption
+from polylsp.model.verdict import Assumption, ReductionOperator
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryAccess:
     """What one call touches through its parameter number `parameter`, a pointer or a structure with a
     pointer in it, or (-1) of the global `variable`: the elements that lie at `region`, isl text
-    `{ [integer arguments] -> [x] }`, along a path of that `shape`. `exact`: exactly these, and surely."""
+    `{ [integer arguments] -> [x] }`, along a path of that `shape`, behind the pointer to which `way` leads
+    from the parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both
+    halves of a reduction of a global. `subscript`: the one element in terms of the parameters, where `region`
+    cannot tell it (`y*m.w + x`)."""
 
     parameter: int
     variable: Variable
@@ -23,12 +26,21 @@ class SummaryAccess:
     type: Type
     region: str
     exact: bool
+    update: ReductionOperator | None = None
+    way: tuple[str, ...] = ()
+    subscript: Expr | None = None
 
-    @property
-    def members(self) -> tuple[str, ...]:
-        """The members that lead to the pointer in a structure which is a parameter."""
-        first = self.shape.index("[]") if "[]" in self.shape else 0
-        return tuple(step[1:] for step in self.shape[:first]) if self.parameter >= 0 else ()
+
+@dataclass(frozen=True, slots=True)
+class StateAccess:
+    """A variable with static storage that every call of a function surely reads or writes; `owner` is the
+    function that it is a local variable of, if it is one. `by_data`: only calls for which a condition on
+    their arguments holds update it."""
+
+    variable: Variable
+    kind: Literal["read", "write"]
+    owner: str = ""
+    by_data: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +48,10 @@ class Summary:
     """What a call of a function does. `integers` are the numbers of its integer parameters, whose
     values the regions are about; `returns`, if not `None`, is its value in terms of its parameters;
     `directed`: directives stand in it, or in what it calls, that may keep threads in order.
-    Equal keys, equal summaries."""
+    `counters` are the integers and pointers with static storage that it names, or what it calls; `keeps`:
+    it may store an address that it is given; `state` as in `NoSummary`; `per_thread` are names of
+    thread-local variables that it uses, `sets` those of the library's that it may set. Equal keys, equal
+    summaries."""
 
     name: str
     key: str
@@ -46,24 +61,44 @@ class Summary:
     returns: Expr | None
     assumptions: tuple[Assumption, ...] = ()
     directed: bool = False
+    state: tuple[StateAccess, ...] | None = None
+    counters: tuple[Variable, ...] = ()
+    keeps: bool = False
+    per_thread: tuple[str, ...] = ()
+    sets: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NoSummary:
-    """Why a function of the file cannot be summarised."""
+    """Why a function of the file cannot be summarised. `state` are the variables with static storage that
+    each call surely uses; `None` where something in the function may keep threads in order."""
 
     name: str
     reason: str
+    state: tuple[StateAccess, ...] | None = None
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
-        return f"-{self.name} {self.reason}"
+        return f"-{self.name} {self.reason} {self.state}"
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The summaries at hand, by function name, and for other functions of the file why there is none."""
+    """The summaries at hand, by function name, and for other functions of the file why there is none;
+    `state` has the functions of either kind that keep no order among threads, with the variables that they
+    use; `passed_over` are functions of the library whose effects are no concern of a model."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
+    state: Mapping[str, tuple[StateAccess, ...]] = field(default_factory=dict[str, tuple[StateAccess, ...]])
+    passed_over: frozenset[str] = frozenset()
+
+
+def as_named_here(variable: Variable, named: Iterable[Variable]) -> Variable:
+    """A variable with static storage that a called function names, as a caller that names the variables
+    `named` knows it: under a name that no variable of the caller has, unless one is the same."""
+    if variable.storage == "static":
+        return variable
+    outer = (v for v in named if v.storage in ("global", "cell") and v.source_name == variable.source_name)
+    return next(outer, replace(variable, name=f"{variable.source_name}@file"))

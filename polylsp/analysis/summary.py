@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from hashlib import blake2b
 
 import islpy as isl
 
 from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.callee_state import state_of
 from polylsp.analysis.calls import with_calls
 from polylsp.analysis.conflicts import Conflicts
-from polylsp.analysis.effects import effects, walk
+from polylsp.analysis.effects import effects, expressions, walk
 from polylsp.analysis.memory import to_scop
 from polylsp.analysis.obstacles import obstacle
 from polylsp.analysis.private import never_exposed
@@ -17,12 +20,39 @@ from polylsp.analysis.regions import start_values
 from polylsp.analysis.scope import Scope
 from polylsp.analysis.state import Parameters
 from polylsp.analysis.summaries import Calls, NoSummary, Summary, SummaryAccess
+from polylsp.analysis.thread_storage import library_variables_set, thread_variables_of
 from polylsp.analysis.walk import walk_region
-from polylsp.model.program import Assign, Expr, Function, Integer, Jump, Pointer, Site
+from polylsp.model.expressions import subexpressions
+from polylsp.model.program import (
+    Assign,
+    Assume,
+    Binary,
+    Cast,
+    Constant,
+    Expr,
+    Field,
+    Function,
+    Index,
+    Integer,
+    Jump,
+    Place,
+    Pointer,
+    Read,
+    Site,
+    Struct,
+    Unary,
+    Variable,
+)
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Access
 
 _OPERATIONS = 500_000
+
+_MANY = 32
+"""Accesses of a summary from which on those to one object are put together."""
+
+_PIECES = 4
+"""Convex pieces of the elements that such an access may have; beyond that, it may be any element."""
 
 
 def callees(function: Function) -> tuple[str, ...]:
@@ -32,6 +62,13 @@ def callees(function: Function) -> tuple[str, ...]:
 
 def summarise(function: Function, calls: Calls) -> Summary | NoSummary:
     """The summary of a function, or why there is none."""
+    found, state = _summary(function, calls), state_of(function, calls)
+    if isinstance(found, NoSummary):
+        return replace(found, state=state)
+    return replace(found, state=state, key=f"{found.key} {state}" if state else found.key)
+
+
+def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
     if any(problem.code != "wrong-pragma" for problem in function.problems):
         return NoSummary(function.name, "it does not parse")
     found = obstacle(function.body, calls)
@@ -63,14 +100,67 @@ def _summarise(function: Function, calls: Calls) -> Summary | NoSummary:
             return NoSummary(function.name, f"it uses {made}")
         if made is not None and made not in accesses:
             accesses.append(made)
+    if len(accesses) > _MANY:
+        accesses = _united(accesses)
+    if len(accesses) > _MANY:
+        return NoSummary(function.name, f"it accesses more than {_MANY} different objects")
     assumptions = tuple(dict.fromkeys(a for loop in scop.loops.values() for a in loop.assumptions))
     returns = _returned(function)
-    called = (calls.summaries.get(c.function) for c in own.calls)
-    directed = bool(function.directives) or any(s is not None and s.directed for s in called)
-    key = blake2b(repr((accesses, returns, assumptions, directed)).encode(), digest_size=12).hexdigest()
+    called = [s for s in (calls.summaries.get(c.function) for c in own.calls) if s is not None]
+    directed = bool(function.directives) or any(s.directed for s in called)
+    keeps = _stores_pointers(function) or any(s.keeps for s in called)
+    counters = _counters(function, called)
+    threads = thread_variables_of(function, calls), library_variables_set(function, calls)
+    facts = (accesses, returns, assumptions, directed, counters, keeps, threads)
+    key = blake2b(repr(facts).encode(), digest_size=12).hexdigest()
     return Summary(
-        function.name, key, function.parameters, integers, tuple(accesses), returns, assumptions, directed
+        function.name,
+        key,
+        function.parameters,
+        integers,
+        tuple(accesses),
+        returns,
+        assumptions,
+        directed,
+        counters=counters,
+        keeps=keeps,
+        per_thread=threads[0],
+        sets=threads[1],
     )
+
+
+def _united(accesses: list[SummaryAccess]) -> list[SummaryAccess]:
+    """One access for all of a kind to one object. Functions that call others twice each would have twice as
+    many from one to the next otherwise."""
+    found: dict[SummaryAccess, list[SummaryAccess]] = {}
+    for access in accesses:
+        found.setdefault(replace(access, region="", exact=True), []).append(access)
+    result: list[SummaryAccess] = []
+    for kind, each in found.items():
+        region = isl.Map(each[0].region)
+        for other in each[1:]:
+            region = region.union(isl.Map(other.region))
+        region = region.coalesce()
+        exact = all(access.exact for access in each)
+        if region.n_basic_map() > _PIECES:
+            region, exact = isl.Map.universe(region.get_space()), False
+        result.append(replace(kind, region=str(region), exact=exact))
+    return result
+
+
+def _stores_pointers(function: Function) -> bool:
+    """Whether the function stores pointers where its caller may find them."""
+    assigns = (s.target for s in walk(function.body) if isinstance(s, Assign))
+    return any(isinstance(t.type, (Pointer, Struct)) and t.steps for t in assigns)
+
+
+def _counters(function: Function, called: Iterable[Summary]) -> tuple[Variable, ...]:
+    """The integers and pointers with static storage that the function names, or what it calls: their reads
+    are no accesses of the model."""
+    own = (v for v in effects(function.body).variables if v.storage in ("global", "cell") and not v.const)
+    named = {v.source_name: v for v in own if isinstance(v.type, (Integer, Pointer))}
+    named |= {v.source_name: v for one in called for v in one.counters}
+    return tuple(named[name] for name in sorted(named))
 
 
 def _pointer_obstacle(obstacles: list[Rejection]) -> bool:
@@ -110,34 +200,111 @@ def _access(
         return None
     if variable.storage == "local":
         return None if not memory.follows_pointers and memory.pointer is None else "unknown memory"
-    behind = memory.follows_pointers
+    way: tuple[str, ...] = ()
     if variable.storage == "parameter":
-        if memory.pointer is None and not behind:
+        if memory.pointer is None and not memory.follows_pointers:
             # A copy of what the caller has.
             return None
-        # A structure that was copied leads where the caller's does.
-        behind = behind and (memory.pointer is not None or memory.shape.count("[]") > 1)
         number = [v.name for v in function.parameters].index(variable.name)
+        way = _way(access)
+        if memory.follows_pointers and (not way or _sets_pointers(conflicts)):
+            return "memory behind pointers"
     else:
         number = -1
         if memory.pointer is not None:
             return "a global pointer"
-    if behind:
-        return "memory behind pointers"
-    region, exact = _region(access, names, memory.dimensions == memory.shape.count("[]"))
+        if memory.follows_pointers:
+            return "memory behind pointers"
+    passed = way.count("[]")
+    region, exact = _region(access, names, memory.dimensions == memory.shape.count("[]"), passed)
+    subscript = None if exact or number < 0 else _subscript(access, function, way)
+    if subscript is not None:
+        always = access.relation.domain().params().plain_is_universe()
+        exact = always and not conflicts.scop.statements[access.statement].loops
     certain = exact and conflicts.certain(access)
-    return SummaryAccess(number, variable, memory.shape, access.kind, memory.element, region, certain)
+    if variable.storage == "static" and "@static" not in variable.name:
+        # Another function may have a variable of that name.
+        variable = replace(variable, name=f"{variable.name}@static@{function.name}")
+    update = access.update if number < 0 else None
+    return SummaryAccess(
+        number, variable, memory.shape, access.kind, memory.element, region, certain, update, way, subscript
+    )
 
 
-def _region(access: Access, names: tuple[str, ...], plain: bool) -> tuple[str, bool]:
-    """`{ [integer arguments] -> [x] }`: the elements accessed by a call."""
-    rank = access.memory.shape.count("[]")
+def _way(access: Access) -> tuple[str, ...]:
+    """The steps from a parameter to the pointer that leads to the memory: members of a structure, or of one
+    that a pointer leads to (`p->x[i]`, `p->q->x[i]`); none where there is no such pointer or several elements
+    lie on the way."""
+    memory = access.memory
+    fields = [k for k, step in enumerate(memory.shape) if step != "[]"]
+    if not fields or memory.shape.count("[]") != memory.dimensions:
+        return ()
+    if not memory.follows_pointers and memory.pointer is not None:
+        return ()
+    way, rest = memory.shape[: fields[-1] + 1], memory.shape[fields[-1] + 1 :]
+    elements = access.relation.range()
+    first = all(
+        elements.plain_get_val_if_fixed(isl.dim_type.set, k).is_zero() for k in range(way.count("[]"))
+    )
+    return way if len(rest) == 1 and first else ()
+
+
+def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr | None:
+    """The subscript of the element behind a pointer as an expression of the parameters and of the integers
+    that they hold or lead to; `None` where it is none, or where these may change before."""
+    if len(access.memory.shape) != len(way) + 1:
+        return None
+    named, rank = (p for p in _places(function) if p.site == access.site), len(access.memory.shape)
+    lasts = {p.steps[-1] for p in named if p.variable == access.memory.variable and len(p.steps) == rank}
+    last = next(iter(lasts)) if len(lasts) == 1 else None
+    if not isinstance(last, Index):
+        return None
+    changed = effects(function.body)
+    written = changed.scalars | {v.name for v in changed.variables if v.escapes}
+    stored = any(isinstance(place.type, (Integer, Pointer, Struct)) for place in changed.places)
+    for node in subexpressions(last.subscript):
+        match node:
+            case Read(place):
+                of_parameter = place.variable in function.parameters and place.variable.name not in written
+                led = all(isinstance(step, Field) or _is_zero(step) for step in place.steps)
+                steady = not place.steps or not (stored or changed.calls)
+                if not (of_parameter and led and steady):
+                    return None
+            case Constant() | Unary() | Binary() | Cast():
+                pass
+            case _:
+                return None
+    return last.subscript
+
+
+def _is_zero(step: Index) -> bool:
+    return isinstance(step.subscript, Constant) and step.subscript.value == 0
+
+
+def _places(function: Function) -> Iterator[Place]:
+    for statement in walk(function.body):
+        if isinstance(statement, Assign):
+            yield statement.target
+        for value in expressions(statement):
+            yield from (node.place for node in subexpressions(value) if isinstance(node, Read))
+
+
+def _sets_pointers(conflicts: Conflicts) -> bool:
+    """Tell a function that stores pointers: one that it finds in memory may not be the caller's."""
+    written = (a.memory.element for a in conflicts.scop.accesses if a.kind == "write")
+    return any(isinstance(each, (Pointer, Struct)) for each in written)
+
+
+def _region(access: Access, names: tuple[str, ...], plain: bool, passed: int) -> tuple[str, bool]:
+    """`{ [integer arguments] -> [x] }`: the elements accessed by a call, without the first `passed`
+    subscripts."""
+    rank = access.memory.shape.count("[]") - passed
     if not plain:
         inputs = ", ".join(names)
         outputs = ", ".join(f"x{k}" for k in range(rank))
         return f"{{ [{inputs}] -> [{outputs}] }}", False
     elements = access.relation.range()
-    elements = isl.Set.reset_tuple_id(elements)
+    elements = isl.Set.reset_tuple_id(elements).project_out(isl.dim_type.set, 0, passed)
     result = isl.Map.from_range(elements)
     exact = True
     for name in names:
@@ -156,7 +323,7 @@ def _region(access: Access, names: tuple[str, ...], plain: bool) -> tuple[str, b
 
 def _returned(function: Function) -> Expr | None:
     """The value of a function that does nothing but return an expression."""
-    statements = function.body.statements
+    statements = [s for s in function.body.statements if not isinstance(s, Assume)]
     if len(statements) != 1 or not isinstance(statements[0], Jump) or statements[0].kind != "return":
         return None
     return statements[0].value

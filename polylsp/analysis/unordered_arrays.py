@@ -7,17 +7,24 @@ from collections.abc import Callable
 
 import islpy as isl
 
+from polylsp.analysis.calls import with_calls
 from polylsp.analysis.conflicts import Conflict, Conflicts, same_iteration
-from polylsp.analysis.constructs import within
-from polylsp.analysis.effects import walk
+from polylsp.analysis.data_sharing import DataSharing
+from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.logical import numbered_alike, numbered_first
-from polylsp.analysis.parallel_regions import ParallelRegion
+from polylsp.analysis.memory import to_scop
+from polylsp.analysis.obstacles import obstacle
+from polylsp.analysis.order import is_guarded
 from polylsp.analysis.phases import Part
 from polylsp.analysis.races import happens_always
-from polylsp.analysis.regions import Nest
+from polylsp.analysis.regions import Nest, start_values
+from polylsp.analysis.scope import Scope
+from polylsp.analysis.state import Parameters
+from polylsp.analysis.summaries import Calls
+from polylsp.analysis.walk import walk_region
 from polylsp.analysis.witness import meeting
 from polylsp.model.directive import Schedule
-from polylsp.model.program import Loop
+from polylsp.model.program import Block, Loop, Site, Statement, Variable, within
 from polylsp.model.scop import Access, ScopStatement
 from polylsp.model.verdict import Witness
 
@@ -27,32 +34,68 @@ _PARAMETER, _IN, _OUT = isl.dim_type.param, isl.dim_type.in_, isl.dim_type.out
 
 
 def array_meeting(
-    region: ParallelRegion, first: Part, second: Part, model_of: ModelOf, around: Loop | None = None
+    sharing: DataSharing,
+    first: Part,
+    second: Part,
+    model_of: ModelOf,
+    reaches: Callable[[Variable], bool] = lambda _: True,
+    around: Loop | None = None,
 ) -> Witness | None:
     """Accesses of one element, one in each part, that surely happen in two threads with nothing between;
-    the second in the next round of the loop `around` them, if that is asked."""
-    loops = [s for part in (first, second) for s in walk(*part.statements) if isinstance(s, Loop)]
-    model = model_of(loops[0].ordinal) if loops else None
-    if model is None or any(o not in model[0].scop.loops for o in (one.ordinal for one in loops)):
+    the second in the next round of the loop `around` them, if that is asked. `reaches`: both parts use one
+    memory of a variable."""
+    conflicts = _model(sharing, first, second, model_of)
+    if conflicts is None:
         return None
-    conflicts = model[1]
     writers = {a.memory.name for a in conflicts.scop.accesses if a.kind == "write"}
-    before, after = (
-        [a for a in conflicts.scop.accesses if within(a.site, p.site) and a.memory.name in writers]
-        for p in (first, second)
-    )
+    calls, known = effects(*first.statements, *second.statements).calls, sharing.directed.calls
+    plain = [
+        a
+        for a in conflicts.scop.accesses
+        if a.memory.name in writers and not is_guarded(a.site, calls, known)
+    ]
+    before, after = ([a for a in plain if within(a.site, p.site)] for p in (first, second))
     for source in before:
         for sink in after:
             if source.memory.name != sink.memory.name or "write" not in (source.kind, sink.kind):
                 continue
-            found = _conflict(region, conflicts, (first, source), (second, sink), around)
+            if not reaches(source.memory.variable):
+                continue
+            found = _conflict(sharing, conflicts, (first, source), (second, sink), around)
             if found is not None:
                 return meeting(conflicts, found)
     return None
 
 
+def _model(sharing: DataSharing, first: Part, second: Part, model_of: ModelOf) -> Conflicts | None:
+    """A model with the accesses of two parts."""
+    loops = [s for part in (first, second) for s in walk(*part.statements) if isinstance(s, Loop)]
+    if not loops:
+        return _straight(first.statements, second.statements, sharing.directed.calls)
+    model = model_of(loops[0].ordinal)
+    if model is None or any(o not in model[0].scop.loops for o in (one.ordinal for one in loops)):
+        return None
+    return model[1]
+
+
+def _straight(first: tuple[Statement, ...], second: tuple[Statement, ...], calls: Calls) -> Conflicts | None:
+    """The model of two pieces without loops, of which the second sees no number that the first one sets."""
+    both = Block((*first, *second))
+    if obstacle(both, calls) is not None:
+        return None
+    if not effects(*first).scalars.isdisjoint(v.name for v in effects(*second).variables):
+        return None
+    parameters, own = Parameters(), with_calls(effects(both), calls)
+    scope = Scope(parameters, {}, own, isl.Set("{ [] }"), calls=calls)
+    start_values(scope, own)
+    region = walk_region((both,), scope)
+    if region.lost_pointers or region.tainted:
+        return None
+    return Conflicts(to_scop(region, isl.Set("{ : }"), parameters, Site(0, 0), frozenset()))
+
+
 def _conflict(
-    region: ParallelRegion,
+    sharing: DataSharing,
     conflicts: Conflicts,
     first: tuple[Part, Access],
     second: tuple[Part, Access],
@@ -61,10 +104,10 @@ def _conflict(
     """The pairs of instances in which two accesses surely meet in two threads; `None` where it is not
     sure."""
     (_, source), (_, sink) = first, second
-    if not all(_is_known(region, conflicts, a) for a in (source, sink)):
+    if not all(_is_known(sharing, conflicts, a) for a in (source, sink)):
         return None
-    excluded = [region.sharing.construct.exclusion(a.site) for a in (source, sink)]
-    if None not in excluded and excluded[0] == excluded[1]:
+    before, after = (sharing.construct.exclusions(a.site) for a in (source, sink))
+    if not before.isdisjoint(after):
         return None
     ends = conflicts.statement(source), conflicts.statement(sink)
     shared = once = _shared(*ends)
@@ -96,17 +139,17 @@ def _next_round(pairs: isl.Map, depth: int, step: int) -> isl.Map:
     return pairs.intersect(later)
 
 
-def _is_known(region: ParallelRegion, conflicts: Conflicts, access: Access) -> bool:
-    """Whether an access surely happens, to memory that the threads share, at an element that is the same
+def _is_known(sharing: DataSharing, conflicts: Conflicts, access: Access) -> bool:
+    """Tell whether an access surely happens, to memory that the threads share, at an element that is the same
     in all of them."""
     statement = conflicts.statement(access)
-    if not conflicts.certain(access) or region.sharing.is_out_of_reach(access.memory, access.site):
+    if not conflicts.certain(access) or sharing.is_out_of_reach(access.memory, access.site):
         return False
     if any(conflicts.scop.loops[o].obstacles for o in statement.loops):
         return False
     for k, name in enumerate(access.relation.get_var_names(_PARAMETER)):
         spelling = conflicts.scop.parameters.get(name or "", name or "")
-        own = name in conflicts.scop.derived or region.sharing.varies(spelling)
+        own = name in conflicts.scop.derived or sharing.varies(spelling)
         if own and access.relation.involves_dims(_PARAMETER, k, 1):
             return False
     return True
@@ -140,7 +183,7 @@ def _in_two_threads(
 
 
 def _schedule(part: Part) -> str:
-    """How a loop's iterations go to threads: as `equal` shares in order, in `chunks` of a fixed size, or to
+    """Distribution of iterations to threads: as `equal` shares in order, in `chunks` of a fixed size, or to
     `any` thread."""
     clauses = part.directive.clauses if part.directive is not None and part.loop is not None else ()
     for clause in clauses:
@@ -152,7 +195,7 @@ def _schedule(part: Part) -> str:
 
 
 def _shared(source: ScopStatement, sink: ScopStatement) -> int:
-    """How many loops stand around both."""
+    """Number of loops around both."""
     count = 0
     while (
         source.loops[count : count + 1] and source.loops[count : count + 1] == sink.loops[count : count + 1]

@@ -53,6 +53,7 @@ class NotAffineError(Exception):
 
 _MOST_TERMS = 400
 _MOST_FACTORS = 8
+_MOST_BITS = 1000
 
 Atom = Union[Symbol, FloorDiv, Extremum, Choice]
 Monomial = tuple[Atom, ...]
@@ -87,6 +88,14 @@ class Poly:
     def _hash(self) -> int:
         return hash(self.terms)
 
+    def __repr__(self) -> str:
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        """The value spelled out, which orders terms; values share parts, and each is spelled once."""
+        return f"Poly(terms={self.terms!r})"
+
     def __add__(self, other: Poly | int) -> Poly:
         terms = dict(self.terms)
         for monomial, coefficient in _lift(other).terms:
@@ -103,6 +112,8 @@ class Poly:
         """The product. Raises NotAffineError where it gets out of hand."""
         factor = _lift(other)
         if len(self.terms) * len(factor.terms) > _MOST_TERMS or self.degree + factor.degree > _MOST_FACTORS:
+            raise NotAffineError
+        if self.bits + factor.bits > _MOST_BITS:
             raise NotAffineError
         terms: dict[Monomial, int] = {}
         for left, a in self.terms:
@@ -125,10 +136,21 @@ class Poly:
         """The most factors that a term has."""
         return max((len(m) for m, _ in self.terms), default=0)
 
+    @property
+    def bits(self) -> int:
+        """How many bits the largest coefficient takes."""
+        return max((c.bit_length() for _, c in self.terms), default=0)
+
     @cached_property
     def symbols(self) -> frozenset[str]:
         """The names of all symbols, inside atoms too."""
         return frozenset(name for monomial, _ in self.terms for atom in monomial for name in _symbols(atom))
+
+    @cached_property
+    def cases(self) -> int:
+        """The number of choices and extrema, with those inside of others counted wherever they are used: isl
+        cuts what is in them into so many parts or more."""
+        return sum(_cases(atom) for monomial, _ in self.terms for atom in monomial)
 
     def coefficient(self, symbol: str) -> int:
         """The coefficient of the linear term of `symbol`."""
@@ -210,6 +232,11 @@ def conditions_of(condition: Condition) -> Iterator[Compare]:
 def condition_symbols(condition: Condition) -> frozenset[str]:
     """The names of all symbols in a condition."""
     return frozenset(name for c in conditions_of(condition) for name in c.value.symbols)
+
+
+def condition_cases(condition: Condition) -> int:
+    """The cases of all values in a condition."""
+    return sum(each.value.cases for each in conditions_of(condition))
 
 
 def substitute_condition(condition: Condition, values: Mapping[str, Poly]) -> Condition:
@@ -304,6 +331,18 @@ def _symbols(atom: Atom) -> frozenset[str]:
             return left.symbols | right.symbols
         case Choice(condition, then, otherwise):
             return condition_symbols(condition) | then.symbols | otherwise.symbols
+
+
+def _cases(atom: Atom) -> int:
+    match atom:
+        case Symbol():
+            return 0
+        case FloorDiv(dividend, _):
+            return dividend.cases
+        case Extremum(_, left, right):
+            return 1 + left.cases + right.cases
+        case Choice(condition, then, otherwise):
+            return 1 + condition_cases(condition) + then.cases + otherwise.cases
 
 
 def _substitute(atom: Atom, values: Mapping[str, Poly]) -> Poly:

@@ -4,21 +4,23 @@ reassociated, and on what all this rests.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 
 import islpy as isl
 
-from polylsp.analysis.aliases import overlap_assumptions
+from polylsp.analysis.aliases import may_be_led_to, may_overlap, overlap_assumptions
 from polylsp.analysis.conflicts import Conflict, Conflicts
+from polylsp.analysis.dimensions import consistent
 from polylsp.analysis.formers import former_reads
-from polylsp.analysis.private import is_copied, last_iteration_writes_all, may_have_copy
+from polylsp.analysis.private import beyond_copies, is_copied, last_iteration_writes_all, needs_no_value
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.spelling import spell
-from polylsp.analysis.witness import dependence, value_based, witness
-from polylsp.model.program import Array
+from polylsp.analysis.witness import dependence, out_of_bounds, value_based, witness
+from polylsp.model.program import Array, Site
 from polylsp.model.rejection import Rejection
-from polylsp.model.scop import Access, Memory
+from polylsp.model.scop import Access, ByAddress, ByCallee, Memory
 from polylsp.model.verdict import (
     Assumption,
     Parallel,
@@ -40,14 +42,36 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
         return Unknown(loop.obstacles[0])
     if scalars.obstacle is not None:
         return Unknown(scalars.obstacle)
-    found = _Findings()
+    found = _Findings(unreachable=list(_scalars_beyond_copies(conflicts, ordinal, scalars)))
     for memory in conflicts.written_in(ordinal):
         if memory.variable.name in scalars.known and not memory.shape:
             continue
         _classify(conflicts, memory, ordinal, scalars, found)
-    if found.obstacles:
-        return _obstructed(conflicts, ordinal, found.obstacles, scalars)
+    obstructed = _obstructed(conflicts, ordinal, found.obstacles) if found.obstacles else None
+    if isinstance(obstructed, Sequential):
+        return obstructed
+    if found.unreachable:
+        return Unknown(found.unreachable[0])
+    if obstructed is not None:
+        return obstructed
+    if loop.thread_bound is not None:
+        return Unknown(loop.thread_bound)
+    for stray in conflicts.strays(ordinal):
+        return Unknown(out_of_bounds(conflicts, stray))
+    if conflicts.contradictory(ordinal, hints=False):
+        return Unknown(_never_within(conflicts, ordinal))
+    contradiction = _contradiction(conflicts, ordinal)
+    if contradiction is not None:
+        return Unknown(contradiction)
     return _parallel(conflicts, ordinal, scalars, found)
+
+
+def _never_within(conflicts: Conflicts, ordinal: int) -> Rejection:
+    """Why nothing can be said of a loop that has two iterations only where some access leaves its array."""
+    sized = conflicts.sized_in(ordinal)
+    names = list(dict.fromkeys(f"`{a.text}`" for a in sized))[:3]
+    text = f"with two iterations, an access leaves its declared array; look at {' and '.join(names)}"
+    return Rejection("out-of-bounds", sized[0].site, text)
 
 
 @dataclass
@@ -58,7 +82,8 @@ class _Findings:
     lastprivate: list[str] = field(default_factory=list)
     reductions: list[Reduction] = field(default_factory=list)
     obstacles: list[Conflict] = field(default_factory=list)
-    sizes: list[Assumption] = field(default_factory=list)
+    unreachable: list[Rejection] = field(default_factory=list)
+    assumed: list[Assumption] = field(default_factory=list)
 
 
 def _classify(
@@ -70,23 +95,30 @@ def _classify(
     name = memory.variable.source_name
     update = reassociable(conflicts, accesses, ordinal)
     if update is not None:
-        found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
-        return
-    if may_have_copy(conflicts, memory, ordinal):
-        if not scalars.live(memory.variable.name):
-            found.private.append(name)
+        called = next((a for a in accesses if isinstance(a.reached, ByCallee)), None)
+        if called is not None:
+            found.unreachable.append(_added_up_in_callee(called, update))
             return
-        if last_iteration_writes_all(conflicts, memory, ordinal):
-            found.lastprivate.append(name)
+        found.reductions.append(Reduction(update, memory.path, memory.dimensions > memory.scoped))
+        found.assumed += [assumption for a in accesses for assumption in a.assumed]
+        return
+    if needs_no_value(conflicts, memory, ordinal):
+        live = scalars.live(memory.variable.name)
+        if not live or last_iteration_writes_all(conflicts, memory, ordinal):
+            unreachable = _unreachable(conflicts, memory, accesses, ordinal, scalars)
+            if unreachable is not None:
+                found.unreachable.append(unreachable)
+            else:
+                (found.lastprivate if live else found.private).append(name)
             return
     carried = possible(list(islice(conflicts.carried(memory, ordinal), _MOST)), conflicts.defined())
-    obstacles = possible(carried, conflicts.defined(hints=True))
+    obstacles = possible(carried, conflicts.defined(hints=not conflicts.contradictory(ordinal, hints=True)))
     found.obstacles += obstacles
     for conflict in carried:
         if conflict not in obstacles:
             texts, left = conflicts.counted(conflict.relation.params())
-            found.sizes += [_not_negative(text) for text in texts]
-            found.sizes += [_declared_size(m) for m in conflicts.beyond_hints(left)]
+            found.assumed += [_not_negative(text) for text in texts]
+            found.assumed += [_declared_size(m) for m in conflicts.beyond_hints(left)]
 
 
 def reassociable(conflicts: Conflicts, accesses: list[Access], ordinal: int) -> ReductionOperator | None:
@@ -122,7 +154,7 @@ def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _
     last = {*found.lastprivate, *scalars.lastprivate} - reductions.keys()
     private = {*found.private, *scalars.private} - last - reductions.keys()
     return Parallel(
-        (*assumptions(conflicts, ordinal, private | last), *dict.fromkeys(found.sizes)),
+        (*assumptions(conflicts, ordinal, private | last), *dict.fromkeys(found.assumed)),
         tuple(sorted(private)),
         tuple(sorted(last)),
         tuple(reductions.values()),
@@ -130,22 +162,64 @@ def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _
     )
 
 
-def assumptions(conflicts: Conflicts, ordinal: int, copied: set[str]) -> tuple[Assumption, ...]:
-    """What the verdict of a loop rests on."""
+def assumptions(
+    conflicts: Conflicts, ordinal: int, copied: set[str], moved: bool = False
+) -> tuple[Assumption, ...]:
+    """What the verdict of a loop rests on; where it is `moved` with others, those about arrays that these
+    may write are among them."""
     scop = conflicts.scop
     accessed = {
         a.memory.name: a.memory
         for a in scop.accesses
-        if ordinal in conflicts.statement(a).loops and not is_copied(a.memory, copied)
+        if ordinal in conflicts.statement(a).loops
+        and (may_be_led_to(a.memory) or not is_copied(a.memory, copied))
     }
     written = [m for m in conflicts.written_in(ordinal) if m.name in accessed]
     rows = {m.name for m in written if m.follows_pointers and _rows_differ(conflicts, m, ordinal)}
     around = {o for s in scop.statements if ordinal in s.loops for o in s.loops[: s.loops.index(ordinal)]}
     outer = [a for o in sorted(around) for a in scop.loops[o].assumptions if a.kind == "no-wrap"]
-    own = scop.loops[ordinal].assumptions
+    own = scop.loops[ordinal].assumptions if moved else needed_bounds(conflicts, ordinal)
     overlaps = overlap_assumptions(written, list(accessed.values()), rows)
     found = [*scop.inherited, *outer, *own, *overlaps]
     return tuple(dict.fromkeys(found))
+
+
+def needed_bounds(conflicts: Conflicts, ordinal: int) -> tuple[Assumption, ...]:
+    """The assumptions of a loop without those about arrays that it only reads, and without those that follow
+    from the others where it has two iterations."""
+    loop = conflicts.scop.loops[ordinal]
+    written = {m.name for m in conflicts.written_in(ordinal)}
+    bounds = [c for c in loop.conditions if c.memory in written]
+    kept = list(dict.fromkeys(c.assumption for c in bounds))
+    several = conflicts.several(ordinal) if len(kept) > 1 else None
+    if several is not None:
+        for assumption in tuple(kept):
+            others = [c.fails for c in bounds if c.assumption in kept and c.assumption != assumption]
+            values = several
+            for fails in others:
+                values = values.subtract(fails)
+            if all(values.is_disjoint(c.fails) for c in bounds if c.assumption == assumption):
+                kept.remove(assumption)
+    about_rows = {c.assumption for c in loop.conditions}
+    return tuple(a for a in loop.assumptions if a not in about_rows or a in kept)
+
+
+def _contradiction(conflicts: Conflicts, ordinal: int) -> Rejection | None:
+    """Why a loop's assumptions cannot hold together where it has two iterations, if they cannot."""
+    loop, values = conflicts.scop.loops[ordinal], conflicts.several(ordinal)
+    needed = needed_bounds(conflicts, ordinal)
+    bounds = [c for c in loop.conditions if c.assumption in needed]
+    if not bounds or values is None or values.is_disjoint(conflicts.scop.defined):
+        return None
+    for condition in bounds:
+        values = values.subtract(condition.fails)
+    values = values.intersect(conflicts.defined())
+    if not values.is_empty() and consistent(values, conflicts.scop.products) is not None:
+        return None
+    access = next(a for a in conflicts.scop.accesses if a.memory.name == bounds[0].memory)
+    said = " and ".join(dict.fromkeys(c.assumption.sentence for c in bounds))
+    text = f"rows of `{access.memory.path}` may overlap: no input gives two iterations where {said}"
+    return Rejection("non-affine-subscript", access.site, text)
 
 
 def _rows_differ(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
@@ -161,14 +235,75 @@ def _rows_differ(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
 # --- What stands in the way --------------------------------------------------------------
 
 
-def _obstructed(
-    conflicts: Conflicts, ordinal: int, obstacles: list[Conflict], scalars: LoopScalars
-) -> Verdict:
+def _scalars_beyond_copies(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Iterator[Rejection]:
+    """Why copies of variables whose values are known in closed form do not keep iterations apart."""
+    scop = conflicts.scop
+    accessed = {a.memory.variable for a in scop.accesses if ordinal in conflicts.statement(a).loops}
+    for variable in sorted(accessed, key=lambda v: v.name):
+        beyond = beyond_copies(conflicts, variable.name, ordinal)
+        if variable.source_name in scalars.closed and beyond:
+            yield _beyond_copy(variable.source_name, *beyond[0])
+
+
+def _unreachable(
+    conflicts: Conflicts, memory: Memory, accesses: list[Access], ordinal: int, scalars: LoopScalars
+) -> Rejection | None:
+    """Why a copy per iteration of a variable does not keep iterations apart, though no iteration needs what
+    another one left in it; `None` if it does."""
+    variable = memory.variable
+    beyond = beyond_copies(conflicts, variable.name, ordinal)
+    if beyond:
+        return _beyond_copy(variable.source_name, *beyond[0])
+    name, site = variable.source_name, accesses[0].site
+    if variable.name in scalars.outliving:
+        text = f"the loop stores the address of `{name}`, which would be that of a copy"
+        return Rejection("may-alias", site, text, f"store the values of `{name}` instead")
+    if variable.name not in conflicts.scop.addresses.stored:
+        return None
+    others = (a.memory for a in conflicts.scop.accesses if ordinal in conflicts.statement(a).loops)
+    other = next((m for m in others if m is not memory and may_overlap(memory, m)), None)
+    if other is None:
+        return None
+    text = f"`{other.path}` may lead to `{name}`, and would not lead to a copy of `{name}` per iteration"
+    return Rejection(
+        "may-alias", site, text, f"use a variable whose address is not taken instead of `{name}`"
+    )
+
+
+def _beyond_copy(name: str, reached: ByCallee | ByAddress, site: Site) -> Rejection:
+    """Why a copy per iteration of a variable does not keep iterations apart."""
+    match reached:
+        case ByCallee(function, certain):
+            uses = "uses" if certain else "may use"
+            text = f"`{function}` {uses} `{name}` itself, so a copy of `{name}` per iteration does not help"
+            advice = f"make `{name}` local to `{function}`, or pass it as an argument"
+            return Rejection("callee-state", site, text, advice)
+        case ByAddress(pointer, _):
+            text = f"`{pointer}` points to `{name}`, and would not lead to a copy of `{name}` per iteration"
+            advice = f"use `{name}` by its name, or set `{pointer}` inside the loop"
+            return Rejection("may-alias", site, text, advice)
+
+
+def _added_up_in_callee(access: Access, update: ReductionOperator) -> Rejection:
+    """Why no clause on the loop makes a reduction right that a called function computes."""
+    assert isinstance(access.reached, ByCallee)
+    function, name = access.reached.function, access.memory.variable.source_name
+    text = f"`{function}` updates `{name}` by `{update}` itself, which a reduction of the loop would miss"
+    advice = (
+        f"let `{function}` return what it adds to `{name}`"
+        if update == "+"
+        else f"update `{name}` in the loop"
+    )
+    return Rejection("callee-state", access.site, text, advice)
+
+
+def _obstructed(conflicts: Conflicts, ordinal: int, obstacles: list[Conflict]) -> Verdict:
     proven = _proven(conflicts, [c for c in obstacles if c.certain], ordinal)
     carried = tuple(dependence(conflicts, c, ordinal) for c in _most_telling(obstacles))
     shown = None if proven is None else witness(conflicts, proven, ordinal)
     if shown is not None:
-        former = former_reads(conflicts, obstacles, ordinal) if len(obstacles) < _MOST else ()
+        modelled = len(obstacles) < _MOST and not conflicts.strays(ordinal)
+        former = former_reads(conflicts, obstacles, ordinal) if modelled else ()
         return Sequential(shown, carried, former)
     return Unknown(_doubt(conflicts, obstacles[0]), _would_help(conflicts, obstacles, ordinal), carried)
 
@@ -205,6 +340,12 @@ def _most_telling(obstacles: list[Conflict]) -> list[Conflict]:
 def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
     """Why a possible conflict could not be decided."""
     write = conflict.source if conflict.source.kind == "write" else conflict.sink
+    for access in (conflict.source, conflict.sink):
+        if access.neighbour:
+            other = access.memory.shape[-1][1:]
+            text = f"a write of `{access.text}` writes `{other}` too: these bit-fields share a storage unit"
+            advice = f"separate them with `unsigned : 0`, or store `{other}` in a member of its own"
+            return Rejection("non-affine-subscript", access.site, text, advice)
     for access in (write, conflict.source, conflict.sink):
         if access.indirect:
             text = f"which element `{access.text}` is depends on data, so two iterations may use the same one"

@@ -14,36 +14,43 @@ from typing import Literal
 import islpy as isl
 
 from polylsp.analysis.accesses import Accesses, split
+from polylsp.analysis.calls import inlined, is_quiet
 from polylsp.analysis.counting import enter_loop
 from polylsp.analysis.effects import walk as statements_in
 from polylsp.analysis.evaluate import condition_of, value_of
 from polylsp.analysis.merging import merged, unknown_value
 from polylsp.analysis.paths import Path
 from polylsp.analysis.raw import LoopEntry, RawAccess, RawStatement, Region
-from polylsp.analysis.reductions import conditional_extremum, reduction_of
+from polylsp.analysis.reductions import Update, conditional_extremum, reduction_of
 from polylsp.analysis.scope import Scope
 from polylsp.analysis.shortcuts import assume_readable
 from polylsp.analysis.state import Environment, Opaque
+from polylsp.analysis.thread_storage import thread_bound
 from polylsp.analysis.value import Poly
 from polylsp.analysis.written import with_operator
+from polylsp.model.expressions import around, stripped, subexpressions
 from polylsp.model.program import (
     Assign,
+    Assume,
+    Binary,
     Block,
+    Call,
     Declare,
     Evaluate,
+    Expr,
     If,
     Integer,
     Jump,
     Loop,
     Place,
     Pointer,
+    Read,
     Site,
     Statement,
     Unsupported,
 )
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Guard
-from polylsp.model.verdict import ReductionOperator
 
 _identities = count(1)
 
@@ -64,6 +71,7 @@ class _Walker:
     region: Region
     accesses: Accesses
     continues: list[Environment] = field(default_factory=list)
+    called: dict[str, Call] = field(default_factory=dict[str, Call])
 
     def run(self, statement: Statement) -> None:
         match statement:
@@ -78,9 +86,12 @@ class _Walker:
                 if not isinstance(variable.type, (Integer, Pointer)):
                     del self.scope.environment[variable.name]
             case Assign():
-                self.assign(statement, reduction_of(statement))
+                self.assign(statement)
             case Evaluate(value, site):
                 self.emit(site, self.accesses.of(value))
+            case Assume(condition, site):
+                self.emit(site, self.accesses.of(condition), "test")
+                self.scope.active = split(condition, self.scope)[0]
             case If():
                 self.branch(statement)
             case Loop():
@@ -92,7 +103,9 @@ class _Walker:
 
     # --- statements ----------------------------------------------------------------------
 
-    def assign(self, assign: Assign, update: ReductionOperator | None) -> None:
+    def assign(self, assign: Assign) -> None:
+        found = self.update_of(assign)
+        update = None if found is None else found.operator
         accesses = [*self.accesses.reads(assign.value, assign, update), *self.accesses.called(assign.value)]
         assume_readable(assign, update, accesses, self.scope)
         for step in assign.target.steps:
@@ -101,9 +114,32 @@ class _Walker:
         if assign.operator is not None:
             accesses += self.accesses.read(assign.target, update)
         accesses += self.accesses.write(assign.target, update)
+        self.rest(accesses, found)
         if not assign.target.steps:
             self.set(assign)
+            if isinstance(assign.value, Call) and "@@" in assign.target.variable.name:
+                self.called[assign.target.variable.name] = assign.value
         self.emit(assign.site, accesses)
+
+    def update_of(self, assign: Assign) -> Update | None:
+        """The update that an assignment is, also where a function of the file computes it."""
+        value, calls = stripped(assign.value), self.scope.calls
+        inner = inlined(value, calls) if isinstance(value, Call) and assign.operator is None else None
+        if inner is not None and all(
+            is_quiet(c, calls) for c in subexpressions(value) if isinstance(c, Call)
+        ):
+            assign = replace(assign, value=around(assign.value, inner))
+        return reduction_of(assign, self.is_quiet)
+
+    def is_quiet(self, call: Call) -> bool:
+        return is_quiet(call, self.scope.calls)
+
+    def rest(self, accesses: list[RawAccess], update: Update | None) -> None:
+        """Let reductions of what accesses update rest on what the update assumes."""
+        if update is None:
+            return
+        for access in (a for a in accesses if a.update is not None):
+            access.assumed = update.assumed(self.scope.parameters.usual)
 
     def set(self, assign: Assign) -> None:
         """Remember what an integer or pointer variable holds from now on."""
@@ -117,7 +153,8 @@ class _Walker:
         scope.environment[variable.name] = value
 
     def branch(self, statement: If) -> None:
-        extremum = conditional_extremum(statement)
+        spelled = replace(statement, condition=self.spelled_out(statement.condition))
+        extremum = conditional_extremum(spelled, self.is_quiet)
         if extremum is not None and self.is_tracked(extremum[0].target) is False:
             return self.extremum(statement, *extremum)
         self.emit(
@@ -127,7 +164,7 @@ class _Walker:
         )
         scope = self.scope
         inside, outside, opaque = split(statement.condition, scope)
-        before, guards = scope.environment, scope.guards
+        before, active, guards = scope.environment, scope.active, scope.guards
         ends: list[tuple[Environment, isl.Set, bool]] = []
         marks = [len(self.region.statements)]
         left = False
@@ -142,10 +179,21 @@ class _Walker:
         scope.guards = guards
         if opaque:
             self.written_either_way(statement.site, marks)
-        self.join(statement, before, ends, inside, opaque)
+        self.join(statement, before, ends, active, opaque)
         if left:
             self.may_have_left()
         return None
+
+    def spelled_out(self, condition: Expr) -> Expr:
+        """A comparison with the calls in it that are made before the statement and kept in temporaries."""
+        if not isinstance(condition, Binary):
+            return condition
+        ends: list[Expr] = []
+        for end in (condition.left, condition.right):
+            read = stripped(end)
+            call = self.called.get(read.place.variable.name) if isinstance(read, Read) else None
+            ends.append(end if call is None else around(end, call))
+        return replace(condition, left=ends[0], right=ends[1])
 
     def written_either_way(self, site: Site, marks: list[int]) -> None:
         """What both branches surely write is written, whichever way the program takes."""
@@ -173,7 +221,7 @@ class _Walker:
         statement: If,
         before: Environment,
         ends: list[tuple[Environment, isl.Set, bool]],
-        inside: isl.Set,
+        active: isl.Set,
         opaque: Opaque | None,
     ) -> None:
         scope = self.scope
@@ -187,20 +235,22 @@ class _Walker:
             scope.environment = then_env
         else:
             condition = None if opaque else condition_of(statement.condition, scope)[0]
-            scope.environment = merged(
-                before, then_env, else_env, condition, statement.site, len(scope.frames)
-            )
-        if not opaque and not (then_left or else_left):
-            scope.active = inside.union(else_active).coalesce()
+            scope.environment = merged(before, then_env, else_env, condition, statement.site, scope)
+        if not (then_left or else_left):
+            scope.active = active
+        elif not scope.detail.follows(scope.active):
+            scope.active = active
+            self.may_have_left()
 
-    def extremum(self, statement: If, assign: Assign, update: ReductionOperator) -> None:
-        reads = self.accesses.reads(statement.condition, assign, update)
-        writes = self.accesses.write(assign.target, update)
+    def extremum(self, statement: If, assign: Assign, update: Update) -> None:
+        reads = self.accesses.reads(statement.condition, assign, update.operator)
+        writes = self.accesses.write(assign.target, update.operator)
         for access in writes:
             access.exact = False
         if not assign.target.steps:
             self.forget(assign)
-        self.emit(statement.site, [*reads, *writes])
+        self.rest([*reads, *writes], update)
+        self.emit(statement.site, [*reads, *self.accesses.called(statement.condition), *writes])
 
     def forget(self, assign: Assign) -> None:
         variable = assign.target.variable
@@ -231,10 +281,11 @@ class _Walker:
     def loop(self, loop: Loop) -> None:
         scope, region = self.scope, self.region
         outer, guards = scope.active, scope.guards
-        state = dict(scope.environment), outer, tuple(scope.frames), scope.parameters.epoch
+        state = dict(scope.environment), outer, tuple(scope.frames), scope.parameters.epoch, scope.detail
         region.entries[loop.ordinal] = LoopEntry(loop, *state)
         entered = enter_loop(loop, scope, region.declared)
         region.frames[loop.ordinal] = entered.frame
+        entered.frame.thread_bound = thread_bound(loop, scope.calls)
         scope.position.append(0)
         if entered.guarded:
             scope.guards = (*guards, self.guard("loop"))
@@ -243,7 +294,7 @@ class _Walker:
             self.test(loop)
         self.run(loop.body)
         for environment in self.continues:
-            scope.environment = merged({}, scope.environment, environment, None, loop.site, len(scope.frames))
+            scope.environment = merged({}, scope.environment, environment, None, loop.site, scope)
         self.continues = continues
         scope.active = entered.domain
         self.run(loop.step)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import product
-from math import prod
+import re
+from collections.abc import Callable, Mapping, Sequence
 
 import islpy as isl
 
 from polylsp.analysis.conflicts import Conflict, Conflicts, before, earlier, same_iteration
-from polylsp.model.scop import Access, ScopStatement
+from polylsp.analysis.dimensions import consistent
+from polylsp.analysis.spelling import spell
+from polylsp.model.program import Array
+from polylsp.model.rejection import Rejection
+from polylsp.model.scop import Access, Memory, ScopStatement
 from polylsp.model.verdict import AccessPoint, Dependence, Witness
 
 
@@ -47,10 +50,11 @@ def meeting(conflicts: Conflicts, conflict: Conflict) -> Witness | None:
 def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependence]) -> Witness | None:
     source, sink = conflicts.statement(conflict.source), conflicts.statement(conflict.sink)
     defined = conflict.relation.intersect_params(conflicts.defined(hints=True))
-    consistent = _consistent(defined, conflicts.scop.products)
-    if consistent is None:
+    # Accesses that leave their arrays may rule out all sizes at which there is a conflict.
+    possible = None if defined.is_empty() else consistent(defined.wrap(), conflicts.scop.products)
+    if possible is None:
         return None
-    point = _smallest(consistent)
+    point = _smallest(possible)
     parameters = _coordinates(point, isl.dim_type.param)
     parameters.sort(key=lambda p: p[0] in conflicts.scop.converted)
     shown = {conflicts.scop.parameters.get(n, n): v for n, v in reversed(parameters)}
@@ -64,7 +68,106 @@ def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependen
         _named(conflicts, source, values[:split]),
         _named(conflicts, sink, values[split:]),
         tuple(reversed(shown.items())),
+        condition(conflicts, conflict, dict(parameters)),
     )
+
+
+def condition(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, int]) -> str:
+    """The condition on inputs under which two iterations conflict, beyond loops being long enough, as words
+    that follow a sentence ("if `k == 0`"); empty where there is none, or none that is known. `example` are
+    values at which they do."""
+    scop = conflicts.scop
+    defined = conflicts.defined(hints=True)
+    related = conflict.relation.params()
+    meeting = related.intersect(defined)
+    loops = {o for end in (conflict.source, conflict.sink) for o in conflicts.statement(end).loops}
+    sizes = set().union(*(_involved(scop.loops[o].domain.params()) for o in loops))
+    # What is defined alone brings in others: sizes of arrays, which accesses stay inside of.
+    free = [name for name in _involved(related) if name not in sizes]
+    if not free or any(n in scop.products or n in scop.derived or n in scop.converted for n in free):
+        return ""
+    for ordinal in loops:
+        defined = defined.intersect(scop.loops[ordinal].domain.params())
+    own = _only(meeting, free).gist(_only(defined, free)).coalesce()
+    text = _formula(own, scop.parameters)
+    if text:
+        return f"if `{text}`"
+    rest = [name for name in _involved(meeting) if name in sizes]
+    if _only(meeting, rest).intersect(defined).is_subset(meeting):
+        return ""
+    names = " and ".join(f"`{scop.parameters.get(n, n)}`" for n in free)
+    values = " and ".join(str(example[n]) for n in free if n in example)
+    return f"at some values of {names}, such as {values}" if values else ""
+
+
+def _involved(values: isl.Set) -> list[str]:
+    """The parameters that a set depends on."""
+    names = [n or "" for n in values.get_var_names(isl.dim_type.param)]
+    return [n for k, n in enumerate(names) if values.involves_dims(isl.dim_type.param, k, 1)]
+
+
+def _only(values: isl.Set, names: Sequence[str]) -> isl.Set:
+    """The values that some parameters have in a set, whatever the others are."""
+    for name in _involved(values):
+        if name not in names:
+            values = values.project_out(
+                isl.dim_type.param, values.find_dim_by_name(isl.dim_type.param, name), 1
+            )
+    return values
+
+
+def _formula(values: isl.Set, spellings: Mapping[str, str]) -> str:
+    """A set of parameter values in C's notation; empty where that would be long, or is no condition."""
+    if values.plain_is_universe():
+        return ""
+    pieces = values.get_basic_sets()
+    if len(pieces) > 1:
+        others = values.complement().coalesce().get_basic_sets()
+        constraints = others[0].get_constraints() if len(others) == 1 else []
+        if len(constraints) == 1 and constraints[0].is_equality():
+            return _comparison(constraints[0], spellings).replace("==", "!=")
+    constraints = pieces[0].get_constraints() if len(pieces) == 1 else []
+    constraints = [each for each in constraints if not _is_limit(each)]
+    texts = [_comparison(each, spellings) for each in constraints]
+    return " && ".join(texts) if len(texts) <= 2 and all(texts) else ""
+
+
+def _is_limit(constraint: isl.Constraint) -> bool:
+    """Whether a constraint comes of what a type can hold, and says nothing of usual values."""
+    return abs(constraint.get_constant_val().to_python()) >= _LIMIT
+
+
+_LIMIT = 1 << 30
+
+
+def _comparison(constraint: isl.Constraint, spellings: Mapping[str, str]) -> str:
+    """A constraint on parameters, such as `k <= n - 1`; empty if it is about divisions."""
+    if constraint.dim(isl.dim_type.div) > 0:
+        return ""
+    constant = constraint.get_constant_val().to_python()
+    terms: list[tuple[int, str]] = []
+    for k in range(constraint.dim(isl.dim_type.param)):
+        factor = constraint.get_coefficient_val(isl.dim_type.param, k).to_python()
+        name = constraint.get_dim_name(isl.dim_type.param, k) or ""
+        if factor:
+            terms.append((factor, spellings.get(name, name)))
+    if constraint.is_equality() and terms[0][0] < 0:
+        terms, constant = [(-f, n) for f, n in terms], -constant
+    left = _sum([(f, n) for f, n in terms if f > 0], 0)
+    right = _sum([(-f, n) for f, n in terms if f < 0], -constant)
+    if constraint.is_equality():
+        return f"{left} == {right}"
+    if left == "0":
+        return f"{_sum([(-f, n) for f, n in terms], 0)} <= {constant}"
+    return f"{left} >= {right}"
+
+
+def _sum(terms: list[tuple[int, str]], constant: int) -> str:
+    """A sum of products with factors that are not negative, and a number."""
+    text = " + ".join(name if factor == 1 else f"{factor} * {name}" for factor, name in terms)
+    if not text:
+        return str(constant)
+    return f"{text} {'-' if constant < 0 else '+'} {abs(constant)}" if constant else text
 
 
 def first_iterations(
@@ -77,10 +180,10 @@ def first_iterations(
     pairs = isl.Map.from_domain_and_range(domain, domain)
     pairs = earlier(same_iteration(pairs, depth), depth, scop.loops[ordinal].direction)
     pairs = pairs.intersect_params(conflicts.defined(hints=True))
-    consistent = None if pairs.is_empty() else _consistent(pairs, scop.products)
-    if consistent is None or not any(ordinal in s.loops for s in scop.statements):
+    possible = None if pairs.is_empty() else consistent(pairs.wrap(), scop.products)
+    if possible is None or not any(ordinal in s.loops for s in scop.statements):
         return None
-    point = _smallest(consistent)
+    point = _smallest(possible)
     shown = {scop.parameters.get(n, n): v for n, v in reversed(_coordinates(point, isl.dim_type.param))}
     around = next(s.loops for s in scop.statements if ordinal in s.loops)
     names = [scop.loops[o].iterator for o in around[: depth + 1]]
@@ -88,6 +191,47 @@ def first_iterations(
     first, second = values[: depth + 1], values[depth + 1 :]
     named = tuple(zip(names, first, strict=True)), tuple(zip(names, second, strict=True))
     return *named, tuple(reversed(shown.items()))
+
+
+def out_of_bounds(conflicts: Conflicts, access: Access) -> Rejection:
+    """That an access certainly leaves its declared array, with the first iteration in which it does."""
+    memory, loops, scop = access.memory, conflicts.statement(access).loops, conflicts.scop
+    text = f"`{access.text}` leaves `{_declared(memory)}`"
+    where = access.beyond(False) if access.beyond is not None else None
+    if where is not None and not where.is_empty() and not scop.products:
+        point = _smallest(where)
+        values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(len(loops))]
+        parts = [f"{scop.loops[o].iterator} = {v}" for o, v in zip(loops, values, strict=True)]
+        named = set(_WORD.findall(text))
+        inputs = [(scop.parameters.get(n, n), v) for n, v in _coordinates(point, isl.dim_type.param)]
+        parts = [f"{name} = {value}" for name, value in inputs if name in named] + parts
+        elements = access.relation.intersect_domain(isl.Set.from_point(point)).range().sample_point()
+        subscripts = [
+            elements.get_coordinate_val(isl.dim_type.set, k).to_python()
+            for k in range(memory.scoped, memory.dimensions)
+        ]
+        own = memory.own_subscripts
+        if len(subscripts) == memory.shape.count("[]") and not any(subscripts[:-own]):
+            done = "reads" if access.kind == "read" else "writes"
+            shown = memory.path + "".join(f"[{k}]" for k in subscripts[-own:])
+            return Rejection(
+                "out-of-bounds", access.site, f"{text}: {', '.join(parts)} {done} {shown}", _MEND
+            )
+        text += f" at {', '.join(parts)}"
+    return Rejection("out-of-bounds", access.site, text, _MEND)
+
+
+_WORD = re.compile(r"\w+")
+_MEND = "change the bounds of the loop, or the subscript"
+
+
+def _declared(memory: Memory) -> str:
+    """An array with its declared extents."""
+    extents, of_type = "", memory.variable.type
+    while isinstance(of_type, Array):
+        extents += f"[{'' if of_type.extent is None else spell(of_type.extent)}]"
+        of_type = of_type.element
+    return memory.path + (extents if memory.own_subscripts == len(memory.shape) else "")
 
 
 def value_based(conflicts: Conflicts, flow: Conflict, ordinal: int) -> isl.Map:
@@ -110,11 +254,16 @@ def value_based(conflicts: Conflicts, flow: Conflict, ordinal: int) -> isl.Map:
 
 def fixed_distance(pairs: isl.Map, depth: int) -> int | None:
     """How far the second iterator lies from the first at one depth, where that is constant."""
-    own = _one_dimension(pairs, depth).deltas()
+    own = iteration_distances(pairs, depth)
     own = own.project_out(isl.dim_type.param, 0, own.dim(isl.dim_type.param))
     if not own.is_singleton():
         return None
     return own.sample_point().get_coordinate_val(isl.dim_type.set, 0).to_python()
+
+
+def iteration_distances(pairs: isl.Map, depth: int) -> isl.Set:
+    """The distances between the iterators at one depth, for each choice of parameters."""
+    return _one_dimension(pairs, depth).deltas()
 
 
 def _one_dimension(pairs: isl.Map, depth: int) -> isl.Map:
@@ -151,32 +300,12 @@ def access_point(access: Access) -> AccessPoint:
     return AccessPoint(access.memory.variable.source_name, access.text, access.kind, access.site)
 
 
-def _consistent(pairs: isl.Map, products: dict[str, tuple[str, ...]]) -> isl.Map | None:
-    """Of `pairs`, those at some values of parameters that are multiplied, with the products right."""
-    names = [n or "" for n in pairs.get_var_names(isl.dim_type.param)]
-    multiplied = {n: f for n, f in products.items() if n in names}
-    if not multiplied:
-        return pairs
-    factors = sorted({f for own in multiplied.values() for f in own})
-    if len(factors) > 4:
-        return None
-    for values in product((3, 4, 5, 8, 2, 1), repeat=len(factors)):
-        known = dict(zip(factors, values, strict=True))
-        known |= {n: prod(known[f] for f in own) for n, own in multiplied.items()}
-        text = " and ".join(f"{n} = {v}" for n, v in known.items())
-        chosen = pairs.intersect_params(isl.Set(f"[{', '.join(known)}] -> {{ : {text} }}"))
-        if not chosen.is_empty():
-            return chosen
-    return None
-
-
 # What a parameter is in a witness, the first that is possible: small, but not so small as to be special.
 _LIKED = (*range(3, 13), 2, 1, 0, -1)
 
 
-def _smallest(pairs: isl.Map) -> isl.Point:
-    """A pair at small parameter values."""
-    wrapped = pairs.wrap()
+def _smallest(wrapped: isl.Set) -> isl.Point:
+    """A point, of a set or of pairs in one, at small parameter values."""
     for k in range(wrapped.dim(isl.dim_type.param)):
         tried = (wrapped.fix_val(isl.dim_type.param, k, isl.Val(value)) for value in _LIKED)
         wrapped = next((t for t in tried if not t.is_empty()), None) or _nearest_zero(wrapped, k)

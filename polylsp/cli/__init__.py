@@ -1,18 +1,22 @@
 """The command line. Each command is a module of its own, imported when it is asked for: `--help`
 and `serve` must not pay for what only `check` needs."""
 
-from __future__ import annotations
+# isort: off
+from polylsp.launch import leave_out_working_directory
+
+leave_out_working_directory()  # before anything else is looked for
+# isort: on
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
 import polylsp
+from polylsp.cli import output
 from polylsp.cli.exits import Exit
-from polylsp.cli.places import address, count, define, file_line, pair_of_names, size
+from polylsp.cli.places import address, count, define, file_line, pair_of_names, positive, size
 from polylsp.cli.setting_option import setting
 
 TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda", "pycuda")
@@ -43,17 +47,22 @@ _ANALYSING = ("check", "explain", "model", "offload", "measure", "tune")
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Runs one command and gives the exit status that the contract names."""
+    is_heard = output.replace_missing_streams()
     options = parser().parse_args(arguments)
     try:
+        if not is_heard and options.command != "serve":
+            raise output.Unwritten("standard output is closed")
         if options.command in _ANALYSING:
             import_module("polylsp.cli.forking").begin()
         command = import_module(f"polylsp.cli.{options.command}")
         status: int = command.run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read the output has gone (`| head`); what is still buffered must not raise again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.DONE
+        output.flush()
+    except output.Unwritten as why:
+        output.give_up_output()
+        if isinstance(why.__cause__, BrokenPipeError):
+            return Exit.DONE  # Whoever reads no further (`| head`) has what was wanted.
+        output.complain(str(why))
+        return Exit.UNREADABLE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception:
@@ -90,7 +99,9 @@ def _check(command: argparse.ArgumentParser) -> None:
         "paths", nargs="+", metavar="PATH", help="a C or Python file, or a folder searched for them"
     )
     command.add_argument("--format", choices=("text", "json", "sarif"), default="text")
-    command.add_argument("--jobs", type=count, default=1, metavar="N", help="processes (0: one per core)")
+    command.add_argument(
+        "--jobs", type=count, default=count("0"), metavar="N", help="processes (0, the default: one per core)"
+    )
     command.add_argument(
         "--cluster",
         default="",
@@ -150,19 +161,36 @@ def _measure(command: argparse.ArgumentParser) -> None:
         metavar="ADDRESS",
         help="the scheduler of a Dask cluster one of whose workers does it",
     )
+    command.add_argument(
+        "--allow-program",
+        dest="allowed_programs",
+        action="append",
+        default=[],
+        metavar="PATTERN",
+        help="paths of compilers and interpreters that may be run although they are files of the project",
+    )
     _sources(command)
 
 
 def _serve(command: argparse.ArgumentParser) -> None:
     channel = command.add_mutually_exclusive_group()
     channel.add_argument("--stdio", action="store_true", help="speak on standard input and output (default)")
-    channel.add_argument("--tcp", type=address, metavar="HOST:PORT", help="wait for a client on a socket")
+    channel.add_argument("--tcp", type=address, metavar="HOST:PORT", help="wait for clients on a port")
 
 
 def _sources(command: argparse.ArgumentParser) -> None:
-    """The options about where declarations come from."""
+    """The options about what is read."""
+    command.add_argument(
+        "--max-file-mb", type=positive, default=32, metavar="N", help="read no file of more MiB (32)"
+    )
     command.add_argument("--compile-commands", default="", metavar="DIR", help="holds compile_commands.json")
     command.add_argument("-I", dest="include_paths", action="append", default=[], metavar="DIR")
     command.add_argument(
         "-D", dest="defines", action="append", default=[], type=define, metavar="NAME[=VALUE]"
+    )
+    command.add_argument(
+        "--no-cache",
+        dest="cache",
+        action="store_false",
+        help="analyse everything anew, and keep nothing in the user's cache folder",
     )

@@ -1,4 +1,4 @@
-"""A batch of work in a process of its own: `python -m polylsp.cli.batch`, for `cluster`.
+"""A batch of work in a process of its own, for `cluster`.
 
 Standard input brings `(work, arguments, settings)`, standard output takes the results, both pickled.
 """
@@ -20,7 +20,3 @@ def main() -> None:
     work, arguments, settings = pickle.load(sys.stdin.buffer)
     with answer:
         pickle.dump(list(results(work, arguments, 1, settings)), answer)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,24 +1,28 @@
-"""`polylsp check`: the findings of files and folders."""
+"""`polylsp check`: the findings of files and folders.
+
+Workers send the findings function by function. They are printed in the order of the files, and in a file in
+that of its text, as soon as nothing can come before them.
+"""
 
 from __future__ import annotations
 
 import argparse
+import math
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Union
+from heapq import heappop, heappush
+from typing import Any, Union
 
 from polylsp.cli.exits import Exit
 from polylsp.cli.files import NotOurs, Unreadable, files_of, read, settings_of
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
-from polylsp.cli.pool import Crashed, Observer, results
-from polylsp.cli.progress import showing
+from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, stream
+from polylsp.cli.progress import Printer, Shown, showing
 from polylsp.cluster import Unusable
+from polylsp.process import TOOK_TOO_LONG
 from polylsp.settings import Settings
-
-if TYPE_CHECKING:
-    from polylsp.ide.styled import Line
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,17 +38,93 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
-    """One file checked: its findings in the form asked for, or why there are none: a `failure`, or that it
-    is `left_out`."""
+class Rendered:
+    """Findings in the form asked for, each after the span that says where it comes in its file; of JSON also
+    the objects of `loops` and `nests`. `words` counts verdicts, `errors` findings of that severity."""
 
-    path: str
-    lines: tuple[Line, ...] = ()
-    objects: tuple[dict[str, Any], ...] = ()
+    findings: tuple[tuple[int, int, Any], ...] = ()
+    loops: tuple[dict[str, Any], ...] = ()
+    nests: tuple[dict[str, Any], ...] = ()
     errors: int = 0
     words: Counter[str] = field(default_factory=Counter[str])
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What is known of a file once it was read: where its functions start, and the findings outside of them;
+    or why there are none: a `failure`, or that it is `left_out`."""
+
+    language: str = ""
+    starts: tuple[int, ...] = ()
+    rendered: Rendered = Rendered()
     failure: str = ""
     left_out: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The findings of the function of a number."""
+
+    number: int
+    rendered: Rendered
+
+
+News = Union[Head, Part, Crashed]
+"""What a worker says of a file."""
+
+
+@dataclass(slots=True)
+class Checked:
+    """What is known of one file so far. `found` are findings that nothing can come before, in source order;
+    text is taken from there to be printed."""
+
+    task: Task
+    head: Head | None = None
+    found: list[Any] = field(default_factory=list[Any])
+    parts: dict[int, Rendered] = field(default_factory=dict[int, Rendered])
+    words: Counter[str] = field(default_factory=Counter[str])
+    errors: int = 0
+    failure: str = ""
+    is_done: bool = False
+    _following: int = 0
+    _later: list[tuple[int, int, int, int, Any]] = field(default_factory=list[tuple[int, int, int, int, Any]])
+
+    def take(self, news: Union[News, Finished]) -> None:
+        """Add what a worker says; repetitions are ignored."""
+        match news:
+            case Head() if self.head is None:
+                self.head, self.failure = news, news.failure
+                self._add(-1, news.rendered)
+            case Part(number=number, rendered=rendered) if number not in self.parts:
+                self.parts[number] = rendered
+                self._add(number, rendered)
+            case Crashed(reason=reason):
+                self.failure = f"{self.task.path}: {reason}"
+            case Finished():
+                self.is_done = True
+                self._settle(math.inf)
+            case _:
+                pass
+
+    def share_done(self) -> float:
+        """How much of the file is done, from 0 to 1."""
+        total = len(self.head.starts) if self.head else 0
+        return 1.0 if self.is_done else len(self.parts) / (total + 1)
+
+    def _add(self, number: int, rendered: Rendered) -> None:
+        self.words += rendered.words
+        self.errors += rendered.errors
+        for index, (start, end, finding) in enumerate(rendered.findings):
+            heappush(self._later, (start, end, number, index, finding))
+        while self._following in self.parts:
+            self._following += 1
+        starts = self.head.starts if self.head else ()
+        self._settle(starts[self._following] if self._following < len(starts) else math.inf)
+
+    def _settle(self, certain: float) -> None:
+        """Take it that nothing more is found before an offset."""
+        while self._later and self._later[0][0] < certain:
+            self.found.append(heappop(self._later)[-1])
 
 
 def run(options: argparse.Namespace) -> int:
@@ -52,13 +132,13 @@ def run(options: argparse.Namespace) -> int:
     files = files_of(options.paths)
     if not files:
         complain(f"no C or Python files in {', '.join(options.paths)}")
-    settings = settings_of(options)
+    settings = _with_usable_cache(settings_of(options))
     width = terminal_width()
     tasks = [Task(file, file in options.paths, settings, options.format, width) for file in files]
-    spread = _spread(tasks, options, settings)
+    checked = [Checked(task) for task in tasks]
     try:
         with showing(len(files), options.format) as shown:
-            checked = [_announce(each, shown) for each in _checked(tasks, spread)]
+            _follow(checked, _spread(tasks, options, settings), shown)
     except Unusable as unusable:
         complain(str(unusable))
         return Exit.UNREADABLE
@@ -71,93 +151,169 @@ def run(options: argparse.Namespace) -> int:
     return _status(checked)
 
 
-def check_file(task: Task, given_up: frozenset[str], observe: Observer) -> Checked:
-    """Checks one file; runs in another process."""
-    from polylsp.pipeline import analyse
+def _with_usable_cache(settings: Settings) -> Settings:
+    """The settings, without a cache where there can be none: that is logged once, not by each worker."""
+    if not settings.cache or settings.cluster:
+        return settings
+    from polylsp.fact_cache import fact_cache
 
+    return replace(settings, cache=not fact_cache().problem)
+
+
+def check_steps(task: Task, share: Share, observe: Observer, tell: Tell[News]) -> None:
+    """Checks the functions of a share of one file; runs in another process."""
+    from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
+    from polylsp.pipeline import analyse
+    from polylsp.streaming import Stream
+
+    path, settings = task.path, task.settings
     try:
-        source = read(task.path)
+        source = read(path, settings)
     except NotOurs as reason:
-        told = str(reason)
-        return Checked(task.path, failure=told) if task.named else Checked(task.path, left_out=told)
+        tell(-1, Head(failure=str(reason)) if task.named else Head(left_out=str(reason)))
+        return
     except Unreadable as unreadable:
-        return Checked(task.path, failure=str(unreadable))
+        tell(-1, Head(failure=str(unreadable)))
+        return
+    language = ""
+    numbers: dict[int, int] = {}
+
+    def opened(name: str, starts: tuple[int, ...], problems: tuple[FileProblem, ...]) -> None:
+        nonlocal language
+        language, share.total = name, len(starts)
+        numbers.update((start, number) for number, start in enumerate(starts))
+        tell(-1, Head(name, starts, _rendered(source, FileReport(path, name, (), problems), task)))
+
+    def found(start: int, answer: FunctionAnswer) -> None:
+        number = numbers[start]
+        report = FileReport(path, language, (PlacedFunction(start, answer),))
+        tell(number, Part(number, _rendered(source, report, task)))
+
+    taken = Stream(found=found, opened=opened, takes=lambda start: share.takes(numbers[start]))
+    given_up = dict.fromkeys(share.given_up, TOOK_TOO_LONG)
     try:
-        report = analyse(task.path, source.text, task.settings, given_up=given_up, observe=observe)
-        return _render(source, report, task)
+        analyse(path, source.text, settings, given_up=given_up, observe=observe, stream=taken)
     except Exception:
         # Whatever goes wrong here is a bug of ours: it costs the user one file, not the run.
-        return Checked(
-            task.path, failure=f"{task.path}: internal error, please report it\n{traceback.format_exc()}"
-        )
+        tell(-1, Crashed(f"internal error, please report it\n{traceback.format_exc()}"))
 
 
-def _render(source: Any, report: Any, task: Task) -> Checked:
+def check_file(task: Task, given_up: frozenset[str], observe: Observer) -> tuple[News, ...]:
+    """Checks one file at once, for machines that are asked for whole files."""
+    found: list[News] = []
+    check_steps(task, Share(given_up=given_up), observe, lambda _, news: found.append(news))
+    return tuple(found)
+
+
+def _rendered(source: Any, report: Any, task: Task) -> Rendered:
     from polylsp.ide import check_json, diagnostics, terminal
     from polylsp.model.verdict import word
 
-    found = diagnostics.diagnostics(source, report, task.settings)
+    settings = task.settings
+    found = diagnostics.diagnostics(source, report, settings)
     errors = sum(finding.severity == "error" for finding in found)
     words = Counter[str](word(loop.verdict) for each in report.functions for loop in each.answer.facts.loops)
+    loops: tuple[dict[str, Any], ...] = ()
+    nests: tuple[dict[str, Any], ...] = ()
     if task.format == "json":
-        return Checked(task.path, (), (check_json.file_object(source, report, task.settings),), errors, words)
-    if task.format == "sarif":
+        made = check_json.file_object(source, report, settings)
+        shown, loops, nests = made["diagnostics"], tuple(made["loops"]), tuple(made["nests"])
+    elif task.format == "sarif":
         from polylsp.ide import sarif
 
-        return Checked(task.path, (), tuple(sarif.file_results(source, report, task.settings)), errors, words)
-    lines = tuple(terminal.file_lines(source, report, task.settings, task.width))
-    return Checked(task.path, lines, (), errors, words)
+        shown = sarif.file_results(source, report, settings)
+    else:
+        shown = [tuple(terminal.finding_lines(source, task.path, each, task.width)) for each in found]
+    placed = ((each.span.start, each.span.end, one) for each, one in zip(found, shown, strict=True))
+    return Rendered(tuple(placed), loops, nests, errors, words)
 
 
 def _spread(
     tasks: list[Task], options: argparse.Namespace, settings: Settings
-) -> Iterator[Union[Checked, Crashed]]:
-    """The results in order, from processes here or from a cluster."""
+) -> Iterator[tuple[int, Union[News, Finished]]]:
+    """What is found, with the number of the task, from processes here or from a cluster."""
     if not options.cluster:
-        return results(check_file, tasks, options.jobs, settings)
+        yield from stream(check_steps, tasks, options.jobs, settings)
+        return
     from polylsp.cli import cluster
 
-    return cluster.results(check_file, tasks, options.cluster, settings)
+    for number, found in enumerate(cluster.results(check_file, tasks, options.cluster, settings)):
+        yield from ((number, each) for each in ([found] if isinstance(found, Crashed) else found))
+        yield number, Finished()
 
 
-def _checked(tasks: list[Task], spread: Iterator[Union[Checked, Crashed]]) -> Iterator[Checked]:
-    """What was found; a process that dies costs the function, or the file, that it was on."""
-    for task, result in zip(tasks, spread, strict=True):
-        crashed = isinstance(result, Crashed)
-        yield Checked(task.path, failure=f"{task.path}: {result.reason}") if crashed else result
+def _follow(
+    checked: list[Checked], spread: Iterator[tuple[int, Union[News, Finished]]], shown: Shown
+) -> None:
+    """Take all that is found, and print findings of files whose predecessors are done."""
+    following, done = 0, 0
+    with Printer(shown) as printer:
+        for number, news in spread:
+            one = checked[number]
+            before, loops = one.share_done(), one.words.total()
+            one.take(news)
+            done += one.is_done
+            shown.advance(one.share_done() - before, done, one.words.total() - loops)
+            while following < len(checked):
+                _announce(checked[following], printer)
+                if not checked[following].is_done:
+                    break
+                following += 1
 
 
-def _announce(checked: Checked, shown: Any) -> Checked:
-    """Prints what can be printed at once."""
-    with shown.paused():
-        if checked.failure or checked.left_out:
-            complain(checked.failure or checked.left_out)
-        if checked.lines:
-            write_lines([*checked.lines, ()])
-    shown.advance()
-    return replace(checked, lines=())
+def _announce(checked: Checked, printer: Printer) -> None:
+    """Prints what can be printed of a file by now."""
+    from polylsp.ide.styled import Piece, counted
+
+    if checked.task.format == "text":
+        for lines in checked.found:
+            printer.lines([*lines, ()])
+        checked.found.clear()
+    if not checked.is_done:
+        return
+    left_out = checked.head.left_out if checked.head else ""
+    if checked.failure or left_out:
+        printer.complaint(checked.failure or left_out)
+    elif checked.task.format == "text":
+        total = (Piece(f"{checked.task.path}: ", "path"), Piece(counted(checked.words)))
+        printer.lines([total, ()])
 
 
 def _print_json(checked: Iterable[Checked]) -> None:
     from polylsp.ide.check_json import document
 
-    write_json(document(each for one in checked for each in one.objects))
+    write_json(document(_file_object(one, one.head) for one in checked if one.head and _is_shown(one)))
+
+
+def _file_object(checked: Checked, head: Head) -> dict[str, Any]:
+    parts = [checked.parts[number] for number in sorted(checked.parts)]
+    return {
+        "path": checked.task.path,
+        "language": head.language,
+        "loops": [loop for part in parts for loop in part.loops],
+        "nests": [nest for part in parts for nest in part.nests],
+        "diagnostics": checked.found,
+    }
 
 
 def _print_sarif(checked: list[Checked]) -> None:
     from polylsp.ide.sarif import Failure, log
 
-    failures = [Failure(each.path, each.failure) for each in checked if each.failure]
-    write_json(log((each for one in checked for each in one.objects), failures))
+    failures = [Failure(each.task.path, each.failure) for each in checked if each.failure]
+    write_json(log((each for one in checked if _is_shown(one) for each in one.found), failures))
 
 
 def _print_total(checked: list[Checked]) -> None:
     from polylsp.ide.styled import Piece, counted
 
-    words = sum((each.words for each in checked), Counter[str]())
-    done = sum(not (each.failure or each.left_out) for each in checked)
+    words = sum((each.words for each in checked if _is_shown(each)), Counter[str]())
+    done = sum(map(_is_shown, checked))
     files = "1 file" if done == 1 else f"{done} files"
     write_lines([(Piece(f"{files}: ", "path"), Piece(counted(words)))])
+
+
+def _is_shown(checked: Checked) -> bool:
+    return not checked.failure and checked.head is not None and not checked.head.left_out
 
 
 def _status(checked: list[Checked]) -> int:

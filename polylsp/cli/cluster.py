@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import pickle
 import subprocess
-import sys
 from collections.abc import Generator, Sequence
 from concurrent.futures import CancelledError
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any, TypeVar, Union
 
 from polylsp.cli.pool import Crashed, Work
 from polylsp.cluster import Unusable, check_workers, connected
+from polylsp.launch import python_command
 from polylsp.settings import Settings
 
 A = TypeVar("A")
@@ -48,7 +48,7 @@ def done_here(batch: bytes, folder: str) -> bytes:
     """The results of a pickled batch, pickled; called in a worker of Dask."""
     if not Path(folder).is_dir():
         raise Unusable(f"{folder} is not there: workers need the files in the same places as here")
-    command = [sys.executable, "-m", "polylsp.cli.batch"]
+    command = python_command("polylsp.cli.batch:main")
     done = subprocess.run(command, input=batch, capture_output=True, cwd=folder)
     if done.returncode:
         raise RuntimeError(done.stderr.decode(errors="replace"))

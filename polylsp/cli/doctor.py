@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import platform
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,12 +16,15 @@ from typing import Literal
 import polylsp
 from polylsp.cli.exits import Exit
 from polylsp.cli.output import write_lines
+from polylsp.disk_cache import LARGEST, cache_folder
+from polylsp.fact_cache import cached_bytes, fact_cache
 from polylsp.ide.styled import Line, Piece, Style
+from polylsp.launch import python_command
 from polylsp.model.action import DEVICE_TARGETS
 from polylsp.runtime.compiler import Compiler
 from polylsp.runtime.machine import compiler_here
 from polylsp.runtime.offload_tools import why_no_device
-from polylsp.runtime.store import cache_folder
+from polylsp.runtime.programs import on_path
 
 State = Literal["ok", "missing", "optional"]
 
@@ -35,6 +37,7 @@ _PACKAGES = (
     "tree-sitter",
     "tree-sitter-c",
     "cattrs",
+    "platformdirs",
     "rich",
 )
 _COMPILERS = {
@@ -46,7 +49,6 @@ _COMPILERS = {
 _NVRTC = ("cuda-bindings", "nvidia-cuda-nvrtc")
 _STYLES: dict[State, Style] = {"ok": "good", "missing": "error", "optional": "warning"}
 _PROBE_SECONDS = 20
-_ISL = "import islpy; islpy.Set('[n] -> { [i] : 0 <= i < n }'); print(islpy.isl_version())"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,11 +74,18 @@ def run(options: argparse.Namespace) -> int:
 
 def probe(*command: str) -> str | None:
     """What a command prints, or `None` where it is not found, fails or takes too long."""
-    path = shutil.which(command[0])
+    path = command[0] if Path(command[0]).is_absolute() else on_path(command[0])
     if path is None:
         return None
     try:
-        done = subprocess.run([path, *command[1:]], capture_output=True, timeout=_PROBE_SECONDS, check=False)
+        # Some programs look for their configuration in the working directory.
+        done = subprocess.run(
+            [path, *command[1:]],
+            capture_output=True,
+            timeout=_PROBE_SECONDS,
+            check=False,
+            cwd=Path(path).parent,
+        )
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.decode(errors="replace").strip() if done.returncode == 0 else None
@@ -99,7 +108,7 @@ def _program() -> Iterator[Finding]:
             yield Finding(package, "ok", version(package))
         except PackageNotFoundError:
             yield Finding(package, "missing", f"run `{sys.executable} -m pip install {package}`")
-    isl = probe(sys.executable, "-c", _ISL)
+    isl = probe(*python_command("polylsp.analysis.budget:print_isl_version"))
     yield _found("isl", isl, "missing", "islpy does not load here: reinstall the package `islpy`")
 
 
@@ -109,7 +118,7 @@ def _compilers() -> Iterator[Finding]:
         lines = [line for line in (shown or "").splitlines() if line.strip()]
         # nvcc tells its release on a line of its own, below the copyright.
         release = next((line for line in lines if "release" in line), lines[0] if lines else "")
-        where = shutil.which(name)
+        where = on_path(name)
         yield _found(name, f"{release.strip()} ({where})" if shown is not None else None, "optional", advice)
     yield from _offloading()
     yield _nvrtc()
@@ -176,7 +185,12 @@ def _headers() -> Iterator[Finding]:
 
 def _folders() -> Iterator[Finding]:
     yield Finding("log", "ok", "stderr of `polylsp serve`, which editors keep in their log of the server")
-    yield Finding("cache", "ok", f"{cache_folder()}, for measurements")
+    size = f"{cached_bytes() / 2**20:.1f} MiB of facts (at most {LARGEST // 2**20} for each version)"
+    problem = fact_cache().problem
+    if problem:
+        yield Finding("cache", "optional", f"{cache_folder()} cannot be used: {problem}")
+    else:
+        yield Finding("cache", "ok", f"{cache_folder()}: {size}, and measurements")
 
 
 def _found(name: str, detail: str | None, otherwise: State, advice: str) -> Finding:

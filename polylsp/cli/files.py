@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from polylsp.cli.places import Place
-from polylsp.encoding import decode
+from polylsp.encoding import decode, read_file
 from polylsp.language import LANGUAGES, language_of
 from polylsp.notebook import SUFFIX, NotebookSource
 from polylsp.settings import Settings
@@ -37,6 +37,9 @@ def settings_of(options: argparse.Namespace) -> Settings:
         defines=tuple(options.defines),
         compile_commands=options.compile_commands,
         cluster=options.cluster if "cluster" in options else "",
+        allowed_programs=tuple(options.allowed_programs) if "allowed_programs" in options else (),
+        max_file_mb=options.max_file_mb,
+        cache=options.cache,
     )
     return replace(made, **dict(options.settings)) if "settings" in options else made
 
@@ -51,9 +54,9 @@ def files_of(paths: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
-def read(path: str) -> Source:
+def read(path: str, settings: Settings) -> Source:
     """The text of a source file, whatever its encoding, or of a notebook's cells; raises `Unreadable`."""
-    return source_of(path, decode(read_bytes(path)))
+    return source_of(path, decode(read_bytes(path, settings)))
 
 
 def source_of(path: str, text: str) -> Source:
@@ -82,9 +85,9 @@ def line_in(source: Source, line: int, cell: int) -> int | None:
     return found.line + line - 1
 
 
-def read_line(place: Place) -> tuple[Source, int]:
+def read_line(place: Place, settings: Settings) -> tuple[Source, int]:
     """The text of a file, and the 0-based line of it that a place means; raises `Unreadable`."""
-    source = read(place.path)
+    source = read(place.path, settings)
     line = line_in(source, place.line, place.cell)
     if line is None:
         raise NoLine(f"{place}: there is no such line")
@@ -101,14 +104,14 @@ def is_notebook(path: str) -> bool:
     return Path(path).suffix.lower() == SUFFIX
 
 
-def read_bytes(path: str) -> bytes:
+def read_bytes(path: str, settings: Settings) -> bytes:
     """What a source file holds; raises `Unreadable`."""
     if language_of(path) is None:
         raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h, .py or .ipynb)")
     try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise Unreadable(f"{path}: {error.strerror or error}") from error
+        return read_file(path, settings.max_file_mb)
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _sources(folder: str) -> Iterator[str]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import multiprocessing
 from typing import Any
 
+from polylsp.launch import isolate_multiprocessing
+
 _PRELOADED = (
     "polylsp.pipeline",
     "polylsp.languages.c",
@@ -20,6 +22,7 @@ _PRELOADED = (
 
 
 def _context() -> Any:
+    isolate_multiprocessing()
     if "forkserver" not in multiprocessing.get_all_start_methods():
         return multiprocessing.get_context("spawn")
     context = multiprocessing.get_context("forkserver")

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     all its loops."""
     place = options.place
     try:
-        source, line = read_line(place)
+        source, line = read_line(place, settings_of(options))
         plan = measurable(place.path, source, line, options)
     except Unreadable as unreadable:
         complain(str(unreadable))

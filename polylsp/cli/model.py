@@ -14,7 +14,7 @@ from polylsp.ide.nest_model import model_lines, model_object
 def run(options: argparse.Namespace) -> int:
     """Prints the models."""
     try:
-        source, report = analysed(options.path, options)
+        source, report = analysed(options.path, options, relations=True)
     except Unreadable as unreadable:
         complain(str(unreadable))
         return Exit.UNREADABLE

@@ -5,15 +5,18 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from difflib import diff_bytes, unified_diff
-from pathlib import Path
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import Unreadable, line_in, source_of
+from polylsp.cli.files import Unreadable, line_in, settings_of, source_of
 from polylsp.cli.one_file import edited
 from polylsp.cli.output import complain, write_bytes
 from polylsp.cli.rewriting import Original, Unwritable, beside_it, create, original, rewrite, written
+from polylsp.encoding import read_file
 from polylsp.model.action import Declined, Edited, applied
 from polylsp.text import Source
+
+_MOST_MB = 32
+"""Of a file that stands beside an edited one."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     what would become of it."""
     place = options.place
     try:
-        before = original(place.path)
+        before = original(place.path, settings_of(options))
         source = source_of(place.path, before.text)
         line = line_in(source, place.line, place.cell)
         if line is None:
@@ -69,7 +72,7 @@ def _changed(path: str, data: bytes) -> Iterator[bytes]:
     """A unified diff of a file that somebody has made and of what would be made in its place."""
     name = path.encode(errors="surrogateescape")
     try:
-        there = Path(path).read_bytes()
+        there = read_file(path, _MOST_MB)
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from error
     yield from _unified(_lines(there), _lines(data), name, name)

@@ -16,16 +16,19 @@ from polylsp.model.measurement import NoPlan, Parameters, Plan
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileReport
 from polylsp.model.space import IterationSpace
+from polylsp.process import TOOK_TOO_LONG
 from polylsp.runtime import tuned
 from polylsp.settings import Settings
 from polylsp.text import Source
 
 
-def analysed(path: str, options: argparse.Namespace) -> tuple[Source, FileReport]:
-    """The text of a file and everything known of it; raises `Unreadable`."""
-    source = read(path)
-    file = _File(path, source.text, settings_of(options))
-    (report,) = results(_analyse, [file], 1, file.settings)
+def analysed(path: str, options: argparse.Namespace, relations: bool = False) -> tuple[Source, FileReport]:
+    """The text of a file and everything known of it, if asked for the `relations` of its models too; raises
+    `Unreadable`."""
+    settings = settings_of(options)
+    source = read(path, settings)
+    file = _File(path, source.text, settings)
+    (report,) = results(_modelled if relations else _analyse, [file], 1, file.settings)
     if isinstance(report, Crashed):
         raise Unreadable(f"{path}: {report.reason}")
     return source, report
@@ -128,7 +131,15 @@ class _Measured:
 def _analyse(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:
     from polylsp.pipeline import analyse
 
-    return analyse(file.path, file.text, file.settings, given_up=given_up, observe=observe)
+    stopped = dict.fromkeys(given_up, TOOK_TOO_LONG)
+    return analyse(file.path, file.text, file.settings, given_up=stopped, observe=observe)
+
+
+def _modelled(file: _File, given_up: frozenset[str], observe: Observer) -> FileReport:
+    from polylsp.pipeline import analyse
+
+    stopped = dict.fromkeys(given_up, TOOK_TOO_LONG)
+    return analyse(file.path, file.text, file.settings, relations=True, given_up=stopped, observe=observe)
 
 
 def _space(loop: _Loop, _given_up: frozenset[str], _observe: Observer) -> Union[IterationSpace, Rejection]:
@@ -146,6 +157,7 @@ def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union
     ask = _ask(source, report, chosen)
     if ask is None:
         return Declined(no_loop(source, report))
+    observe(f"edit {chosen.action} {chosen.line}", ask.function, 0, 1)
     return edit(file.path, file.text, file.settings, _as_tuned(file, source, report, ask))
 
 
@@ -173,7 +185,12 @@ def _version(chosen: _Measured, given_up: frozenset[str], observe: Observer) -> 
     if wanted is None:
         return Version(NoPlan(no_loop(source, report)), "")
     placed = next(each for each in report.functions if each.start == wanted.starts)
-    plan = measurable(file.path, file.text, file.settings, replace(wanted, parameters=chosen.parameters))
+
+    def pause() -> None:
+        observe(f"plan {chosen.line}", wanted.function, 0, 1)
+
+    asked = replace(wanted, parameters=chosen.parameters)
+    plan = measurable(file.path, file.text, file.settings, asked, pause)
     return Version(plan, code_name(source, report, placed))
 
 

@@ -5,11 +5,12 @@ What renders is loaded when the first lines come: until then, others have work t
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -33,39 +34,75 @@ _WIDEST = 120
 _UNKNOWN_WIDTH = 100
 
 
-def write_lines(lines: Iterable[Line]) -> None:
-    """Prints lines on stdout, in colour where stdout is a terminal that wants it."""
-    if wants_colour(sys.stdout):
-        _write_coloured(lines)
-        return
-    from polylsp.ide.styled import plain_text
+class Unwritten(Exception):
+    """Standard output takes no more; the message is for the user."""
 
-    _tolerate(sys.stdout)
-    for line in lines:
-        print(plain_text(line).rstrip())
+
+def write_lines(lines: Iterable[Line]) -> None:
+    """Prints lines on stdout, in colour where stdout is a terminal that wants it; characters that a terminal
+    obeys are shown as pictures."""
+    from polylsp.ide.styled import plain_text, visible_line
+
+    lines = map(visible_line, lines)
+    with _writing():
+        if wants_colour(sys.stdout):
+            _write_coloured(lines)
+            return
+        for line in lines:
+            print(plain_text(line).rstrip())
 
 
 def write_text(text: str) -> None:
     """Prints plain text on stdout."""
-    _tolerate(sys.stdout)
-    print(text, end="" if text.endswith("\n") else "\n")
+    with _writing():
+        print(text, end="" if text.endswith("\n") else "\n")
 
 
 def write_bytes(data: bytes) -> None:
     """Prints what is encoded already on stdout."""
-    sys.stdout.flush()
-    sys.stdout.buffer.write(data)
+    with _writing():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(data)
 
 
 def write_json(value: Any) -> None:
     """Prints JSON on stdout."""
-    print(json.dumps(value, indent=2))
+    with _writing():
+        print(json.dumps(value, indent=2))
+
+
+def flush() -> None:
+    """Write what waits to be written."""
+    with _writing():
+        sys.stdout.flush()
 
 
 def complain(message: str) -> None:
     """Says something on stderr."""
+    from polylsp.ide.styled import visible
+
     _tolerate(sys.stderr)
-    print(f"polylsp: {message}", file=sys.stderr, flush=True)
+    with contextlib.suppress(OSError):  # There is nowhere left to say it.
+        print("polylsp:", visible(message, keeps="\n\t"), file=sys.stderr, flush=True)
+
+
+def give_up_output() -> None:
+    """Let what is still buffered go nowhere, where writing it failed once."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def replace_missing_streams() -> bool:
+    """Open standard streams that were closed at the start, so that no other file takes their numbers; tells
+    whether there was a standard output."""
+    given = sys.stdout is not None
+    for number, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            if nowhere != number:
+                os.dup2(nowhere, number)
+                os.close(nowhere)
+            setattr(sys, name, open(number, mode))  # noqa: SIM115, PTH123
+    return given
 
 
 def wants_colour(stream: TextIO) -> bool:
@@ -90,6 +127,15 @@ def _write_coloured(lines: Iterable[Line]) -> None:
     for line in lines:
         text = Text.assemble(*((piece.text, _STYLES[piece.style]) for piece in line))
         console.print(text, soft_wrap=True)
+
+
+@contextlib.contextmanager
+def _writing() -> Generator[None]:
+    _tolerate(sys.stdout)
+    try:
+        yield
+    except OSError as error:
+        raise Unwritten(f"standard output: {error.strerror or error}") from error
 
 
 def _tolerate(stream: TextIO) -> None:

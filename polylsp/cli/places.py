@@ -50,6 +50,13 @@ def count(text: str) -> int:
     return int(text) or os.cpu_count() or 1
 
 
+def positive(text: str) -> int:
+    """A number from 1."""
+    if not (text.isdecimal() and text.isascii()) or len(text) > 9 or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+    return int(text)
+
+
 def pair_of_names(text: str) -> tuple[str, str]:
     """`i,j`."""
     names = [name.strip() for name in text.split(",")]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from polylsp.cli.files import read_bytes
-from polylsp.encoding import decode, encoding_of
+from polylsp.encoding import decode, encoding_of, read_file
 from polylsp.notebook import NotebookSource, cells_of
+from polylsp.replacing import replace_file
+from polylsp.settings import Settings
 from polylsp.text import Source
 
 
@@ -39,9 +40,9 @@ class Original:
         raise Unwritable(f"{self.path}: not edited: its text cannot be written as it was read")
 
 
-def original(path: str) -> Original:
+def original(path: str, settings: Settings) -> Original:
     """A source file; raises `Unreadable`."""
-    data = read_bytes(path)
+    data = read_bytes(path, settings)
     return Original(path, data, decode(data))
 
 
@@ -68,7 +69,7 @@ def rewrite(before: Original, data: bytes) -> None:
     try:
         target = Path(before.path).resolve(strict=True)
         status = target.stat()
-        if target.read_bytes() != before.data:
+        if read_file(target, 1 + len(before.data) // 2**20) != before.data:
             raise Unwritable(f"{before.path}: not edited: the file has changed meanwhile")
         # Those who may write everything are asked not to, too.
         if not os.access(target, os.W_OK) or not status.st_mode & 0o222:
@@ -95,16 +96,10 @@ def create(path: str, data: bytes) -> None:
 
 
 def _replace(target: Path, data: bytes, status: os.stat_result) -> None:
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        with contextlib.suppress(OSError, AttributeError):  # Windows has no owners of this kind
-            os.chown(name, status.st_uid, status.st_gid)
-        Path(name).chmod(stat.S_IMODE(status.st_mode))
-        Path(name).replace(target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+    def keep_owner_and_mode(handle: int) -> None:
+        if os.name == "posix":
+            with contextlib.suppress(OSError):
+                os.chown(handle, status.st_uid, status.st_gid)
+            os.chmod(handle, stat.S_IMODE(status.st_mode))
+
+    replace_file(target, data, keep_owner_and_mode)

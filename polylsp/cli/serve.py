@@ -3,10 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import os
+
+from polylsp.cli.exits import Exit
+from polylsp.cli.output import complain
+
+_TOKEN = "POLYLSP_TOKEN"
 
 
 def run(options: argparse.Namespace) -> int:
-    """Serves until the client leaves; 0 if it said goodbye first."""
+    """Serves until the client leaves; 0 if it said goodbye first. On a TCP port, until the user ends it."""
     from polylsp.server.app import serve_stdio, serve_tcp
 
-    return serve_stdio() if options.tcp is None else serve_tcp(*options.tcp)
+    if options.tcp is None:
+        return serve_stdio()
+    from polylsp.server.tcp import is_of_this_machine
+
+    host, port = options.tcp
+    token = os.environ.get(_TOKEN, "")
+    try:
+        if not token and not is_of_this_machine(host):
+            complain(
+                f"{host} can be reached from other machines: set {_TOKEN} to a secret, which clients show as "
+                "initializationOptions.token, or listen on 127.0.0.1"
+            )
+            return Exit.USAGE
+        return serve_tcp(host, port, token)
+    except OSError as error:
+        complain(f"cannot listen on {host}:{port}: {error.strerror or error}")
+        return Exit.USAGE

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     interrupted."""
     place = options.place
     try:
-        source, line = read_line(place)
+        source, line = read_line(place, settings_of(options))
         own, others = _versions(place.path, source, line, options)
     except Unreadable as unreadable:
         complain(str(unreadable))

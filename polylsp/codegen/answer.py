@@ -8,7 +8,7 @@ from polylsp.codegen import openacc, openmp, openmp_target, python_former, slice
 from polylsp.codegen.cuda import edit as cuda
 from polylsp.codegen.numba import restructure
 from polylsp.codegen.pycuda import edit as pycuda
-from polylsp.codegen.rewriting import Edit, rewritten_first
+from polylsp.codegen.rewriting import Edit, hints_aside, rewritten_first
 from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.codegen.transform.composing import limited
@@ -61,12 +61,13 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     if ask.action in KERNELS:
         return KERNELS[ask.action](subject, ask.ordinal, settings)
     if ask.action == "restructure":
-        return restructured(subject, settings, again)
+        return hints_aside(subject, 0, lambda one: restructured(one, settings, again), again)
     if subject.language == PYTHON.name and ask.action in IN_PYTHON:
         edit = IN_PYTHON[ask.action]
         return limited(settings, lambda: edit(subject, ask.ordinal))
     if ask.action in TRANSFORMS:
-        return TRANSFORMS[ask.action](subject, ask.ordinal, settings)
+        transform = TRANSFORMS[ask.action]
+        return hints_aside(subject, ask.ordinal, lambda one: transform(one, ask.ordinal, settings), again)
     return Declined(f"`{ask.action}` is not known here.")
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import walk
 from polylsp.analysis.induction import reads_only
 from polylsp.codegen.directive import Directive
@@ -13,7 +12,7 @@ from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
 from polylsp.model.expressions import stripped
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Assign, Binary, Evaluate, Floating, Integer, Site
+from polylsp.model.program import Assign, Binary, Evaluate, Floating, Integer, Site, within
 from polylsp.model.scop import Access
 from polylsp.model.verdict import Reduction
 
@@ -50,7 +49,7 @@ def atomic(
     for access in (a for a in accesses if a.update == reduction.operator and a.kind == "write"):
         assign = assigns.get(access.site)
         more = assign is None or sum(within(site, assign.site) for site in effects) > 1
-        if assign is None or more or not _has_form(assign) or not _is_statement(subject, assign):
+        if assign is None or more or not _has_form(subject, assign) or not _is_statement(subject, assign):
             line = subject.line_number(access.site)
             return Declined(
                 f"The update of `{name}` on line {line} cannot be atomic: write it as one statement, "
@@ -73,7 +72,7 @@ def remark(found: tuple[Atomic, ...]) -> str:
     return f"Updates of {names} happen in any order: sums may differ in their last digits." if names else ""
 
 
-def _has_form(assign: Assign) -> bool:
+def _has_form(subject: Subject, assign: Assign) -> bool:
     """Whether an assignment has one of the forms that an atomic update may have."""
     of_type = assign.target.type
     if not isinstance(of_type, (Integer, Floating)) or of_type.bits not in _SIZES:
@@ -83,9 +82,15 @@ def _has_form(assign: Assign) -> bool:
     value = stripped(assign.value)
     if not isinstance(value, Binary):
         return False
+    # Neither a conversion nor parentheses may be written around the target or around all of the value.
+    target = _tokens(subject, assign.target.site)
+    written = _tokens(subject, Site(assign.target.site.last + 2, assign.site.last))
+    size = len(target)
     if value.operator in (*_OPERATORS, "-") and reads_only(value.left, assign):
-        return True
-    return value.operator in _OPERATORS and reads_only(value.right, assign)
+        return written[: size + 1] == [*target, value.operator]
+    if value.operator in _OPERATORS and reads_only(value.right, assign):
+        return written[-size - 1 :] == [value.operator, *target]
+    return False
 
 
 def _is_statement(subject: Subject, assign: Assign) -> bool:
@@ -98,6 +103,10 @@ def _is_statement(subject: Subject, assign: Assign) -> bool:
     written = subject.is_written_out(site) and subject.is_written_out(target)
     above = subject.text[: subject.span(site).start].rstrip().rpartition("\n")[2]
     return follows and behind == ";" and leading and written and not above.lstrip().startswith("#")
+
+
+def _tokens(subject: Subject, site: Site) -> list[str]:
+    return [_token(subject, number) for number in range(site.first, site.last + 1)]
 
 
 def _token(subject: Subject, number: int) -> str:

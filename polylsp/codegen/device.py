@@ -12,6 +12,7 @@ from polylsp.codegen.merged import merged
 from polylsp.codegen.moving import Data, Question, Transfer, Update
 from polylsp.codegen.naming import unnamed_pointer
 from polylsp.codegen.nesting import limited
+from polylsp.codegen.placing import no_room
 from polylsp.codegen.present import left_out, of_another_family
 from polylsp.codegen.routines import is_compiled, routines
 from polylsp.codegen.sharing import Sharing, sharing
@@ -177,7 +178,8 @@ def _with_copy(subject: Subject, kernels: Sequence[Kernel]) -> str:
 def kernel_of(subject: Subject, root: LoopFacts, target: Abilities) -> Kernel | Declined:
     """A loop as a kernel, without the arrays that move for it."""
     reason = _obstacle(subject, root) or left_out(subject, root)
-    reason = reason or of_another_family(subject, root.site, target.family)
+    reason = reason or of_another_family(subject, root.site, target.family) or no_room(subject, root)
+    reason = reason or subject.errno_of_runtime(root.ordinal)
     if reason:
         return Declined(reason)
     loops = limited(target.together(subject, root), target.most)

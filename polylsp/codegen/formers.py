@@ -111,6 +111,6 @@ def _assumed(conflicts: Conflicts, ordinal: int, arrays: Sequence[Former]) -> li
     paths = {each.memory.path for each in arrays}
     return [
         each
-        for each in assumptions(conflicts, ordinal, set())
+        for each in assumptions(conflicts, ordinal, set(), moved=True)
         if each.kind != "no-overlap" or not paths.isdisjoint(each.subjects)
     ]

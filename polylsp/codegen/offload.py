@@ -12,10 +12,12 @@ from polylsp.codegen.directive import Directive
 from polylsp.codegen.moving import Transfer, Update
 from polylsp.codegen.placing import (
     before,
+    before_loop,
     before_updates,
     behind,
     is_whole,
     line_before,
+    removed_hints,
     start_of,
     stop_of,
     takes_a_declaration,
@@ -73,7 +75,7 @@ def _edited(
             return refused
         placed += [one for one in own if isinstance(one, Replacement)]
     assumed = dict.fromkeys(a for each in found for a in each.assumptions)
-    told = (*remarks, *_untold(found), *_of_macros(subject, placed))
+    told = (*remarks, *removed_hints(subject, placed), *_untold(found), *_of_macros(subject, placed))
     return Edited(together(placed), tuple(assumed), told)
 
 
@@ -127,7 +129,7 @@ def _placed(
     for kernel in found.kernels:
         own = list(dialect.loops(subject, kernel, shared, settings))
         for loop, directive in own:
-            yield before(subject, subject.span(loop.site).start, directive)
+            yield from before_loop(subject, loop, directive)
         yield from before_updates(subject, kernel.sharing.atomic, own[0][1])
     if shared is not None and shared.transfers and shared.together:
         span = subject.span(shared.place.site)

@@ -9,6 +9,7 @@ from polylsp.codegen.directive import Clause, Directive, clauses, condition, lis
 from polylsp.codegen.levels import inside, vectors
 from polylsp.codegen.moving import Transfer, by_way
 from polylsp.codegen.offload import Dialect, offloaded
+from polylsp.codegen.placing import no_room
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.trip_counts import multiplied
 from polylsp.model.action import Answer
@@ -57,7 +58,8 @@ def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> boo
         return False
     condition = subject.loop(loop.ordinal).condition
     unequal = isinstance(condition, Binary) and condition.operator == "!="
-    return not loop.misfit and not unequal and not subject.begins_in_macro(loop.site)
+    placed = subject.begins_in_macro(loop.site) or no_room(subject, loop)
+    return not loop.misfit and not unequal and not placed
 
 
 def _outer(

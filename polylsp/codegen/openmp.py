@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import islpy as isl
 
@@ -12,7 +13,7 @@ from polylsp.codegen.atomic import Atomic, remark
 from polylsp.codegen.directive import Clause, Directive, clauses, condition, listed
 from polylsp.codegen.names import names_at
 from polylsp.codegen.nesting import collapsible, inner_loops, is_uneven, limited
-from polylsp.codegen.placing import before_loop, before_updates
+from polylsp.codegen.placing import before_loop, before_updates, no_room, removed_hints
 from polylsp.codegen.present import left_out, of_another_family
 from polylsp.codegen.sharing import Sharing, sharing
 from polylsp.codegen.subject import Subject
@@ -39,10 +40,15 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         a for root, _ in chosen if isinstance(root.verdict, Parallel) for a in root.verdict.assumptions
     )
     clauses_assume = (a for _, one in chosen for a in one.assumed)
+    placed = tuple(sorted((each for root, one in chosen for each in _placed(subject, root, one)), key=_place))
     return Edited(
-        tuple(sorted((each for root, one in chosen for each in _placed(subject, root, one)), key=_place)),
+        placed,
         tuple(assumed | dict.fromkeys(clauses_assume)),
-        (*(one.reason for one in refused), *_remarks(subject, chosen, settings)),
+        (
+            *(one.reason for one in refused),
+            *removed_hints(subject, placed),
+            *_remarks(subject, chosen, settings),
+        ),
     )
 
 
@@ -56,7 +62,7 @@ class _Made:
 
 
 def _placed(subject: Subject, root: LoopFacts, made: _Made) -> Iterator[Replacement]:
-    yield before_loop(subject, root, made.directive)
+    yield from before_loop(subject, root, made.directive)
     yield from before_updates(subject, made.atomic, made.directive)
 
 
@@ -69,9 +75,14 @@ def _made(subject: Subject, root: LoopFacts, settings: Settings) -> _Made | Decl
         return Declined(f"A directive cannot stand before the loop `{root.iterator}`: {root.misfit}.")
     if subject.begins_in_macro(root.site):
         return Declined(f"The loop `{root.iterator}` stands inside a macro: write it out first.")
-    present = left_out(subject, root) or of_another_family(subject, root.site, "omp")
+    present = (
+        left_out(subject, root) or of_another_family(subject, root.site, "omp") or no_room(subject, root)
+    )
     if present:
         return Declined(present)
+    seen = subject.errno_of_runtime(root.ordinal)
+    if seen:
+        return Declined(seen)
     loops = _together(subject, root, settings)
     data = sharing(subject, loops)
     if isinstance(data, Declined):
@@ -89,7 +100,7 @@ def _clauses(
     yield listed("firstprivate", data.kept)
     yield listed("lastprivate", data.lastprivate)
     yield from data.reductions
-    yield _schedule(subject, loops)
+    yield _schedule(subject, loops, "static" if data.lastprivate else "dynamic")
     work = work_of(subject, root)
     yield condition(work.condition(settings.parallel_threshold)) if work is not None else None
 
@@ -123,15 +134,22 @@ def _has_few(subject: Subject, root: LoopFacts) -> bool:
     return count is not None and count.isdigit() and int(count) < _FEW_ITERATIONS
 
 
-def _schedule(subject: Subject, loops: tuple[LoopFacts, ...]) -> Clause | None:
-    """Iterations that do different amounts of work are handed out as threads become free."""
+def _schedule(
+    subject: Subject, loops: tuple[LoopFacts, ...], kind: Literal["static", "dynamic"]
+) -> Clause | None:
+    """Distribution of iterations that do different amounts of work: in small chunks, as threads become free
+    (`dynamic`) or in turn (`static`). A loop with `lastprivate` takes the latter: LLVM's OpenMP runtime takes
+    iterations of dynamic loops from one thread to another, and then at times copies no value back (seen with
+    LLVM 19)."""
     root = loops[0].ordinal
     found = subject.nest(root)
     if found is None or not is_uneven(found[1].scop, root):
         return None
     inside = inner_loops(subject, loops[-1].ordinal)
     deep = any(inner_loops(subject, each.ordinal) for each in inside)
-    return Clause("schedule", ("dynamic",) if deep else ("dynamic", "16"))
+    if deep:
+        return Clause("schedule", ("static", "1") if kind == "static" else ("dynamic",))
+    return Clause("schedule", (kind, "16"))
 
 
 def _remarks(subject: Subject, chosen: list[tuple[LoopFacts, _Made]], settings: Settings) -> Iterator[str]:

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from polylsp.codegen import atomic
 from polylsp.codegen.atomic import Atomic
 from polylsp.codegen.directive import Directive
+from polylsp.codegen.present import (
+    above_of,
+    code_of,
+    kind_of,
+    pragmas_above,
+    written_with,
+)
 from polylsp.codegen.stretch import Stretch
-from polylsp.codegen.subject import Subject
+from polylsp.codegen.subject import Pragma, Subject
 from polylsp.model.action import Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.text import Span, newline
 
 _WORD = re.compile(r"[A-Za-z_]\w*|\*")
 _COMMENT = re.compile(r"\s*(//.*|/\*((?!\*/).)*\*/\s*)?")
-_PRAGMA = re.compile(r"#\s*pragma\b")
+_OPENING = re.compile(r"^[ \t]*#[ \t]*if", re.MULTILINE)
 _BRANCH = re.compile(r"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b", re.MULTILINE)
 
 
@@ -26,9 +34,90 @@ def before_updates(subject: Subject, found: tuple[Atomic, ...], like: Directive)
     return [before(subject, subject.span(site).start, one) for site, one in chosen.items()]
 
 
-def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> Replacement:
-    """The directive on lines of its own before a loop, indented like it."""
-    return before(subject, subject.span(loop.site).start, directive)
+def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> list[Replacement]:
+    """The directive on lines of its own before a loop, indented like it, above the vendor hints on the loop;
+    hints that gcc does not take behind a directive are removed."""
+    start = subject.span(loop.site).start
+    removed = (without(subject, each) for each in _room(subject, start).refused)
+    return [before(subject, start, directive), *removed]
+
+
+def no_room(subject: Subject, loop: LoopFacts) -> str:
+    """Why no directive can stand before a loop beside the vendor hints on it; empty if one can."""
+    start = subject.span(loop.site).start
+    inside = next((each for each in written_with(subject, start) if kind_of(each) == "gcc-hint"), None)
+    if inside is not None:
+        return (
+            f"The macro before the loop `{loop.iterator}` writes `#pragma {inside.words}`, "
+            "and gcc takes no directive there: write the macro out first."
+        )
+    crowded = _room(subject, start).crowded
+    if crowded is None:
+        return ""
+    return (
+        f"No directive fits between `#pragma {crowded.words}` and the loop `{loop.iterator}`: "
+        "move that pragma to the line before the loop."
+    )
+
+
+def removed_hints(subject: Subject, placed: Iterable[Replacement]) -> tuple[str, ...]:
+    """Sentences that name the hints which directives with their loops remove."""
+    gone = (subject.text[each.span.start : each.span.end].strip() for each in placed if not each.text)
+    return tuple(
+        f"Removes `{each}`: gcc takes no directive beside it." for each in dict.fromkeys(gone) if each
+    )
+
+
+def place_above(subject: Subject, start: int) -> int:
+    """The offset above the vendor hints on a statement that starts at another one, at which a statement
+    before it goes in."""
+    return _room(subject, start).at
+
+
+@dataclass(frozen=True, slots=True)
+class _Room:
+    """The offset at which lines go in above a statement and the vendor hints on it, the hints that gcc takes
+    directly before a loop alone, and the pragma that leaves no room, if there is one."""
+
+    at: int
+    refused: tuple[Pragma, ...] = ()
+    crowded: Pragma | None = None
+
+
+def _room(subject: Subject, start: int) -> _Room:
+    above = pragmas_above(subject, start)
+    hints = [each for each in above if kind_of(each) in ("gcc-hint", "hint")]
+    if not hints:
+        return _Room(start)
+    at = _line_start(subject, hints[0].span.start)
+    while not is_whole(subject.text[at:start]):
+        opening = [m.start() for m in _OPENING.finditer(subject.text, above_of(subject, start).start, at)]
+        if not opening:
+            return _Room(at, crowded=hints[0])
+        at = opening[-1]
+    between = [each for each in above if each.span.start >= at]
+    refused = tuple(each for each in hints if kind_of(each) == "gcc-hint")
+    others = [each for each in between if kind_of(each) not in ("gcc-hint", "hint")]
+    alone = not code_of(subject, Span(at, start), between).strip()
+    return _Room(at, refused, None if alone and not others else (others or hints)[0])
+
+
+def without(subject: Subject, pragma: Pragma) -> Replacement:
+    """The text without a pragma, and without its lines if nothing else stands there."""
+    start, end = pragma.span.start, pragma.span.end
+    line = subject.text.find("\n", end)
+    line = line if line >= 0 else len(subject.text)
+    if subject.opens_its_line(start) and _COMMENT.fullmatch(subject.text[end:line]):
+        return Replacement(
+            Span(start - len(subject.line_before(start)), min(line + 1, len(subject.text))), ""
+        )
+    rest = subject.text[end:line]
+    return Replacement(Span(start, end + len(rest) - len(rest.lstrip(" \t"))), "")
+
+
+def _line_start(subject: Subject, offset: int) -> int:
+    """The beginning of the line on which an offset is the first character; else the offset."""
+    return offset - len(subject.line_before(offset)) if subject.opens_its_line(offset) else offset
 
 
 def before(subject: Subject, start: int, directive: Directive, more: str = "") -> Replacement:
@@ -41,9 +130,11 @@ def before(subject: Subject, start: int, directive: Directive, more: str = "") -
 
 
 def line_before(subject: Subject, start: int, text: str) -> Replacement:
-    """Lines of their own, which are indented already, before a statement that starts at an offset."""
+    """Lines of their own, which are indented already, before a statement that starts at an offset and the
+    vendor hints on it."""
     end, indentation = newline(subject.text), subject.indentation(start)
     text = text.replace("\n", end)
+    start = _room(subject, start).at
     if subject.opens_its_line(start):
         line = start - len(subject.line_before(start))
         # A line above that goes on (`\\`) is ended by an empty one, or the directive would be a part of it.
@@ -93,10 +184,8 @@ def start_of(subject: Subject, place: Stretch) -> int | None:
         if not _WORD.fullmatch(subject.token(first)):
             return None
     start = subject.start + subject.starts[first]
-    above = subject.text[subject.start + subject.ends[first - 1] if first else 0 : start]
-    if _comes_with(subject, first - 1) or _PRAGMA.search(above):
-        return None
-    return start
+    directed = any(kind_of(each) == "directive" for each in pragmas_above(subject, start))
+    return None if directed or _comes_with(subject, first - 1) else start
 
 
 def stop_of(subject: Subject, place: Stretch) -> int | None:

@@ -1,11 +1,16 @@
 """A directive on a loop that has to be rewritten first: counters in closed form, sums in variables of their
-own. The rewritten text is read and analysed like any other before the directive is put into it."""
+own; and transforms of loops with vendors' hints, which stay with the loops that stay. The rewritten text is
+read and analysed like any other before the edit is made of it."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from difflib import SequenceMatcher
 
+from polylsp.codegen.placing import together, without
+from polylsp.codegen.present import hints_above, kind_of, written_with
 from polylsp.codegen.subject import Again, Subject
 from polylsp.codegen.transform import TRANSFORMS
 from polylsp.model.action import Answer, Declined, Edited, Replacement, TransformName, applied
@@ -15,6 +20,7 @@ from polylsp.model.verdict import Assumption, Parallel
 from polylsp.settings import Settings
 from polylsp.text import Span
 
+_IN_THE_WAY = "A vendor's pragma is about the loop as it is: remove it first."
 Edit = Callable[[Subject, int, Settings], Answer]
 
 
@@ -40,6 +46,81 @@ def rewritten_first(subject: Subject, ordinal: int, settings: Settings, edit: Ed
         return answer
     whole = tuple(differences(subject.text, applied(now.text, answer.replacements)))
     return Edited(whole, tuple(assumed | dict.fromkeys(answer.assumptions)), answer.remarks)
+
+
+def hints_aside(subject: Subject, ordinal: int, edit: Callable[[Subject], Answer], again: Again) -> Answer:
+    """An edit of a nest (of all the function for ordinal 0) in which vendors' hints stand before loops. Hints
+    stay where their loops stay as they are; else the edit is made of the text without them."""
+    if not _with_hints(subject, 0):
+        return edit(subject)
+    found = edit(subject) if ordinal else None
+    if isinstance(found, Edited) and _keeps_hints(subject, found, again):
+        return found
+    for scope in (ordinal, 0) if ordinal else (0,):
+        found = _made_without(subject, scope, edit, again)
+        if isinstance(found, Edited) and _keeps_hints(subject, found, again):
+            return found
+    return found if isinstance(found, Declined) else Declined(_IN_THE_WAY)
+
+
+def _made_without(subject: Subject, ordinal: int, edit: Callable[[Subject], Answer], again: Again) -> Answer:
+    """The edit of the text without the hints on the loops of a nest, as one of the text as it is."""
+    loops = _with_hints(subject, ordinal)
+    written = [each for loop in loops for each in written_with(subject, subject.span(loop.site).start)]
+    if written:
+        return Declined(
+            f"A macro writes `#pragma {written[0].words}` before a loop: write the macro out first."
+        )
+    bare = without_hints(subject, ordinal, again)
+    if bare is None:
+        return Declined(_IN_THE_WAY)
+    found = edit(bare)
+    if isinstance(found, Declined):
+        return found
+    whole = tuple(differences(subject.text, applied(bare.text, found.replacements)))
+    gone = dict.fromkeys(each.words for loop in loops for each in hints_above(subject, loop))
+    told = (f"Removes `#pragma {words}`, which was about the loop as it was." for words in gone)
+    return replace(found, replacements=whole, remarks=(*told, *found.remarks))
+
+
+def without_hints(subject: Subject, ordinal: int, again: Again) -> Subject | None:
+    """The function without the vendors' hints on the loops of a nest (of all its loops for ordinal 0); `None`
+    where the text without them is not the same function."""
+    loops = _with_hints(subject, ordinal)
+    if not loops:
+        return subject
+    removed = together(without(subject, each) for loop in loops for each in hints_above(subject, loop))
+    return again(applied(subject.text, removed))
+
+
+def _with_hints(subject: Subject, ordinal: int) -> list[LoopFacts]:
+    """The loops with hints of the outermost nest that a loop stands in."""
+    around = (*subject.around(ordinal), subject.known(ordinal))[0].site if ordinal else None
+    return [
+        each
+        for each in subject.facts.loops
+        if (around is None or around.first <= each.site.first <= around.last) and hints_above(subject, each)
+    ]
+
+
+def _keeps_hints(subject: Subject, found: Edited, again: Again) -> bool:
+    """Whether each hint in an edited text stands before the loop header that it stood before."""
+    after = again(applied(subject.text, found.replacements))
+    if after is None:
+        return False
+    before, now = _hinted_headers(subject), _hinted_headers(after)
+    hints = sum(kind_of(each) in ("gcc-hint", "hint") for each in after.pragmas)
+    return len(now) == hints and not Counter(now) - Counter(before)
+
+
+def _hinted_headers(subject: Subject) -> list[tuple[str, str]]:
+    """The hints before loops, each with the header behind it."""
+    return [
+        (each.words, "".join(subject.source(loop.header).split()))
+        for loop in subject.facts.loops
+        for each in hints_above(subject, loop)
+        if each in subject.pragmas
+    ]
 
 
 def _needed(root: LoopFacts) -> Iterator[TransformName]:

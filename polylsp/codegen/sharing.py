@@ -3,28 +3,31 @@ OpenMP and OpenACC have in common."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import prod
 from typing import Literal
 
-from polylsp.analysis.effects import effects
+from polylsp.analysis.conflicts import Conflicts
+from polylsp.analysis.effects import effects, walk
+from polylsp.analysis.private import beyond_copies
 from polylsp.codegen.atomic import Atomic, atomic
 from polylsp.codegen.directive import Clause
-from polylsp.codegen.footprint import Section, entered, section
-from polylsp.codegen.lasting import left_alone
+from polylsp.codegen.footprint import Section, entered, section, touched
 from polylsp.codegen.stretch import Stretch, stretch_of
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.trip_counts import surely_run
+from polylsp.frontends.c.layout import COMMENTS, blanked
 from polylsp.model.action import Declined
-from polylsp.model.extents import constant_extents, is_whole_array
+from polylsp.model.extents import is_whole_array
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Type, Variable
+from polylsp.model.program import Array, Declare, Variable
 from polylsp.model.scop import Access, Scop
 from polylsp.model.verdict import Assumption, Parallel, Reduction
 
-_MOST_BYTES = 1 << 20
-"""What the copy of an array may take on the stack of a thread."""
+STACK_BYTES = 1 << 20
+"""Bytes that the copies of one directive may take on the stack of a thread: half of the smallest default.
+Stacks of threads have 2 MiB in glibc without a limit, 4 MiB in LLVM's OpenMP, 8 MiB by the usual limit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +77,11 @@ def sharing(
         verdict.lastprivate,
         _clauses(verdict, reduced),
         tuple(each for each in reduced if isinstance(each, Atomic)),
-        left_alone(subject, loops, verdict.lastprivate),
-        tuple(a for each in reduced if isinstance(each, _Item) for a in each.assumed),
+        _left_alone(subject, loops, verdict.lastprivate),
+        (
+            *(a for each in reduced if isinstance(each, _Item) for a in each.assumed),
+            *_unsized(subject, root, (*verdict.private, *verdict.lastprivate)),
+        ),
     )
 
 
@@ -88,11 +94,15 @@ def _refused(subject: Subject, loops: tuple[LoopFacts, ...], verdict: Parallel) 
         return Declined(
             f"{counters} is counted along with `{name}`: compute it from `{name}` in each iteration first."
         )
-    hidden = _seen_by_calls(subject, root, (*verdict.private, *verdict.lastprivate))
-    if hidden:
+    inside = _static_inside(subject, root, verdict)
+    if inside:
         return Declined(
-            f"`{hidden}` would need a copy per thread, but a function that the loop calls uses it."
+            f"`{inside}` is static and declared inside the loop `{name}`, where no clause can name it: "
+            "declare it before the loop."
         )
+    too_large = _too_large(subject, root, (*verdict.private, *verdict.lastprivate))
+    if too_large:
+        return Declined(too_large)
     counter = next((n for n in verdict.lastprivate if n in {each.iterator for each in loops}), "")
     if counter and not surely_run(subject, loops):
         return Declined(
@@ -102,11 +112,46 @@ def _refused(subject: Subject, loops: tuple[LoopFacts, ...], verdict: Parallel) 
     return None
 
 
-def _seen_by_calls(subject: Subject, root: LoopFacts, names: Iterable[str]) -> str:
-    """A variable of the file that gets copies, while a called function knows only the original."""
-    own = effects(subject.loop(root.ordinal))
-    outside = {v.source_name for v in own.variables if v.storage in ("global", "static") or v.escapes}
-    return next((name for name in names if own.calls and name in outside), "")
+def _static_inside(subject: Subject, root: LoopFacts, verdict: Parallel) -> str:
+    """A static variable that a clause would have to name and the loop declares; empty if there is none."""
+    named = {*verdict.private, *verdict.lastprivate, *(each.variable for each in verdict.reductions)}
+    static = {v.source_name for v in effects(subject.loop(root.ordinal)).variables if v.storage == "static"}
+    span = subject.span(root.site)
+    text = COMMENTS.sub(blanked, subject.text[span.start : span.end])
+    declared = (name for name in sorted(named & static) if re.search(rf"\bstatic\b[^;]*?\b{name}\b", text))
+    return next(declared, "")
+
+
+def _too_large(subject: Subject, root: LoopFacts, names: Iterable[str]) -> str:
+    """Why the copies of variables, and the variables that the loop declares, do not fit on the stack of a
+    thread; empty if they do, or if nothing is known of their size."""
+    loop = subject.loop(root.ordinal)
+    named = set(names)
+    copied = {v for v in effects(loop).variables if v.source_name in named}
+    declared = {s.variable for s in walk(loop) if isinstance(s, Declare)}
+    unknown = next((v.source_name for v in copied if v.bytes is None and v.storage == "global"), "")
+    if unknown:
+        return f"The size of `{unknown}`, of which each thread would need a copy, is not known here."
+    if sum(v.bytes or 0 for v in copied | declared) <= STACK_BYTES:
+        return ""
+    largest = max(copied | declared, key=lambda v: (v.bytes or 0, v.name))
+    return (
+        f"Each thread would need {_readable(largest.bytes or 0)} for its own `{largest.source_name}`, "
+        "which may not fit on its stack: allocate it inside the loop."
+    )
+
+
+def _readable(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size < 10_000_000 else f"{size // 1_000_000} MB"
+
+
+def _unsized(subject: Subject, root: LoopFacts, names: Iterable[str]) -> Iterator[Assumption]:
+    """That copies of arrays fit on the stack of a thread whose sizes are only known when the program runs."""
+    named = set(names)
+    for each in sorted(effects(subject.loop(root.ordinal)).variables, key=lambda v: v.name):
+        if each.source_name in named and each.bytes is None and isinstance(each.type, Array):
+            text = f"a copy of `{each.source_name}` fits on the stack of a thread"
+            yield Assumption("other", (each.source_name,), text)
 
 
 def _clauses(verdict: Parallel, reduced: list[_Item | Atomic | Declined]) -> tuple[Clause, ...]:
@@ -123,14 +168,24 @@ def _reduced(
     """The list item, a variable or the part of an array that is updated; or the updates that are atomic."""
     name = reduction.variable
     variable = next((v for v in effects(subject.loop(root.ordinal)).variables if v.source_name == name), None)
-    if variable is not None and not reduction.is_array:
-        return _Item(name)
     found = subject.nest(root.ordinal)
     accesses = _accesses(found[1].scop, root, reduction) if found is not None else []
-    if found is None or len({a.memory.variable for a in accesses}) != 1:
+    beyond = (
+        found is not None
+        and variable is not None
+        and bool(beyond_copies(Conflicts(found[1].scop), variable.name, root.ordinal))
+    )
+    if variable is not None and not reduction.is_array and not beyond:
+        return _Item(name)
+    # A verdict that rests on a model of the loop alone: that of the nest lacks accesses.
+    lacking = found is not None and bool(found[1].scop.loops[root.ordinal].obstacles)
+    if found is None or lacking or len({a.memory.variable for a in accesses}) != 1:
         return Declined(f"What the loop `{root.iterator}` accesses of `{name}` is not known in full.")
     one_at_a_time = atomic(subject, root, reduction, accesses)
     if preferred == "atomic" and isinstance(one_at_a_time, Atomic):
+        return one_at_a_time
+    if beyond:
+        # A pointer to the variable does not lead to a thread's copy.
         return one_at_a_time
     part = _section(subject, found[1].scop, root, reduction, variable, accesses)
     return one_at_a_time if isinstance(part, Declined) else part
@@ -156,7 +211,7 @@ def _section(
             "add up in a local variable first."
         )
     if is_whole_array(variable):
-        if _bytes(variable.type) > _MOST_BYTES:
+        if (variable.bytes or 0) > STACK_BYTES:
             return Declined(f"A copy of `{name}` for each thread does not fit on its stack.")
         return _Item(name)
     one = len({a.memory.name for a in accesses}) == 1
@@ -188,6 +243,38 @@ def _accesses(scop: Scop, root: LoopFacts, reduction: Reduction) -> list[Access]
     ]
 
 
-def _bytes(of_type: Type) -> int:
-    """The size of a whole array, about."""
-    return 8 * prod(constant_extents(of_type) or ())
+def _left_alone(subject: Subject, loops: tuple[LoopFacts, ...], names: tuple[str, ...]) -> tuple[str, ...]:
+    """Live-out variables that may keep the value which they have before loops that share a directive: a trip
+    count is zero, or no iteration sets them. Compilers copy back the value of the last iteration all the
+    same."""
+    if not names:
+        return ()
+    run = surely_run(subject, loops)
+    root = loops[0]
+    return tuple(
+        n for n in names if not (run and _surely_sets(subject, root, n)) and _is_set_before(subject, root, n)
+    )
+
+
+def _surely_sets(subject: Subject, root: LoopFacts, name: str) -> bool:
+    """Whether each run of a loop that has iterations sets a variable. One that the model has no writes of
+    is known in closed form, or set first of all in each iteration (`LoopScalars`)."""
+    found = subject.nest(root.ordinal)
+    if found is None:
+        return False
+    scop, region = found[1].scop, stretch_of(subject, root)
+    writes = [a for a in region.accesses(scop) if a.memory.path == name and a.kind == "write"]
+    if not writes:
+        return True
+    sure = [a for a in writes if scop.certain(a)]
+    where = entered(subject, scop, region).intersect(scop.defined)
+    return bool(sure) and where.is_subset(touched(scop, sure, region).params())
+
+
+def _is_set_before(subject: Subject, root: LoopFacts, name: str) -> bool:
+    """Whether a variable may have a value as a loop begins."""
+    named = (v for v in effects(subject.loop(root.ordinal)).variables if v.source_name == name)
+    variable = next(named, None)
+    if variable is None or variable.storage != "local" or isinstance(variable.type, Array) or root.depth > 1:
+        return True
+    return any(each.site.first < root.site.first for each in subject.assigned(variable))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.obstacles import obstacle
 from polylsp.codegen.device import Abilities, Region, alone, kernel_of, shared
@@ -19,7 +18,7 @@ from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Array, Block, Declare, If, Jump, Loop, Pointer, Site, Statement
+from polylsp.model.program import Array, Block, Declare, If, Jump, Loop, Pointer, Site, Statement, within
 from polylsp.model.roots import is_governed, parallel_roots
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polylsp.analysis.constructs import within
 from polylsp.codegen.subject import Subject
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Site
+from polylsp.model.program import Site, within
 from polylsp.model.scop import Access, Scop
 
 

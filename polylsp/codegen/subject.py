@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,9 +10,13 @@ from functools import cached_property
 from polylsp.analysis.effects import Effects, effects, loops_in, walk
 from polylsp.analysis.regions import Nest
 from polylsp.analysis.summaries import Calls
+from polylsp.analysis.thread_storage import errno_of_runtime
+from polylsp.frontends.c.macros import Macro
 from polylsp.model.facts import FunctionFacts, LoopFacts, NestFacts
 from polylsp.model.program import Assign, Declare, Function, Loop, Site, Variable
 from polylsp.text import Span
+
+_ERRNO = re.compile(r"\b(?:errno|perror)\b")
 
 
 @dataclass(frozen=True)
@@ -23,12 +28,22 @@ class Companion:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class Pragma:
+    """A pragma that is compiled, where the file says it (a line, a `_Pragma`, or the use of a macro that
+    expands to one), and the words behind `pragma`."""
+
+    span: Span
+    words: str
+
+
 @dataclass(frozen=True)
 class Subject:
     """A function to be edited. `text` is the file's; `start` the offset of the function in it;
     `starts[k]` and `ends[k]` are the offsets of token `k`, relative to `start`. `nests` are the
     models behind `facts.nests`, in the same order; `calls` what is known of the functions that it calls,
-    and `companions` are the other functions of the file."""
+    and `companions` are the other functions of the file; `pragmas` are those of the function, of all
+    families, and `macros` those that its text uses."""
 
     text: str
     start: int
@@ -39,6 +54,8 @@ class Subject:
     nests: tuple[Nest, ...]
     calls: Calls
     companions: tuple[Companion, ...] = ()
+    pragmas: tuple[Pragma, ...] = ()
+    macros: tuple[Macro, ...] = ()
     language: str = "c"
 
     @cached_property
@@ -51,6 +68,19 @@ class Subject:
         """Every variable that the function declares or names."""
         declared = {s.variable for s in walk(self.function.body) if isinstance(s, Declare)}
         return self.effects.variables | declared | set(self.function.parameters)
+
+    def errno_of_runtime(self, ordinal: int) -> str:
+        """Why a loop cannot run on threads or a device because of `errno`; empty if it can."""
+        if not self._naming_errno:
+            return ""
+        return errno_of_runtime(self.function, ordinal, self._naming_errno)
+
+    @cached_property
+    def _naming_errno(self) -> tuple[Function, ...]:
+        """The functions of the file whose text names `errno`, or a function that prints it."""
+        end = self.start + self.ends[-1]
+        places = [(self.function, self.start, end), *((c.function, c.start, c.end) for c in self.companions)]
+        return tuple(f for f, first, last in places if _ERRNO.search(self.text, first, last))
 
     def assigned(self, variable: Variable) -> list[Assign]:
         """The assignments to a variable as a whole, in source order."""

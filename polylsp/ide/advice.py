@@ -7,7 +7,8 @@ from polylsp.model.rejection import Rejection
 from polylsp.model.report import PlacedFunction
 
 _PYTHON = (
-    (" or declare it `__attribute__((const))`", ""),
+    (", or declare it `__attribute__((const))` if it only computes from its arguments", ""),
+    (", or declare it `__attribute__((pure))` if it writes nothing", ""),
     ("declare it inside the loop", "assign it in each iteration before it is read"),
 )
 """What C's programmers are told, and what Python's are."""

@@ -123,6 +123,7 @@ def _witness(source: Source, placed: PlacedFunction, witness: Witness) -> JsonOb
         "sink": _access(source, placed, dependence.sink, witness.sink_iteration),
         "distance": dependence.distance,
         "parameters": dict(witness.parameters),
+        "condition": witness.condition,
     }
 
 

@@ -16,6 +16,7 @@ from polylsp.ide.pages import page_uri
 from polylsp.ide.pragmas import directive_sentence
 from polylsp.ide.suppression import is_suppressed, suppressed
 from polylsp.model.directive import (
+    ConditionalRace,
     DirectiveFacts,
     EveryThread,
     Finding,
@@ -75,7 +76,9 @@ SEVERITIES: dict[str, Severity] = {
     "stale-measurement": "information",
     "syntax-error": "warning",
     "missing-header": "warning",
+    "out-of-bounds": "warning",
     "budget": "information",
+    "internal-error": "warning",
 }
 """A rejection that belongs to no loop is reported under its own code; `hint` unless named here."""
 
@@ -148,8 +151,10 @@ def function_diagnostics(
     return tuple(finding for finding in found if finding.code not in settings.disabled_diagnostics)
 
 
-def pragma_code(finding: Finding) -> PragmaCode:
-    """Whether a directive is wrong, or only lacks something."""
+def pragma_code(finding: Finding) -> PragmaCode | LoopCode:
+    """Whether a directive is wrong, or only lacks something, or rests on what is not known."""
+    if isinstance(finding, ConditionalRace):
+        return "needs-assumption"
     return "incomplete-pragma" if isinstance(finding, (Lacking, ShortSection)) else "wrong-pragma"
 
 
@@ -254,7 +259,8 @@ def _about_pragma(source: Source, placed: PlacedFunction, finding: Finding) -> I
         case Race(witness=witness) | Unordered(witness=witness):
             yield from _dependence(source, placed, witness.dependence)
         case (
-            OtherOperator(access=access)
+            ConditionalRace(access=access)
+            | OtherOperator(access=access)
             | OtherStep(access=access)
             | Lacking(access=access)
             | NotLast(access=access)

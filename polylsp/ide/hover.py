@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -225,17 +226,42 @@ def _markdown(part: Part) -> str:
         case Table(header=header, rows=rows):
             lines = [header, tuple("---" for _ in header), *rows]
             return "\n".join(
-                f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in line)} |" for line in lines
+                f"| {' | '.join(_sentence(cell).replace('|', chr(92) + '|') for cell in line)} |"
+                for line in lines
             )
         case Bullets(heading=heading, items=items):
-            return "\n".join([f"{heading}:", "", *(f"- {item}" for item in items)])
+            return "\n".join([f"{_sentence(heading)}:", "", *(f"- {_sentence(item)}" for item in items)])
         case Code(heading=heading, text=text):
-            return f"{heading}:\n\n```text\n{text.strip()}\n```"
+            fence = "`" * max(3, 1 + max(map(len, _TICKS.findall(text)), default=0))
+            return f"{_sentence(heading)}:\n\n{fence}text\n{text.strip()}\n{fence}"
         case Image(svg=svg, words=words):
             image = b64encode(svg.encode()).decode()
+            words = _sentence(words).replace("]", "\\]")
             return f"![{words}](data:image/svg+xml;base64,{image})" if len(image) <= _LONGEST_IMAGE else ""
         case str():
-            return part
+            return _sentence(part)
+
+
+_TICKS = re.compile(r"`+")
+_LIVE = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])[(\[:]|:(?=//)|(?<=\bwww)\.", re.IGNORECASE)
+"""What makes a tag, a link or an address of a text outside of code."""
+
+
+def _sentence(text: str) -> str:
+    """A sentence with code between backticks. Nothing that a name or a string of the source says becomes a
+    tag or a link, not even where backticks of the source make words of code."""
+    pieces = text.split("`")
+    for number, piece in enumerate(pieces):
+        if number % 2 and number < len(pieces) - 1:
+            pieces[number] = piece.replace("\n", " ") or " "
+        else:
+            pieces[number] = _LIVE.sub(r"\\\g<0>", piece.replace("\\", r"\\"))
+    for number in range(2, len(pieces) - 1, 2):
+        # Two backticks in a row would begin another kind of code.
+        pieces[number] = pieces[number] or " "
+    if len(pieces) % 2 == 0:
+        pieces[-2:] = [f"{pieces[-2]}\\`{pieces[-1]}"]
+    return "`".join(pieces)
 
 
 def _plain(part: Part) -> str:

@@ -7,6 +7,7 @@ next 100 characters from the start of the line that are neither blanks nor tabs,
 from __future__ import annotations
 
 from collections import Counter
+from functools import lru_cache
 
 _BLOCK = 100
 _FACTOR = 37
@@ -14,8 +15,10 @@ _MASK = (1 << 64) - 1
 _END = 0xFFFF
 
 
+@lru_cache(maxsize=8)
 def line_hashes(text: str) -> list[str]:
-    """The hash of each line, in order, as `HEX:N` where `N` counts equal hashes from 1."""
+    """The hash of each line, in order, as `HEX:N` where `N` counts equal hashes from 1; remembered, since
+    functions of a file are rendered one by one."""
     units, starts = _units(text)
     lead = pow(_FACTOR, _BLOCK, _MASK + 1)
     wanted = set(starts)

@@ -8,11 +8,13 @@ from typing_extensions import assert_never
 
 from polylsp.ide import wording
 from polylsp.ide.diagnostics import pragma_code
-from polylsp.ide.pragmas import directive_name, directive_sentence, mended, removed
+from polylsp.ide.excerpt import access_excerpt
+from polylsp.ide.pragmas import atomic_update, directive_name, directive_sentence, mended, removed
 from polylsp.ide.ready import ReadyOffer
 from polylsp.ide.suppression import is_suppressed, suppressed
 from polylsp.model.action import Replacement
 from polylsp.model.directive import (
+    ConditionalRace,
     DirectiveFacts,
     EveryThread,
     Finding,
@@ -108,10 +110,16 @@ def _mend(
             mend = Mend(f"linear({variable}:{computed})", variable, "linear")
             title = f"Write `{mend.clause}` in place of `linear({variable}:{stated})`"
             return title, mended(source, placed, directive, mend)
+        case ConditionalRace(access=access, atomic=True):
+            words = access_excerpt(source, placed, access)
+            title = f"Make the update of `{words}` atomic"
+            return title, atomic_update(source, placed, directive, access)
+        case ConditionalRace(mend=Mend() as mend):
+            return _title(mend), mended(source, placed, directive, mend)
         case Race():
             title = f"{_without(directive)}: the loop runs in order"
             return title, removed(source, placed, directive)
-        case NotLast() | OtherStep() | ShortSection() | EveryThread() | Unordered():
+        case ConditionalRace() | NotLast() | OtherStep() | ShortSection() | EveryThread() | Unordered():
             # Where a section ends, and what each thread is to do alone, is for a person to say.
             return "", None
         case _:

@@ -9,11 +9,11 @@ from typing import Any
 from polylsp.ide import wording
 from polylsp.ide.check_json import range_object
 from polylsp.ide.styled import Line, Piece
-from polylsp.model.facts import NestFacts, NestModel
+from polylsp.model.facts import NestFacts, NestModel, NestRelations
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.text import Source
 
-_RELATIONS = tuple(field.name for field in fields(NestModel))
+_RELATIONS = tuple(field.name for field in fields(NestRelations))
 _ARROW_WIDTH = 4
 
 
@@ -36,7 +36,7 @@ def model_lines(source: Source, report: FileReport, width: int) -> Iterator[Line
 def _modelled(report: FileReport) -> Iterator[tuple[PlacedFunction, NestFacts, NestModel]]:
     for placed in report.functions:
         for nest in placed.answer.facts.nests:
-            if nest.model is not None:
+            if nest.model is not None and nest.model.relations is not None:
                 yield placed, nest, nest.model
 
 
@@ -45,7 +45,7 @@ def _nest(source: Source, placed: PlacedFunction, nest: NestFacts, model: NestMo
         "function": placed.answer.facts.name,
         "range": range_object(source, placed.span(nest.site)),
         "loops": list(nest.loops),
-        **{name: getattr(model, name) for name in _RELATIONS},
+        **dict(_texts(model)),
     }
 
 
@@ -61,9 +61,15 @@ def _lines(
             f"{facts.name}, {'loop' if len(iterators) == 1 else 'loops'} {wording.listing(iterators)}", "good"
         ),
     )
-    for name in _RELATIONS:
+    for name, text in _texts(model):
         yield (Piece(f"  {name.replace('_', ' ')}", "advice"),)
-        yield from _relation(getattr(model, name), width)
+        yield from _relation(text, width)
+
+
+def _texts(model: NestModel) -> Iterator[tuple[str, str]]:
+    yield "context", model.context
+    yield "domain", model.domain
+    yield from ((name, getattr(model.relations, name)) for name in _RELATIONS)
 
 
 def _relation(text: str, width: int) -> Iterator[Line]:

@@ -9,6 +9,7 @@ from typing_extensions import assert_never
 from polylsp.ide import wording
 from polylsp.model.action import Replacement
 from polylsp.model.directive import (
+    ConditionalRace,
     DirectiveFacts,
     EveryThread,
     Finding,
@@ -22,6 +23,7 @@ from polylsp.model.directive import (
     Unordered,
 )
 from polylsp.model.report import PlacedFunction
+from polylsp.model.verdict import AccessPoint, Parallel
 from polylsp.text import Source, Span
 
 _SPACE = re.compile(r"\s+")
@@ -34,6 +36,8 @@ def directive_sentence(
     match finding:
         case Race():
             return wording.capital(_race(source, placed, directive, finding))
+        case ConditionalRace():
+            return wording.capital(_conditional(source, placed, directive, finding))
         case OtherOperator(variable=variable, stated=stated, computed=computed, access=access):
             where = wording.place(source, placed, access)
             clause = f"`reduction({stated}:{variable})`"
@@ -47,7 +51,7 @@ def directive_sentence(
         case EveryThread():
             return _every_thread(source, placed, directive, finding)
         case Unordered():
-            return wording.capital(_unordered(source, placed, finding))
+            return wording.capital(_unordered(source, placed, directive, finding))
         case Lacking():
             return wording.capital(_lacking(source, placed, directive, finding))
         case NotLast(variable=variable, access=access):
@@ -76,7 +80,16 @@ def mended(
         if kept is None:
             return None
         text = f"{kept} {mend.clause}"
-    return Replacement(span, text)
+    return Replacement(span, _monotonic(text) if "lastprivate" in text else text)
+
+
+_DYNAMIC = re.compile(r"\bschedule\s*\(\s*(?:nonmonotonic\s*:|(simd)\s*:)?\s*(?=dynamic\b)")
+
+
+def _monotonic(pragma: str) -> str:
+    """A pragma whose dynamic schedule, if it has one, is monotonic: under any other LLVM's OpenMP runtime (as
+    of LLVM 19) loses values of `lastprivate` at times, since threads take iterations from each other."""
+    return _DYNAMIC.sub(lambda m: f"schedule(monotonic{', simd' if m[1] else ''}:", pragma)
 
 
 def directive_name(directive: DirectiveFacts) -> str:
@@ -119,7 +132,12 @@ def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, rac
     dependence = race.witness.dependence
     obstacle = wording.dependence_clause(source, placed, dependence)
     example = wording.example_words(race.witness)
-    shown = f" (for example {example})" if example else ""
+    sizes = wording.listing([f"`{name}` = {value}" for name, value in race.witness.parameters])
+    example = f"with {sizes}, {example}" if race.sized and sizes and example else example
+    when = wording.condition_words(race.witness)
+    if race.sized and dependence.distance is not None and not when:
+        when = f" if the loop runs more than {dependence.distance} times"
+    shown = f"{when} (for example {example})" if example else when
     if race.copied:
         return f"each thread has its own `{dependence.sink.variable}`, but {obstacle}{shown}."
     name = directive_name(directive)
@@ -127,7 +145,52 @@ def _race(source: Source, placed: PlacedFunction, directive: DirectiveFacts, rac
     return f"{name} lets iterations of {loop} run at once, but {obstacle}{shown}."
 
 
-def _unordered(source: Source, placed: PlacedFunction, finding: Unordered) -> str:
+def _conditional(
+    source: Source, placed: PlacedFunction, directive: DirectiveFacts, race: ConditionalRace
+) -> str:
+    where = wording.place(source, placed, race.access)
+    loop = _subject(placed, directive)
+    name = directive_name(directive)
+    told = f"{name} lets iterations of {loop} run at once, a race on {where} if {race.condition}"
+    if directive.family == "numba":
+        return f"{told}: {_without_atomics(placed, directive, race)}."
+    ways = [f"put `#pragma {directive.family} atomic` before it"] if race.atomic else []
+    ways += [f"add `{race.mend.clause}`"] if race.mend is not None else []
+    return f"{told}: {' or '.join(ways)}." if ways else f"{told}."
+
+
+def _without_atomics(placed: PlacedFunction, directive: DirectiveFacts, race: ConditionalRace) -> str:
+    """The advice where Numba's threads share elements: it has no atomic updates."""
+    loops = (one for one in placed.answer.facts.loops if one.ordinal in directive.loops)
+    verdicts = [one.verdict for one in loops if isinstance(one.verdict, Parallel)]
+    variable = race.access.variable
+    operators = {r.operator for v in verdicts for r in v.reductions if r.variable == variable and r.is_array}
+    if not operators:
+        return "use `range` unless that cannot be"
+    how = "add these up" if operators == {"+"} else "combine these"
+    part = f"update an array of its own in each block of iterations and {how} in `{variable}` after the loop"
+    return f"{part}, or use `range`"
+
+
+def atomic_update(
+    source: Source, placed: PlacedFunction, directive: DirectiveFacts, access: AccessPoint
+) -> Replacement | None:
+    """The edit that makes an update atomic; `None` where it is no statement on lines of its own."""
+    span = placed.span(access.site)
+    start = source.line_starts[source.line_of(span.start)]
+    indent, text = source.text[start : span.start], source.text[span.start :]
+    statement = text[: text.find(";")]
+    update = _UPDATE.match(statement, span.end - span.start)
+    if indent.strip() or update is None or "," in re.sub(r"\[[^]]*\]|\([^)]*\)", "", statement):
+        return None
+    words = "omp atomic" if directive.family == "omp" else "acc atomic update"
+    return Replacement(Span(start, start), f"{indent}#pragma {words}\n")
+
+
+_UPDATE = re.compile(r"\s*(?:\+\+|--|[-+*/&|^]=)")
+
+
+def _unordered(source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Unordered) -> str:
     dependence = finding.witness.dependence
     past = "reads" if dependence.source.kind == "read" else "writes"
     verb = "reads" if dependence.sink.kind == "read" else "overwrites"
@@ -150,6 +213,8 @@ def _unordered(source: Source, placed: PlacedFunction, finding: Unordered) -> st
             return f"{told}, but nobody waits for the task before that{shown}: {wait}."
         case "tasks":
             order = "say with `depend` which one comes first"
+            if directive.words == "taskloop":
+                order = "put `#pragma omp taskwait` between them"
             return f"{told}, but tasks run in any order, or at once{shown}: {order}."
         case _:
             assert_never(finding.kind)
@@ -160,6 +225,9 @@ def _every_thread(
 ) -> str:
     where = wording.place(source, placed, finding.access)
     name = directive_name(directive)
+    if "teams" in directive.words.split():
+        limit = "locks and `critical` hold back the threads of one team alone"
+        return f"Every team of {name} does {where}, on the same memory, and {limit}: use `atomic`."
     told = f"Every thread of {name} does {where}, on the same memory at once"
     if finding.in_loop:
         return f"{told}: share out the loop with `#pragma omp for`, or let one thread run it."

@@ -36,6 +36,28 @@ class Piece:
 Line = tuple[Piece, ...]
 
 
+_PICTURES = {
+    # Bytes that could not be decoded; what makes text run the other way, or cannot be seen.
+    **dict.fromkeys((*range(0x80, 0xA0), *range(0xD800, 0xE000)), 0xFFFD),
+    **dict.fromkeys((0x200E, 0x200F, 0x061C, *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF), 0xFFFD),
+    **{code: 0x2400 + code for code in range(0x20)},
+    0x7F: 0x2421,
+}
+
+
+def visible(text: str, keeps: str = "") -> str:
+    """The text with a picture, of the same width, for each character that a terminal obeys: a name or a line
+    of a source may hold any."""
+    return text.translate({code: to for code, to in _PICTURES.items() if chr(code) not in keeps})
+
+
+def visible_line(line: Line) -> Line:
+    """The same of a line."""
+    return tuple(
+        piece if piece.text.isprintable() else Piece(visible(piece.text), piece.style) for piece in line
+    )
+
+
 def plain_text(line: Sequence[Piece]) -> str:
     """A line without colour: code stands between backticks."""
     return "".join(f"`{piece.text}`" if piece.style == "quote" else piece.text for piece in line)

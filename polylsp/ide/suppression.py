@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from polylsp.frontends.c.tokens import comments, normalise
 from polylsp.frontends.python.tokens import comments as python_comments
@@ -40,8 +41,9 @@ class _Comment:
     end: int
 
 
+@lru_cache(maxsize=8)
 def suppressed(source: Source, language: str = C.name) -> Suppressed:
-    """What the comments of a text suppress."""
+    """What the comments of a text suppress; remembered, since functions of a file are rendered one by one."""
     found: dict[int, frozenset[str]] = {}
     for comment in _comments(source, language):
         for line in comment.lines:

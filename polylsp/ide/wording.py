@@ -44,7 +44,7 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
             return capital(f"{subject(loop)} can run in parallel{_terms(placed, verdict)}.")
         case Sequential(witness=witness, former=former):
             obstacle = dependence_clause(source, placed, witness.dependence)
-            told = f"{obstacle}{_example(witness)}{_former_words(former)}"
+            told = f"{obstacle}{condition_words(witness)}{_example(witness)}{_former_words(former)}"
             return capital(f"{subject(loop)} cannot run in parallel: {told}.")
         case Unknown() as verdict:
             return capital(_unknown_sentence(placed, loop, verdict))
@@ -90,9 +90,11 @@ def dependence_clause(source: Source, placed: PlacedFunction, dependence: Depend
 
 
 def place(source: Source, placed: PlacedFunction, access: AccessPoint) -> str:
-    """An access and its line: "`a[i - 1]` on line 12"."""
+    """An access and its line: "`a[i - 1]` on line 12", "`total` in `add(x)` on line 12"."""
     text = access_excerpt(source, placed, access)
-    return f"`{text}` on line {site_line(source, placed, access.site)}"
+    in_call = text.endswith(")") and access.variable not in text
+    called = f"`{access.variable}` in " if in_call else ""
+    return f"{called}`{text}` on line {site_line(source, placed, access.site)}"
 
 
 def site_line(source: Source, placed: PlacedFunction, site: Site) -> str:
@@ -110,7 +112,8 @@ def handed_out(loop: LoopFacts) -> str:
     names = [f"`{each.variable}`" for each in verdict.reductions if not each.is_array]
     combined = [f"Numba combines what threads find for {listing(names)}"] if names else []
     rest = f": {' and '.join([*own, *combined])}" if own or combined else ""
-    return f"Numba runs iterations of {subject(loop)} at once, as it may{rest}."
+    when = f" if {assumption_words(verdict.assumptions)}" if verdict.assumptions else ""
+    return f"Numba runs iterations of {subject(loop)} at once, as it may{when}{rest}."
 
 
 def distance_words(distance: int | None) -> str:
@@ -118,6 +121,11 @@ def distance_words(distance: int | None) -> str:
     if distance is None:
         return "in an earlier iteration"
     return "one iteration earlier" if distance == 1 else f"{distance} iterations earlier"
+
+
+def condition_words(witness: Witness) -> str:
+    """The condition under which two iterations conflict, to follow the clause about it; empty if none."""
+    return f" {witness.condition}" if witness.condition else ""
 
 
 def example_words(witness: Witness) -> str:

@@ -9,29 +9,35 @@ from time import perf_counter
 
 from polylsp.analysis.summary import callees
 from polylsp.frontends.c.declarations import Declaration
-from polylsp.frontends.c.environment import Environment, needed, per_thread
-from polylsp.frontends.c.expand import Expanded, Unexpandable, expand, used_macros
+from polylsp.frontends.c.environment import Environment, needed, per_thread, thread_variables
+from polylsp.frontends.c.expand import Expanded, Pragma, Unexpandable, expand, used_macros
 from polylsp.frontends.c.lower.builtins import in_library
 from polylsp.frontends.c.lower.function import lower, rejected
 from polylsp.frontends.c.macros import Macro
 from polylsp.frontends.c.outline import Item
 from polylsp.frontends.c.pragmas import directives_in, pragma_spans
 from polylsp.frontends.c.tokens import normalise, tokenize
+from polylsp.mishap import Mishap, contained
 from polylsp.model.directive import AnyDirective
 from polylsp.model.program import Function, Site
 from polylsp.model.rejection import Rejection
 from polylsp.prepared import Prepared, digest
+from polylsp.process import Stop
 from polylsp.query import query
 from polylsp.text import Span
 
-TOO_LONG = Unexpandable("budget", Span(0, 1), "Reading this function was given up because it took too long.")
+
+def stopped_reading(stop: Stop) -> Unexpandable:
+    """The rejection of a function whose reading reached a limit."""
+    message = f"Reading this function was stopped because {stop.reason}."
+    return Unexpandable("budget", Span(0, 1), message, stop.advice)
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
     """A function's tokens, the declarations they need, functions with a library name that the file
-    defines itself (`own`), its directives, and which names each thread has for itself; equal where
-    these are."""
+    defines itself (`own`), its directives, which names each thread has for itself as directives see it, and
+    which of its own names are such variables (`thread_variables`); equal where these are."""
 
     key: str
     texts: tuple[str, ...] = field(compare=False, repr=False)
@@ -39,38 +45,78 @@ class Tokens:
     own: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     directives: tuple[AnyDirective, ...] = field(default=(), compare=False, repr=False)
     per_thread: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    thread_variables: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
 
 @query()
 def lowered(tokens: Tokens) -> Function:
     """The program of a function, from its tokens and the declarations they need."""
-    found = lower(tokens.texts, tokens.declarations, tokens.own)
+    found = lower(tokens.texts, tokens.declarations, tokens.own, tokens.thread_variables)
     return replace(found, directives=tokens.directives, per_thread=tokens.per_thread)
 
 
 def prepare(item: Item, macros: Mapping[str, Macro], known: Environment, own: frozenset[str]) -> Prepared:
     """A function of a file in which the functions `own` are defined, ready for analysis."""
+
+    def stopped(mishap: Mishap) -> Prepared:
+        at = max(0, item.text.find(item.name))
+        named = Span(at, at + max(1, len(item.name)))
+        return refused(item, Unexpandable(mishap.code, named, mishap.of("this function"), mishap.advice))
+
+    return contained(
+        f"reading the function `{item.name}`", lambda: _prepare(item, macros, known, own), stopped
+    )
+
+
+def _prepare(item: Item, macros: Mapping[str, Macro], known: Environment, own: frozenset[str]) -> Prepared:
     started = perf_counter()
     used = used_macros(item.text, macros)
     expanded = expand(item.text, used)
     if isinstance(expanded, Unexpandable):
         return refused(item, expanded)
     ready = perf_counter()
-    declarations = needed(known, expanded.texts)
-    own = frozenset(name for name in own & frozenset(expanded.texts) if in_library(name))
     directives = directives_in(expanded, {one.name: one for one in used})
-    mine = per_thread(item.text, known) if directives else frozenset[str]()
-    key = digest(expanded.texts, declarations, sorted(own), directives, sorted(mine))
-    function = lowered(Tokens(key, expanded.texts, declarations, own, directives, mine))
+    tokens = _tokens(expanded, directives, known, own, item.text)
+    function = lowered(tokens)
     parsed = perf_counter()
     spent = (("preprocess", ready - started), ("parse", parsed - ready))
     pragmas = pragma_spans(item.text, expanded.pragmas)
-    places = digest(expanded.starts, expanded.ends, pragmas)
-    return Prepared(key, function, callees(function), places, *_spans(expanded), pragmas, spent)
+    words = tuple(each.text for each in expanded.pragmas)
+    places = digest(expanded.starts, expanded.ends, pragmas, words)
+    return Prepared(
+        tokens.key, function, callees(function), places, *_spans(expanded), pragmas, words, used, spent
+    )
+
+
+def prepare_included(declared: Declaration, known: Environment, own: frozenset[str]) -> Prepared:
+    """A function that a header or a macro of the file defines, ready to be summarised: it has no places."""
+    texts, nowhere = declared.definition, Span(0, 0)
+    places = (0,) * len(texts)
+    pragmas = tuple(Pragma(token, text, nowhere) for token, text in declared.pragmas)
+    expanded = Expanded(texts, places, places, pragmas)
+    tokens = _tokens(expanded, directives_in(expanded, {}), known, own, " ".join(texts))
+    function = lowered(tokens)
+    return Prepared(tokens.key, function, callees(function))
+
+
+def _tokens(
+    expanded: Expanded,
+    directives: tuple[AnyDirective, ...],
+    known: Environment,
+    own: frozenset[str],
+    text: str,
+) -> Tokens:
+    declarations = needed(known, expanded.texts)
+    own = frozenset(name for name in own & frozenset(expanded.texts) if in_library(name))
+    mine = per_thread(text, known)
+    mine = mine if directives else mine & frozenset(expanded.texts)
+    threads = thread_variables(expanded, known)
+    key = digest(expanded.texts, declarations, sorted(own), directives, sorted(mine), sorted(threads))
+    return Tokens(key, expanded.texts, declarations, own, directives, mine, threads)
 
 
 def refused(item: Item, why: Unexpandable) -> Prepared:
-    """A function whose macros could not be expanded: only its loops are listed."""
+    """A function that could not be read: only its loops are listed."""
     raw = tokenize(normalise(item.text))
     first = max(0, min(bisect_right(raw.ends, why.span.start), len(raw.ends) - 1))
     site = Site(first, max(first, bisect_right(raw.starts, why.span.end - 1) - 1))

@@ -8,11 +8,20 @@ from typing import Protocol
 
 from polylsp.model.report import FileProblem
 from polylsp.prepared import Prepared
+from polylsp.process import Stop
 from polylsp.remembered import State
 from polylsp.settings import Settings
 
 Observer = Callable[[str, str, int, int], None]
 """Called with a key, a function's name, and how many of how many functions are done."""
+
+Stopped = Callable[[str], Stop | None]
+"""The limit that work on a function reached before, by the key of that work; such work is not begun again."""
+
+
+def never_stopped(key: str) -> Stop | None:
+    """The answer while no function has reached a limit."""
+    return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,17 +30,26 @@ class Functions:
 
     `problems(broken)` are the findings outside of functions, apart from what the functions that start
     at the offsets `broken` say themselves. `resident`: code of the file may keep data on a device for
-    functions that do not say so.
+    functions that do not say so. `serial` are the functions with tasks that no parallel region calls.
+    `included` are functions that headers define and that those of the file call, or that these call in turn.
     """
 
     prepared: list[tuple[int, Prepared]]
     problems: Callable[[frozenset[int]], tuple[FileProblem, ...]]
     resident: bool = False
+    serial: frozenset[str] = frozenset()
+    included: tuple[Prepared, ...] = ()
+
+    @property
+    def callable(self) -> list[Prepared]:
+        """The functions whose bodies are known: a call may be of any of them."""
+        return [*self.included, *(one for _, one in self.prepared)]
 
 
 class Reader(Protocol):
     """Reads a file of one language. `state` holds what is remembered of its last version; functions
-    whose key is in `stopped` are not read; `observe` is called before each one that really is."""
+    that `stopped` has a limit for are not read, nor remembered; `observe` is called before each one that
+    really is."""
 
     def __call__(
         self,
@@ -39,7 +57,7 @@ class Reader(Protocol):
         text: str,
         settings: Settings,
         state: State,
-        stopped: frozenset[str] = ...,
+        stopped: Stopped = ...,
         observe: Observer | None = ...,
     ) -> Functions:
         """The functions of a file."""

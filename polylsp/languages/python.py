@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from time import perf_counter
 
 from polylsp.analysis.effects import loops_in
@@ -13,9 +14,10 @@ from polylsp.frontends.python.names import Declaration
 from polylsp.frontends.python.outline import Item, Outline, loop_lines, outline
 from polylsp.frontends.python.tokens import Line
 from polylsp.language import PYTHON
-from polylsp.languages.functions import Functions, Observer
+from polylsp.languages.functions import Functions, Observer, Stopped, never_stopped
+from polylsp.mishap import Mishap, contained
 from polylsp.model.program import Function, Site
-from polylsp.model.rejection import Rejection
+from polylsp.model.rejection import Rejection, RejectionCode
 from polylsp.model.report import FileProblem
 from polylsp.prepared import Prepared, digest
 from polylsp.query import query
@@ -24,7 +26,6 @@ from polylsp.settings import Settings
 from polylsp.text import Span
 
 _Needs = tuple[tuple[str, Declaration], ...]
-_TOO_LONG = "Reading this function was given up because it took too long."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ def read(
     text: str,
     settings: Settings,
     state: State,
-    stopped: frozenset[str] = frozenset(),
+    stopped: Stopped = never_stopped,
     observe: Observer | None = None,
 ) -> Functions:
     """The functions of a Python file, and the code outside of them if there are loops in it."""
@@ -59,9 +60,13 @@ def read(
         one = state.prepared.get((item, needs))
         if one is None:
             key = item.code
-            if observe is not None and key not in stopped:
+            if (stop := stopped(key)) is not None:
+                message = f"Reading this function was stopped because {stop.reason}."
+                prepared.append((item.start, _refused(item, "budget", message, stop.advice)))
+                continue
+            if observe is not None:
                 observe(key, item.name, number, len(chosen))
-            one = _refused(item) if key in stopped else _prepare(item, declarations)
+            one = _prepare(item, declarations)
         kept[item, needs] = one
         prepared.append((item.start, one))
     state.prepared = kept
@@ -94,17 +99,31 @@ def lowered(code: Code) -> Function:
 
 
 def _prepare(item: Item, declarations: dict[str, Declaration]) -> Prepared:
+    def stopped(mishap: Mishap) -> Prepared:
+        return _refused(item, mishap.code, mishap.of("this function"), mishap.advice)
+
+    work = partial(_lowered, item, declarations)
+    return contained(f"reading the function `{item.name}`", work, stopped)
+
+
+def _lowered(item: Item, declarations: dict[str, Declaration]) -> Prepared:
     started = perf_counter()
-    key = digest(item.code, declarations)
+    key = digest(item.code, *map(_digest_of, declarations.items()))
     function = lowered(Code(key, item.name, item.texts, item.lines, declarations, item.owner))
     spent = (("parse", perf_counter() - started),)
     return _placed(item, key, function, callees(function), spent)
 
 
-def _refused(item: Item) -> Prepared:
+@lru_cache(maxsize=4096)
+def _digest_of(declaration: tuple[str, Declaration]) -> str:
+    return digest(declaration)
+
+
+def _refused(item: Item, code: RejectionCode, message: str, advice: str = "") -> Prepared:
+    """A function that could not be read: only its loops are listed."""
     whole = Site(0, max(0, len(item.texts) - 1))
-    function = rejected(item.name, item.texts, item.lines, Rejection("budget", whole, _TOO_LONG))
-    return _placed(item, digest(item.code, _TOO_LONG), function, (), ())
+    function = rejected(item.name, item.texts, item.lines, Rejection(code, whole, message, advice))
+    return _placed(item, digest(item.code, message), function, (), ())
 
 
 def _placed(
@@ -112,7 +131,9 @@ def _placed(
 ) -> Prepared:
     starts, ends = item.starts or (0,), item.ends or (0,)
     pragmas = _headers(function, starts, ends)
-    return Prepared(key, function, calls, item.key, starts, ends, pragmas, spent, PYTHON.name)
+    return Prepared(
+        key, function, calls, item.key, starts, ends, pragmas, seconds=spent, language=PYTHON.name
+    )
 
 
 def _headers(function: Function, starts: tuple[int, ...], ends: tuple[int, ...]) -> tuple[Span, ...]:

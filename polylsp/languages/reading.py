@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 
 from polylsp.language import C, Language, language_of
-from polylsp.languages.functions import Functions, Observer, Reader
+from polylsp.languages.functions import Functions, Observer, Reader, Stopped, never_stopped
+from polylsp.mishap import Mishap, contained
+from polylsp.model.report import FileProblem
 from polylsp.remembered import state_of
 from polylsp.settings import Settings
+from polylsp.text import Span
 
 
 def language_for(path: str) -> Language:
@@ -21,12 +25,24 @@ def read(
     settings: Settings,
     *,
     remembered: str = "",
-    stopped: frozenset[str] = frozenset(),
+    stopped: Stopped = never_stopped,
     observe: Observer | None = None,
 ) -> Functions:
     """The functions of a file; what is remembered of it goes by the name `remembered`, else by its path."""
-    reader = _reader(language_for(path))
-    return reader(path, text, settings, state_of(remembered or path), stopped, observe)
+    reader, state = _reader(language_for(path)), state_of(remembered or path)
+
+    def unread(mishap: Mishap) -> Functions:
+        message = f"{mishap.of('this file')}: {mishap.advice}."
+        problem = FileProblem(mishap.code, Span(0, 0), message[:1].upper() + message[1:])
+        return Functions([], lambda _: (problem,))
+
+    if len(text) > settings.max_file_mb * 2**20:
+        message = (
+            f"This file is not analysed because it is larger than {settings.max_file_mb} MiB (`max_file_mb`)."
+        )
+        return Functions([], lambda _: (FileProblem("budget", Span(0, 0), message),))
+    work = partial(reader, path, text, settings, state, stopped, observe)
+    return contained(f"reading the file {path}", work, unread)
 
 
 def load(language: Language) -> None:

@@ -189,10 +189,22 @@ class Mend:
 class Race:
     """Two iterations that the directive lets run at once use one place in memory, and one of them
     writes it. `copied`: the variable has copies, so that what one iteration writes never gets to the
-    other."""
+    other. `sized`: at other parameter values than those of the witness the loop may be free of races."""
 
     witness: Witness
     copied: bool = False
+    sized: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionalRace:
+    """Iterations race on what they `access` if a `condition`, in words, holds, which only data or the caller
+    decide. `atomic`: an atomic update would keep them apart; `mend`: a clause that does, if there is one."""
+
+    condition: str
+    access: AccessPoint
+    atomic: bool = False
+    mend: Mend | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +283,9 @@ class Unordered:
     witness: Witness
 
 
-Finding = Union[Race, OtherOperator, OtherStep, Lacking, NotLast, ShortSection, EveryThread, Unordered]
+Finding = Union[
+    Race, ConditionalRace, OtherOperator, OtherStep, Lacking, NotLast, ShortSection, EveryThread, Unordered
+]
 
 
 @dataclass(frozen=True, slots=True)

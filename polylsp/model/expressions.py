@@ -21,24 +21,24 @@ from polylsp.model.program import (
 
 def subexpressions(expression: Expr) -> Iterator[Expr]:
     """An expression and everything inside it, subscripts included."""
-    yield expression
-    match expression:
-        case Read(place):
-            children: tuple[Expr, ...] = tuple(subscripts(place))
-        case AddressOf(place):
-            children = tuple(subscripts(place))
-        case Unary(_, operand) | Cast(operand):
-            children = (operand,)
-        case Binary(_, left, right):
-            children = (left, right)
-        case Select(condition, then, otherwise):
-            children = (condition, then, otherwise)
-        case Call(_, arguments):
-            children = arguments
-        case _:
-            children = ()
-    for child in children:
-        yield from subexpressions(child)
+    pending = [expression]
+    while pending:
+        expression = pending.pop()
+        yield expression
+        match expression:
+            case Read(place) | AddressOf(place):
+                if place.steps:
+                    pending += [*subscripts(place)][::-1]
+            case Unary(_, operand) | Cast(operand):
+                pending.append(operand)
+            case Binary(_, left, right):
+                pending += (right, left)
+            case Select(condition, then, otherwise):
+                pending += (otherwise, then, condition)
+            case Call(_, arguments):
+                pending += arguments[::-1]
+            case _:
+                pass
 
 
 def subscripts(place: Place) -> Iterator[Expr]:
@@ -64,3 +64,10 @@ def stripped(expression: Expr) -> Expr:
     while isinstance(expression, Cast):
         expression = expression.operand
     return expression
+
+
+def around(expression: Expr, inner: Expr) -> Expr:
+    """Another expression with the conversions that are around one."""
+    if not isinstance(expression, Cast):
+        return inner
+    return Cast(around(expression.operand, inner), expression.type, expression.site)

@@ -54,17 +54,24 @@ class Transform:
 
 
 @dataclass(frozen=True, slots=True)
-class NestModel:
-    """The polyhedral model of a nest as isl text (contract.md, `polylsp model`)."""
+class NestRelations:
+    """The schedule, accesses and dependences of a nest as isl text (contract.md, `polylsp model`)."""
 
-    context: str
-    domain: str
     schedule: str
     reads: str
     may_writes: str
     must_writes: str
     flow: str
     false: str
+
+
+@dataclass(frozen=True, slots=True)
+class NestModel:
+    """The polyhedral model of a nest as isl text; its `relations` only if they have been asked for."""
+
+    context: str
+    domain: str
+    relations: NestRelations | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +94,8 @@ class NestFacts:
 @dataclass(frozen=True, slots=True)
 class FunctionFacts:
     """Everything known of one function. `problems` are rejections that belong to no loop; `directives`
-    are what is known of OpenMP's and OpenACC's directives in it, in source order."""
+    are what is known of OpenMP's and OpenACC's directives in it, in source order; `operations`: isl's, for
+    all of it."""
 
     name: str
     name_site: Site
@@ -96,3 +104,4 @@ class FunctionFacts:
     problems: tuple[Rejection, ...] = ()
     seconds: tuple[tuple[str, float], ...] = ()
     directives: tuple[DirectiveFacts, ...] = ()
+    operations: int = 0

@@ -26,6 +26,11 @@ class Site:
     last: int
 
 
+def within(inner: Site, outer: Site) -> bool:
+    """Whether a site is a part of another one."""
+    return outer.first <= inner.first and inner.last <= outer.last
+
+
 # --- Types -------------------------------------------------------------------------------
 
 
@@ -97,7 +102,8 @@ class Variable:
     no correct program writes it again (C11 6.7.3p6). `assumed` says what its type and what is
     known of its elements rest on where the source does not tell it ("`a` holds float64"). A `cell` is seen
     by other functions too, but by its name alone: no pointer leads to it. `remade`: an array whose name gets
-    new ones, each of which takes the place of all that the one before held (Python).
+    new ones, each of which takes the place of all that the one before held (Python). `bytes`: its size, where
+    the declaration settles it (C). `per_thread`: each thread has a variable of its own by that name.
     """
 
     name: str
@@ -108,6 +114,11 @@ class Variable:
     const: bool = False
     assumed: tuple[str, ...] = ()
     remade: bool = False
+    bytes: int | None = None
+    per_thread: bool = False
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +137,12 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One step of a place: a member of a structure, and the member's type where it is known."""
+    """One step of a place: a member of a structure, and the member's type where it is known. `shares`: other
+    bit-fields in the same memory location, which a write of this one writes anew (C11, 3.14)."""
 
     name: str
     type: Type | None = None
+    shares: tuple[Field, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +261,9 @@ class Cast:
 class Call:
     """The value of a call. `pure`: it reads nothing but its arguments and writes nothing;
     otherwise the analysis wants a summary of the function of that name. `reads_memory`: it
-    writes nothing, but may read any memory that its arguments or globals reach."""
+    writes nothing, but may read any memory that its arguments or globals reach. `ends`: control does not
+    come back from it. `sets`: variables of the C library that it may set (`errno`, `signgam`);
+    `watched`: those of them that the function around it mentions."""
 
     function: str
     arguments: tuple[Expr, ...]
@@ -256,6 +271,9 @@ class Call:
     type: Type
     site: Site
     reads_memory: bool = False
+    ends: bool = False
+    sets: tuple[str, ...] = ()
+    watched: tuple[str, ...] = ()
 
 
 Expr = Union[Constant, Invariant, Read, AddressOf, Unary, Binary, Select, Cast, Call]
@@ -288,6 +306,15 @@ class Evaluate:
     """An expression evaluated for its effects: a call."""
 
     value: Expr
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Assume:
+    """A condition that holds whenever control is here: the program is not defined, or ends, where it does
+    not (`assert`, `__builtin_assume`; a false constant where control never comes)."""
+
+    condition: Expr
     site: Site
 
 
@@ -358,7 +385,10 @@ class Block:
     statements: tuple[Statement, ...] = ()
 
 
-Statement = Union[Declare, Assign, Evaluate, If, Loop, Jump, Unsupported, Block]
+Simple = Union[Declare, Assign, Evaluate, Assume, If, Loop, Jump, Unsupported]
+"""Statements that have a place of their own."""
+
+Statement = Union[Simple, Block]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, Union
 
 import islpy as isl
 
@@ -30,11 +30,22 @@ class Guard:
     kind: Literal["if", "loop"]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class BoundCondition:
+    """An assumption about a memory (its isl name), and the parameter values at which it does not hold."""
+
+    assumption: Assumption
+    memory: str
+    fails: isl.Set
+
+
 @dataclass(frozen=True, slots=True)
 class ScopLoop:
     """A loop of a nest. `dimension` is its name in isl, `iterator` its name for the user,
     `step` what is added to it each round; `domain`
-    its iterations and those of the loops around it; `obstacles` are reasons why it cannot be decided."""
+    its iterations and those of the loops around it; `obstacles` are reasons why it cannot be decided;
+    `thread_bound` why its iterations must stay on one thread, if they must; `conditions` are assumptions in
+    terms of parameters."""
 
     ordinal: int
     dimension: str
@@ -43,6 +54,8 @@ class ScopLoop:
     domain: isl.Set
     obstacles: tuple[Rejection, ...]
     assumptions: tuple[Assumption, ...]
+    thread_bound: Rejection | None = None
+    conditions: tuple[BoundCondition, ...] = ()
 
     @property
     def direction(self) -> int:
@@ -62,7 +75,9 @@ class Memory:
     has the value that it had when the function began; `shape`: its subscripts (`[]`) and fields (`.x`)
     as the source has them; `strides`: where one subscript stands for several dimensions, how many
     elements each steps over, largest first; `members`: the structures that it is in, by name,
-    each with the member; `whole`: all elements of an array whose name gets new ones.
+    each with the member; `whole`: all elements of an array whose name gets new ones;
+    `via`: the variables through which it is accessed; `promised`: these are all `restrict` pointers of the
+    function.
     """
 
     name: str
@@ -79,17 +94,69 @@ class Memory:
     strides: tuple[Polynomial, ...] = ()
     members: frozenset[tuple[str, str]] = frozenset()
     whole: isl.Set | None = None
+    via: frozenset[str] = frozenset()
+    promised: bool = False
+
+    @property
+    def own_subscripts(self) -> int:
+        """The number of subscripts after the last field."""
+        fields = [k for k, step in enumerate(self.shape) if step != "[]"]
+        return len(self.shape) - max(fields, default=-1) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class ByCallee:
+    """Access of a variable with static storage by a called function, which names the variable itself; not
+    `certain`: which may do so."""
+
+    function: str
+    certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ByAddress:
+    """Access of a variable's storage through a pointer. `pointer` is the variable with the address, by its
+    source name; `loops` are the ordinals of the loops around the point where the address was taken."""
+
+    pointer: str
+    loops: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
+class AddressRead:
+    """Use of a pointer that has the address of a variable (its unique name), inside of `loops` (ordinals)."""
+
+    variable: str
+    reached: ByAddress
+    loops: frozenset[int]
+    site: Site
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """Escape analysis of a function: `stored` are the unique names of its variables whose addresses it
+    stores, `keeping` the functions that may keep an address that they are given."""
+
+    stored: frozenset[str] = frozenset()
+    keeping: frozenset[str] = frozenset()
+
+
+Reached = Union[ByCallee, ByAddress, None]
+"""How an access gets to a variable's storage; `None`: by the variable's name, or the memory is none of a
+variable's own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """An access relation `S[i] -> A[x]`. `exact`: it accesses exactly these elements whenever its
     statement runs; otherwise these at most. `update` marks both halves of a
-    reduction; `indirect`: which elements depends on data; `outside` gives the parameter values at
-    which it leaves the array's declared dimensions (the outermost one of a parameter, which
-    is only a hint, counted if asked for), `from_end` those at which it counts from the end of the array, but
-    need not; `row` tells apart the pointers found in memory that lead there, `row_dimensions` the iterators
-    that choose among them."""
+    reduction, whose reassociation rests on what is `assumed`; `indirect`: which elements depends on data;
+    `outside` gives the parameter values at which it leaves the array's declared dimensions (the outermost one
+    of a parameter, which is only a hint, counted if asked for), `from_end` those at which it counts from the
+    end of the array, but need not; `row` tells apart the pointers found in memory that lead there,
+    `row_dimensions` the iterators that choose among them; `reached` says how it gets to a
+    variable's own storage; `neighbour`: a bit-field that is written with the one in `text`; `beyond` gives
+    the instances at which it leaves the array."""
 
     statement: int
     memory: Memory
@@ -104,6 +171,20 @@ class Access:
     row: tuple[object, ...] = ()
     row_dimensions: frozenset[str] = frozenset()
     from_end: Callable[[], FromEnd | None] | None = None
+    reached: Reached = None
+    assumed: tuple[Assumption, ...] = ()
+    neighbour: bool = False
+    beyond: Callable[[bool], isl.Set] | None = None
+
+    @property
+    def in_first_row(self) -> bool:
+        """Whether all subscripts but the last are zero: all rows of an array may be meant as one."""
+        rows = self.relation.range()
+        last = self.memory.dimensions - 1
+        first = last + 1 - self.memory.own_subscripts
+        return last > first >= 0 and all(
+            rows.plain_get_val_if_fixed(isl.dim_type.set, k).is_zero() for k in range(first, last)
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,7 +215,8 @@ class Scop:
     `derived` stand for values that the function computed before, `products` for products of others, and
     `converted` for values converted to another type, under their own spelling.
     `inherited` are assumptions of loops around the nest; `defined`: the values of parameters that their
-    types can hold, and at which no counter overflows."""
+    types can hold, and at which no counter overflows; `addresses` of the function's variables,
+    and the `address_reads` of the nest."""
 
     context: isl.Set
     loops: dict[int, ScopLoop]
@@ -147,6 +229,13 @@ class Scop:
     converted: frozenset[str] = frozenset()
     inherited: tuple[Assumption, ...] = ()
     defined: isl.Set = field(default_factory=lambda: isl.Set("{ : }"))
+    addresses: Addresses = field(default_factory=Addresses)
+    address_reads: tuple[AddressRead, ...] = ()
+
+    @property
+    def depth(self) -> int:
+        """The most loops around a statement."""
+        return max((len(s.loops) for s in self.statements), default=0)
 
     def certain(self, access: Access) -> bool:
         """Whether an access surely happens, at exactly the element stated."""

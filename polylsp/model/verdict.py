@@ -80,13 +80,15 @@ class Dependence:
 class Witness:
     """Two concrete iterations that conflict, at concrete parameter values.
 
-    Iterations are (loop iterator, value) from the outermost loop in.
+    Iterations are (loop iterator, value) from the outermost loop in. `condition` says which inputs it takes,
+    beyond loops being long enough ("if `k == 0`"); empty if none.
     """
 
     dependence: Dependence
     source_iteration: tuple[tuple[str, int], ...]
     sink_iteration: tuple[tuple[str, int], ...]
     parameters: tuple[tuple[str, int], ...]
+    condition: str = ""
 
 
 @dataclass(frozen=True, slots=True)

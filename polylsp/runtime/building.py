@@ -74,9 +74,11 @@ def built(
     wrong = {each.name: _first_wrong(objects, each) for each in versions}
     whole = [each for each in versions if not wrong[each.name]]
     linked = _run_all(shop, {each.name: _linking(each, compiler, cuda) for each in whole})
+    # Libraries of the compiler, and what the program may read beside its source.
+    shown = (str(Path(compiler.path).parents[1]), str(Path(path).absolute().parent))
     for each in versions:
         reason = wrong[each.name] or linked[each.name]
-        made[each.name] = NotBuilt(reason) if reason else _runnable(each, folder, jobs)
+        made[each.name] = NotBuilt(reason) if reason else _runnable(each, folder, jobs, shown)
     return made
 
 
@@ -112,12 +114,12 @@ def _first_wrong(objects: Mapping[str, str], version: Version) -> str:
     return next((objects[each] for each in _objects(version) if objects[each]), "")
 
 
-def _runnable(version: Version, folder: str, threads: int) -> Runnable:
+def _runnable(version: Version, folder: str, threads: int, shown: tuple[str, ...]) -> Runnable:
     command, environment = (str(Path(folder, version.name)),), _threads(threads)
     if version.environment is None:
-        return Runnable(command, environment, processor=version.processor)
+        return Runnable(command, environment, shown=shown, processor=version.processor)
     told = {**environment, **version.environment, **device_environment()}
-    return Runnable(command, told, on_device=True)
+    return Runnable(command, told, shown=shown, on_device=True)
 
 
 def _threads(count: int) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from polylsp.model.action import DEVICE_TARGETS, ActionName
@@ -14,6 +14,7 @@ from polylsp.runtime.cuda_tools import CudaCompiler, cuda_compiler
 from polylsp.runtime.device import compiler_name, cuda_name
 from polylsp.runtime.instrumented import DECLARED, telling_calls, telling_kernels
 from polylsp.runtime.offload_tools import MANDATORY, offloading_flags, why_no_device
+from polylsp.runtime.programs import programs_for
 from polylsp.runtime.threads import c_has_threads, own_processor
 from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, version_names
 from polylsp.settings import Settings
@@ -91,9 +92,9 @@ class CTools:
         return Version(name, text + call, (), kernels, DECLARED, {})
 
 
-def c_tools(path: str, settings: Settings) -> CTools | NotBuilt:
+def c_tools(path: str, settings: Settings, workspace: Sequence[str] = ()) -> CTools | NotBuilt:
     """The compiler of a file, or why there is none."""
-    compiler = compiler_for(path, settings)
+    compiler = compiler_for(path, settings, workspace)
     if isinstance(compiler, NoCompiler):
         return NotBuilt(compiler.reason)
-    return CTools(compiler, cuda_compiler(settings))
+    return CTools(compiler, cuda_compiler(settings, programs_for(path, settings, workspace)))

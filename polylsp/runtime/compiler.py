@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from polylsp.frontends.c.options import Command, command_for
 from polylsp.runtime.flags import RefusedFlag, taken
+from polylsp.runtime.programs import OF_PROJECT, Programs, programs_for
 from polylsp.settings import Settings
 
 _KNOWN = re.compile(r"(?:[\w.+]+-)*(?:gcc|clang|cc|icx|nvc)(?:-[\d.]+)?")
@@ -73,11 +74,12 @@ class NoCompiler:
     reason: str
 
 
-def compiler_for(path: str, settings: Settings) -> Compiler | NoCompiler:
+def compiler_for(path: str, settings: Settings, workspace: Sequence[str] = ()) -> Compiler | NoCompiler:
     """The compiler of a file: the one that the settings name, that of its compilation database, or the
-    system's."""
+    system's. `workspace`: folders that the editor has open."""
     command = command_for(path, settings)
-    found = _program(command, settings)
+    programs = programs_for(path, settings, workspace)
+    found = _program(command, settings, programs)
     if isinstance(found, NoCompiler):
         return found
     flags = taken(_after_compiler(command), command.directory, path) if command is not None else ()
@@ -97,28 +99,30 @@ def _after_compiler(command: Command) -> tuple[str, ...]:
     return command.arguments[first + 1 :]
 
 
-def _program(command: Command | None, settings: Settings) -> str | NoCompiler:
+def _program(command: Command | None, settings: Settings, programs: Programs) -> str | NoCompiler:
     if settings.c_compiler:
-        return _accepted(settings.c_compiler, "the setting `c_compiler`", "")
+        return _accepted(settings.c_compiler, "the setting `c_compiler`", programs)
     if command is not None and command.arguments:
-        return _accepted(command.arguments[0], "compile_commands.json", str(Path(command.database).parent))
+        holding = Path(command.database).parent
+        around = programs.around(holding.parent if holding.name == "build" else holding)
+        return _accepted(command.arguments[0], "compile_commands.json", around, command.directory)
     for name in _LOOKED_FOR:
-        path = shutil.which(name)
+        path = programs.on_path(name, _KNOWN)
         if path is not None:
             return path
     return NoCompiler("There is no C compiler here: install the package `gcc`.")
 
 
-def _accepted(name: str, where: str, project: str) -> str | NoCompiler:
+def _accepted(name: str, where: str, programs: Programs, base: str = "") -> str | NoCompiler:
     """The path of a compiler that is named. A file of the project itself is none: it may be anything."""
     if not _KNOWN.fullmatch(Path(name).name):
         return NoCompiler(
             f"`{name}` in {where} is refused: it is no C compiler that is known here, but perhaps a wrapper "
             "that starts one. Name the compiler itself in the setting `c_compiler`."
         )
-    path = shutil.which(name)
+    path = programs.named(name, base)
     if path is None:
         return NoCompiler(f"The compiler `{name}` of {where} was not found.")
-    if project and Path(path).absolute().is_relative_to(project):
-        return NoCompiler(f"`{name}` in {where} is refused: it is a file of the project itself.")
+    if programs.is_of_project(path, _KNOWN):
+        return NoCompiler(f"`{name}` in {where} is refused: {OF_PROJECT}.")
     return path

@@ -11,11 +11,14 @@ import contextlib
 import os
 import resource
 import signal
-from collections.abc import Callable, Iterator
+import socket
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from polylsp.runtime import kernel
+from polylsp.runtime.seccomp import call_filter, install
 
 NOBODY = 65534
 _OF_OTHERS = 64
@@ -23,13 +26,20 @@ _OF_OTHERS = 64
 _DEVICES = ("nvidia*", "dxg")
 """Those of a GPU, the latter in Linux inside of Windows."""
 
+_OF_COMPILERS = ("/dev",)
+"""Folders that are empty for a compiler: headers may be anywhere else."""
+
+_ANY_PORT = 9
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What a process may use: seconds of CPU over all its threads, bytes of address space, bytes of one
     file, processes and threads. `trusted`: it is a compiler, and stays who we are. `reads`: folders that it
-    has to be able to read. `on_device`: it uses a GPU, for which CUDA takes any amount of addresses: then
-    `memory` is what it may write to. `processor`: the only one that it may run on (`None`: it may on all)."""
+    has to be able to read; those that are `shown` it sees also where they are in a folder that is otherwise
+    empty for it (`kernel.HIDDEN`). `on_device`: it uses a GPU, for which CUDA takes any amount of addresses:
+    then `memory` is what it may write to. `processor`: the only one that it may run on (`None`: it may on
+    all)."""
 
     cpu_seconds: int
     memory: int
@@ -37,12 +47,16 @@ class Limits:
     processes: int
     trusted: bool = False
     reads: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
     on_device: bool = False
     processor: int | None = None
 
 
 def confining(limits: Limits, folder: str) -> Callable[[], None]:
     """What the forked process does before it becomes the program."""
+
+    devices = _devices() if limits.on_device else ()
+    hidden = _OF_COMPILERS if limits.trusted else kernel.HIDDEN
 
     def confine() -> None:
         is_separate = kernel.separate()
@@ -51,31 +65,131 @@ def confining(limits: Limits, folder: str) -> Callable[[], None]:
             # The first process of a new numbering ignores its own signals: the program is the second.
             _leave_a_keeper(is_alone=False)
         user = _user(limits, folder)
+        is_narrow = is_separate and kernel.narrow_view(folder, limits.shown, devices, hidden)
+        kernel.write_only_beneath(folder, devices)
+        # Only now: files of the parent are still open, maybe more than the program may have.
         _limit(limits, user, is_separate=is_separate)
         if limits.processor is not None:
             os.sched_setaffinity(0, (limits.processor,))
-        kernel.write_only_beneath(folder, _devices() if limits.on_device else ())
         _become(user)
+        kernel.give_up_privileges()
         kernel.end_with_parent()
+        # Compilers make what they link executable.
+        has_attributes = is_narrow or limits.trusted
+        install(call_filter(attributes=has_attributes, shared_memory=is_separate, device=limits.on_device))
 
     return confine
 
 
-def isolation(folder: str) -> tuple[bool, bool]:
-    """Whether this system cuts processes off from the network and from other processes, and from files
-    outside of their folder."""
-    network = _in_a_fork(kernel.separate)
-    return network, _in_a_fork(lambda: kernel.write_only_beneath(folder))
+@dataclass(frozen=True, slots=True)
+class Isolation:
+    """What programs cannot reach on this system."""
+
+    network: bool
+    sockets: bool
+    processes: bool
+    files: bool
+    attributes: bool
+    view: bool
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """What they are not kept from, a sentence for each."""
+        return tuple(
+            f"This system does not let the programs be {words}."
+            for name, words in _PROMISES.items()
+            if not getattr(self, name)
+        )
 
 
-def _in_a_fork(attempt: Callable[[], bool]) -> bool:
+_PROMISES = {
+    "network": "cut off from the network",
+    "sockets": "kept from local sockets, on which services of the user listen",
+    "processes": "kept from sending signals to other processes",
+    "files": "kept from writing to other folders",
+    "attributes": "kept from changing the modes and times of other files",
+    "view": "kept from reading temporary files of others, and what other processes are",
+}
+
+
+def isolation(folder: str) -> Isolation:
+    """What a program in a folder can reach, found by a process that is confined as one is, and tries."""
+    with contextlib.ExitStack() as stack:
+        attempts = _Targets(folder, stack).attempts()
+        limits = Limits(cpu_seconds=10, memory=2**40, file_size=2**20, processes=64)
+        return Isolation(*_refused(confining(limits, folder), attempts))
+
+
+class _Targets:
+    """What a program must not reach: a socket in its folder, this process, and a file elsewhere."""
+
+    def __init__(self, folder: str, stack: contextlib.ExitStack) -> None:
+        self._process = os.getpid()
+        self._elsewhere = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="polylsp-outside-")))
+        self._file = self._elsewhere / "file"
+        self._file.touch()
+        open_to_programs(str(self._elsewhere))
+        open_to_programs(str(self._file))
+        self._socket = str(Path(folder, "socket"))
+        local = stack.enter_context(socket.socket(socket.AF_UNIX))
+        local.bind(self._socket)
+        stack.callback(Path(self._socket).unlink)
+        open_to_programs(self._socket)
+        local.listen()
+
+    def attempts(self) -> tuple[Callable[[], object], ...]:
+        """What a program must not be able to do, in the order of `Isolation`: each raises `OSError` then."""
+        return (
+            self._connect,
+            lambda: socket.socket(socket.AF_UNIX).connect(self._socket),
+            lambda: os.kill(self._process, 0),
+            lambda: (self._elsewhere / "new").touch(),
+            self._change_attributes,
+            self._look_around,
+        )
+
+    def _connect(self) -> None:
+        # Of datagrams, as Landlock sees to connections alone; nothing has to listen there.
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+            client.connect(("127.0.0.1", _ANY_PORT))
+
+    def _change_attributes(self) -> None:
+        with contextlib.suppress(OSError):
+            self._file.chmod(0o600)
+            return
+        os.utime(self._file)
+
+    def _look_around(self) -> None:
+        if not self._elsewhere.exists():
+            Path(f"/proc/{self._process}/cmdline").read_bytes()
+
+
+def _is_refused(attempt: Callable[[], object]) -> bool:
+    try:
+        attempt()
+    except OSError:
+        return True
+    return False
+
+
+_MOST_FILES = 1 << 16
+
+
+def _refused(confine: Callable[[], None], attempts: Sequence[Callable[[], object]]) -> list[bool]:
+    """For each attempt, if it is refused to a process that was confined."""
     child = os.fork()
     if child == 0:
-        worked = False
+        refused = 0
         with contextlib.suppress(BaseException):
-            worked = attempt()
-        os._exit(0 if worked else 1)
-    return os.waitpid(child, 0)[1] == 0
+            # As an exec would: what is refused for too many open files is not refused by the system.
+            os.closerange(3, _MOST_FILES)
+            confine()
+            for bit, attempt in enumerate(attempts):
+                with contextlib.suppress(Exception):
+                    refused |= _is_refused(attempt) << bit
+        os._exit(refused)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    return [status > 0 and bool(status >> bit & 1) for bit in range(len(attempts))]
 
 
 def _limit(limits: Limits, user: int, *, is_separate: bool) -> None:
@@ -145,17 +259,19 @@ def _leave_a_keeper(*, is_alone: bool) -> None:
     """Fork: the child goes on, and this process waits for its end and tells its status as a shell does.
     `is_alone`: the kernel does not end what the child leaves behind, so this process does."""
     kernel.adopt_orphans()
+    # The child is about to change what is in `/dev`.
+    nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
     child = os.fork()
     if child == 0:
+        os.close(nothing)
         kernel.end_with_parent()
         return
     status = 1
     try:
         kernel.end_with_parent()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with Path(os.devnull).open("r+b") as nothing:
-            for stream in (0, 1, 2):
-                os.dup2(nothing.fileno(), stream)
+        for stream in (0, 1, 2):
+            os.dup2(nothing, stream)
         os.closerange(3, 4096)
         status = _waited(child)
         if is_alone:

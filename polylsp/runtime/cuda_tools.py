@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from polylsp.runtime.machine import gpu_here
+from polylsp.runtime.programs import OF_PROJECT, Programs
 from polylsp.runtime.tools import NotBuilt
 from polylsp.settings import Settings
 
+_KNOWN = re.compile("nvcc")
 _USUAL = "/usr/local/cuda/bin/nvcc"
 _OPTIMISED = ("-O3", "-arch=native", "-Xcompiler", "-march=native", "-w")
 _LINKED = ("-Xcompiler", "-no-pie", "-Xlinker", "--unresolved-symbols=ignore-all", "-lm")
@@ -42,12 +45,15 @@ class CudaCompiler:
         return (self.path, *handed, *objects, "-o", made, *_LINKED)
 
 
-def cuda_compiler(settings: Settings) -> CudaCompiler | NotBuilt:
+def cuda_compiler(settings: Settings, programs: Programs) -> CudaCompiler | NotBuilt:
     """The `nvcc` that the settings name, or that of the system, or why there is none."""
     named = settings.cuda_compiler
+    refused = f"`{named}` in the setting `cuda_compiler` is refused"
     if named and Path(named).name != "nvcc":
-        return NotBuilt(f"`{named}` in the setting `cuda_compiler` is refused: it is no `nvcc` by its name.")
-    path = shutil.which(named or "nvcc") or ("" if named else shutil.which(_USUAL))
+        return NotBuilt(f"{refused}: it is no `nvcc` by its name.")
+    path = programs.named(named) if named else programs.on_path("nvcc", _KNOWN) or shutil.which(_USUAL)
+    if path and named and programs.is_of_project(path, _KNOWN):
+        return NotBuilt(f"{refused}: {OF_PROJECT}.")
     if path:
         return CudaCompiler(path)
     if named:

@@ -36,6 +36,7 @@ def _said(path: str, environment: Mapping[str, str]) -> list[str]:
                 check=False,
                 env=environment,
                 stdin=subprocess.DEVNULL,
+                cwd=Path(path).parent,
             )
             .stdout.decode(errors="replace")
             .splitlines()

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from functools import cache
 from pathlib import Path
+
+from polylsp.runtime.programs import on_path
 
 _COMPILERS = ("gcc", "cc", "clang")
 _CARDS = Path("/proc/driver/nvidia/gpus")
@@ -15,7 +16,7 @@ _MODEL = re.compile(r"^Model:\s*(.+)$", re.MULTILINE)
 
 def compiler_here() -> str:
     """The path of a C compiler; empty if there is none."""
-    return next(filter(None, map(shutil.which, _COMPILERS)), "")
+    return next(filter(None, map(on_path, _COMPILERS)), "")
 
 
 @cache
@@ -24,4 +25,4 @@ def gpu_here(cards: Path = _CARDS) -> str:
     for card in sorted(cards.glob("*/information")):
         model = _MODEL.search(card.read_text(errors="replace"))
         return model.group(1).strip() if model else "NVIDIA"
-    return "NVIDIA" if os.name == "nt" and shutil.which("nvidia-smi") else ""
+    return "NVIDIA" if os.name == "nt" and on_path("nvidia-smi") else ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from time import monotonic
 
 from polylsp.language import PYTHON
@@ -27,9 +28,12 @@ _SHORT = 1e-3
 """Seconds below which starting threads is most of what a version takes."""
 
 
-def measured(plan: Plan, settings: Settings, folder: str, observe: Observer) -> Outcome:
-    """What came of a plan, in a folder that is empty and stays so to others."""
-    tools = tools_for(plan, settings)
+def measured(
+    plan: Plan, settings: Settings, folder: str, observe: Observer, workspace: Sequence[str] = ()
+) -> Outcome:
+    """What came of a plan, in a folder that is empty and stays so to others. `workspace`: the folders that
+    the editor has open."""
+    tools = tools_for(plan, settings, workspace)
     if isinstance(tools, NotBuilt):
         return NotMeasured(tools.reason)
     trial = Trial(plan, settings, tools, folder, observe)
@@ -41,10 +45,10 @@ def measured(plan: Plan, settings: Settings, folder: str, observe: Observer) -> 
         trial.close()
 
 
-def tools_for(plan: Plan, settings: Settings) -> Tools | NotBuilt:
+def tools_for(plan: Plan, settings: Settings, workspace: Sequence[str] = ()) -> Tools | NotBuilt:
     """What makes programs of a plan's versions, or why there is nothing that does."""
     make = python_tools if plan.language == PYTHON.name else c_tools
-    return make(plan.path, settings.with_macros(plan.macros))
+    return make(plan.path, settings.with_macros(plan.macros), workspace)
 
 
 def _outcome(trial: Trial) -> Outcome:
@@ -115,13 +119,9 @@ def _estimated_device(trial: Trial) -> str:
 
 
 def _remarks(trial: Trial, seconds: float) -> list[str]:
-    network, files = isolation(trial.folder)
     found = [_of_lost(trial.reference)] if trial.reference.lost else []
     found += [_of_short(trial.plan)] if seconds < _SHORT and not trial.plan.names else []
-    if not network:
-        found.append("This system does not let the programs be cut off from the network.")
-    if not files:
-        found.append("This system does not let the programs be kept from writing to other folders.")
+    found += isolation(trial.folder).missing
     if (how := governor()) not in ("", "performance"):
         found.append(f"The processor may run at another speed from one run to the next (governor `{how}`).")
     return found

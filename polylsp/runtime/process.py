@@ -5,26 +5,28 @@ from __future__ import annotations
 import contextlib
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from polylsp import frames
+from polylsp.launch import python_command
 from polylsp.model.measurement import Figure, NotMeasured, Outcome, Plan
 from polylsp.settings import Settings
 
-COMMAND: tuple[str, ...] = (sys.executable, "-m", "polylsp.runtime")
+COMMAND: tuple[str, ...] = python_command("polylsp.runtime.measuring_process:main")
 _SECONDS_TO_LEAVE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """A plan to be carried out in a folder that is removed afterwards."""
+    """A plan to be carried out in a folder that is removed afterwards. `workspace`: the folders that the
+    editor has open."""
 
     plan: Plan
     settings: Settings
     folder: str
+    workspace: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ def carried_out(
     settings: Settings,
     observe: Callable[[Step], None],
     begun: Callable[[subprocess.Popen[bytes]], None] | None = None,
+    workspace: tuple[str, ...] = (),
 ) -> Outcome:
     """What came of a plan. Whatever ends this function ends the programs too, and removes their folder.
     `begun` is told of the process, which it may end."""
@@ -51,7 +54,7 @@ def carried_out(
         if begun is not None:
             begun(process)
         with contextlib.suppress(BrokenPipeError):
-            process.stdin.write(frames.frame(Errand(plan, settings, folder)))
+            process.stdin.write(frames.frame(Errand(plan, settings, folder, workspace)))
             process.stdin.close()
         while (message := frames.read(process.stdout.read)) is not None:
             if not isinstance(message, Step):

@@ -29,6 +29,7 @@ _SIGNALS = {
     signal.SIGABRT: "gave up (abort)",
     signal.SIGXCPU: "used more processor time than it may",
     signal.SIGXFSZ: "wrote a larger file than it may",
+    signal.SIGSYS: "made a system call of another kind of program than those of 64 bits",
     signal.SIGKILL: "was killed: it used more processor time or memory than it may",
 }
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from polylsp.model.measurement import Plan
 from polylsp.runtime.cuda_tools import CudaCompiler, cuda_compiler, device_environment
 from polylsp.runtime.interpreter import interpreter_for
+from polylsp.runtime.programs import programs_for
 from polylsp.runtime.threads import own_processor, python_has_threads
 from polylsp.runtime.tools import MEBIBYTE, ORIGINAL, Built, NotBuilt, Runnable, version_names
 from polylsp.settings import Settings
@@ -78,15 +79,29 @@ class PythonTools:
             memory=_MEMORY,
             processes=3 * threads + 16,
             reads=(self.interpreter, str(Path(self.interpreter).resolve()), source),
+            shown=self._shown(source, with_kernels=bool(helpers)),
             on_device=bool(helpers),
             processor=own_processor() if name == ORIGINAL and not python_has_threads(plan.text) else None,
         )
 
+    def _shown(self, source: str, *, with_kernels: bool) -> tuple[str, ...]:
+        """Folders of the interpreter's environment and of where it comes from, of the user's packages, of
+        what the file imports, and of the compiler of kernels."""
+        interpreter = Path(self.interpreter)
+        folders = [interpreter.parents[1], interpreter.resolve().parents[1], Path.home()]
+        folders += [above for above in Path(source).parents if not (above / "__init__.py").is_file()][:1]
+        folders += (
+            map(Path, self.cuda.folders) if with_kernels and isinstance(self.cuda, CudaCompiler) else ()
+        )
+        return tuple(map(str, folders))
 
-def python_tools(path: str, settings: Settings) -> PythonTools | NotBuilt:
+
+def python_tools(path: str, settings: Settings, workspace: Sequence[str] = ()) -> PythonTools | NotBuilt:
     """The interpreter for a file, or why there is none."""
-    found = interpreter_for(path, settings)
-    return found if isinstance(found, NotBuilt) else PythonTools(found, cuda_compiler(settings))
+    found = interpreter_for(path, settings, workspace)
+    if isinstance(found, NotBuilt):
+        return found
+    return PythonTools(found, cuda_compiler(settings, programs_for(path, settings, workspace)))
 
 
 def _of_kernels(cuda: CudaCompiler, folder: str) -> dict[str, str]:

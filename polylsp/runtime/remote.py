@@ -16,26 +16,27 @@ from typing import Any
 from uuid import uuid4
 
 from polylsp.cluster import Unusable, check_workers, connected
-from polylsp.model.measurement import NotMeasured, Outcome, Plan
-from polylsp.runtime.process import Step, carried_out
-from polylsp.settings import Settings
+from polylsp.model.measurement import NotMeasured, Outcome
+from polylsp.runtime.process import Errand, Step, carried_out
 
 _GPU = {"GPU": 1}
 _SECONDS_BETWEEN_LOOKS = 0.5
 
 
-def measured_there(plan: Plan, settings: Settings, observe: Callable[[Step], None]) -> Outcome:
+def measured_there(errand: Errand, observe: Callable[[Step], None]) -> Outcome:
     """What came of a plan on a worker of the cluster that the settings name."""
     try:
-        with connected(settings.cluster) as client:
+        with connected(errand.settings.cluster) as client:
             check_workers(client)
-            return _on_a_worker(client, plan, settings, observe)
+            return _on_a_worker(client, errand, observe)
     except Unusable as unusable:
         return NotMeasured(f"The cluster cannot be used: {unusable}.")
 
 
-def _on_a_worker(client: Any, plan: Plan, settings: Settings, observe: Callable[[Step], None]) -> Outcome:
+def _on_a_worker(client: Any, errand: Errand, observe: Callable[[Step], None]) -> Outcome:
     from distributed import KilledWorker
+
+    settings = errand.settings
 
     def gpus(dask_worker: Any) -> float:
         found: float = dask_worker.state.total_resources.get("GPU", 0)
@@ -49,8 +50,8 @@ def _on_a_worker(client: Any, plan: Plan, settings: Settings, observe: Callable[
         observe(pickle.loads(event[1]))
 
     client.subscribe_topic(topic, told)
-    errand = pickle.dumps((plan, replace(settings, cluster=""), topic))
-    future = client.submit(measured_here, errand, pure=False, resources=_GPU if has_gpu else None)
+    sent = pickle.dumps((errand.plan, replace(settings, cluster=""), errand.workspace, topic))
+    future = client.submit(measured_here, sent, pure=False, resources=_GPU if has_gpu else None)
     try:
         return pickle.loads(future.result())
     except KilledWorker as killed:
@@ -66,7 +67,7 @@ def measured_here(errand: bytes) -> bytes:
     topic. It ends when nobody wants it."""
     from distributed import get_worker
 
-    plan, settings, topic = pickle.loads(errand)
+    plan, settings, workspace, topic = pickle.loads(errand)
     is_done, worker = threading.Event(), get_worker()
 
     def tell(step: Step) -> None:
@@ -78,7 +79,7 @@ def measured_here(errand: bytes) -> bytes:
         watching.start()
 
     try:
-        return pickle.dumps(carried_out(plan, settings, tell, watch))
+        return pickle.dumps(carried_out(plan, settings, tell, watch, workspace))
     finally:
         is_done.set()
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -15,7 +12,9 @@ from typing import Any, TypeVar
 
 from cattrs import Converter
 
+from polylsp.disk_cache import cache_folder
 from polylsp.model.measurement import Measurement
+from polylsp.replacing import replace_file
 
 T = TypeVar("T")
 
@@ -27,15 +26,6 @@ Entries = Mapping[tuple[str, int], tuple[str, Measurement]]
 _MOST_FILES = 2000
 _KIND = "measurements"
 _converter = Converter()
-
-
-def cache_folder() -> Path:
-    """Where a program of this user may keep what it can make again."""
-    if sys.platform == "darwin":
-        return Path.home() / "Library" / "Caches" / "polylsp"
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home()) / "polylsp"
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "polylsp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +65,7 @@ def write_entries(kind: str, path: str, entries: Sequence[object]) -> None:
     file = _file(kind, path)
     try:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=file.parent, prefix=".new-")
-        with os.fdopen(handle, "w", encoding="utf-8") as new:
-            json.dump([_converter.unstructure(each) for each in entries], new)
-        Path(name).replace(file)
+        replace_file(file, json.dumps([_converter.unstructure(each) for each in entries]).encode())
         _forget_oldest(file.parent)
     except OSError as error:
         logger.info("Measurements are not kept: %s", error)

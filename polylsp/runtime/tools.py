@@ -23,8 +23,8 @@ class Runnable:
     """A version that can be started. `is_lasting`: one program takes data of one size after the other, as
     starting it costs more than what it does; else it is started for each size. `memory` (bytes) and
     `processes` are what it may have beside what its data and threads take; `reads` are folders that it has to
-    be able to read. `on_device`: it uses a GPU. `processor`: the only one that it runs on, as it has one
-    thread."""
+    be able to read, `shown` those that it also sees if they are in a folder that is empty for it otherwise.
+    `on_device`: it uses a GPU. `processor`: the only one that it runs on, as it has one thread."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]
@@ -32,6 +32,7 @@ class Runnable:
     memory: int = 1024 * MEBIBYTE
     processes: int = 16
     reads: tuple[str, ...] = ()
+    shown: tuple[str, ...] = ()
     on_device: bool = False
     processor: int | None = None
 
@@ -43,6 +44,7 @@ class Runnable:
             file_size=2 * data + (_DEVICE_FILES if self.on_device else MEBIBYTE),
             processes=threads + self.processes,
             reads=self.reads,
+            shown=(*self.reads, *self.shown),
             on_device=self.on_device,
             processor=self.processor,
         )

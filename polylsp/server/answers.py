@@ -1,18 +1,26 @@
-"""The answers that the server has received, by key, and the reports made of them."""
+"""The answers that the server has received, by key, and the reports made of them.
+
+They are kept here, not by the workers alone: a worker that is new, or did not find them itself, is given
+those of the document that it begins with, and finds none of them anew.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
+    from polylsp.server.documents import Document
     from polylsp.server.job import Job
     from polylsp.server.messages import Finished
 
 Layout = tuple[tuple[int, str], ...]
 """Where each function of a file starts, and the key of its answer."""
+
+_PATHS = 64
 
 
 class Answers:
@@ -27,8 +35,7 @@ class Answers:
         self._capacity = capacity
         self._answers: OrderedDict[str, FunctionAnswer] = OrderedDict()
         self._fuller: OrderedDict[str, str] = OrderedDict()
-        self._forgotten: list[str] = []
-        self._resend = False
+        self._of_path: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
 
     def add(self, answers: Iterable[FunctionAnswer]) -> None:
         """Remember some answers. One that is known stays the object it was, which tells what was
@@ -38,7 +45,29 @@ class Answers:
                 self._answers[answer.key] = answer
             self._answers.move_to_end(answer.key)
         while len(self._answers) > self._capacity:
-            self._forgotten.append(self._answers.popitem(last=False)[0])
+            self._answers.popitem(last=False)
+
+    def note(self, path: str, layout: Layout) -> None:
+        """Learn which answers are about the functions of a file."""
+        self._capacity = max(self._capacity, 4 * len(layout))
+        keys = self._of_path.setdefault(path, OrderedDict())
+        self._of_path.move_to_end(path)
+        for _, key in layout:
+            keys[key] = None
+            keys.move_to_end(key)
+        while len(keys) > self._capacity:
+            keys.popitem(last=False)
+        if len(self._of_path) > _PATHS:
+            self._of_path.popitem(last=False)
+
+    def unknown_to(self, has: set[str], path: str) -> tuple[FunctionAnswer, ...]:
+        """The answers about a file that a worker does not have."""
+        missing = (key for key in self._of_path.get(path, ()) if key not in has)
+        return tuple(self._answers[key] for key in missing if key in self._answers)
+
+    def forgotten(self, has: set[str]) -> frozenset[str]:
+        """The answers that a worker takes for known, and that are not any more."""
+        return frozenset(has - self._answers.keys())
 
     def pair(self, quick: Layout, full: Layout) -> None:
         """Learn which full answer goes with which quick one: both layouts are of one text."""
@@ -50,17 +79,6 @@ class Answers:
         while len(self._fuller) > self._capacity:
             self._fuller.popitem(last=False)
 
-    def take_forgotten(self) -> tuple[str, ...]:
-        """The keys forgotten since the last call: the worker must send their answers again."""
-        forgotten = tuple(self._forgotten)
-        self._forgotten.clear()
-        return forgotten
-
-    def take_resend(self) -> bool:
-        """Whether answers were missing since the last call: the worker must send all of them again."""
-        resend, self._resend = self._resend, False
-        return resend
-
     def deliver(self, job: Job, result: Finished) -> bool:
         """Give the document of a job its report; no, if answers are missing."""
         document = job.document
@@ -68,7 +86,6 @@ class Answers:
             self.pair(document.layout, result.layout)
         report = self.report(document.path, result.language, result.layout, result.problems)
         if report is None:
-            self._resend = True
             return False
         document.needs_quick = False
         if job.full:
@@ -91,6 +108,17 @@ class Answers:
                 return None
             placed.append(PlacedFunction(start, answer))
         return FileReport(path, language, tuple(placed), problems)
+
+    def partial(self, document: Document, found: Mapping[int, str]) -> FileReport:
+        """The functions of the present text that are finished; of others what is known from before."""
+        from polylsp.model.report import FileReport, PlacedFunction
+
+        before = document.known() or FileReport(document.path, document.language, ())
+        merged = {each.start: each for each in before.functions}
+        for start, key in found.items():
+            if (answer := self._find(key)) is not None:
+                merged[start] = PlacedFunction(start, answer)
+        return replace(before, functions=tuple(merged[start] for start in sorted(merged)))
 
     def _find(self, key: str) -> FunctionAnswer | None:
         if key in self._answers:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from lsprotocol import types
+from pygls.io_ import StdoutWriter
 
 from polylsp.server.features import (
     commands,
@@ -22,7 +26,8 @@ from polylsp.server.log import log_to_client
 from polylsp.server.parent import leave
 from polylsp.server.session import PolylspServer
 from polylsp.server.stdio import take_standard_output
-from polylsp.server.tcp import serve_one
+from polylsp.server.stream import Stream, converse
+from polylsp.server.tcp import serve
 from polylsp.server.worker import WORKER_COMMAND
 
 ITERATION_SPACE = "polylsp/iterationSpace"
@@ -89,21 +94,35 @@ def serve_stdio(worker_command: Sequence[str] = WORKER_COMMAND) -> int:
     server = create_server(worker_command)
     log_to_client(server)
     server.protocol.client_lost = lambda: leave("The client does not read any more.", server.jobs.close)
+    server.protocol.set_writer(StdoutWriter(take_standard_output()))
     try:
-        server.start_io(sys.stdin.buffer, take_standard_output())
+        asyncio.run(converse(_standard_input(), server.protocol, Stream()))
+    except KeyboardInterrupt:
+        leave("Interrupted.", server.jobs.close)
     finally:
         server.jobs.close()
     return 0 if server.protocol.is_shut_down else 1
 
 
-def serve_tcp(host: str, port: int, worker_command: Sequence[str] = WORKER_COMMAND) -> int:
-    """Serve one client on a TCP port; returns as `serve_stdio`."""
-    server = create_server(worker_command)
-    log_to_client(server)
-    try:
-        asyncio.run(serve_one(server, host, port))
-    except SystemExit:  # how pygls ends on `exit`
-        pass
-    finally:
-        server.jobs.close()
-    return 0 if server.protocol.is_shut_down else 1
+def serve_tcp(host: str, port: int, token: str = "", worker_command: Sequence[str] = WORKER_COMMAND) -> int:
+    """Serve clients on a TCP port, one after the other, until the user ends it. Only those who show the
+    `token` are let in, if there is one; raises `OSError` where nothing can listen there."""
+
+    def make() -> PolylspServer:
+        server = create_server(worker_command)
+        log_to_client(server)
+        return server
+
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(serve(make, host, port, token))
+    return 0
+
+
+def _standard_input() -> Callable[[], Awaitable[bytes]]:
+    """Reads what has arrived on standard input."""
+    arrived, number = ThreadPoolExecutor(1, "standard input"), sys.stdin.fileno()
+
+    def read() -> Awaitable[bytes]:
+        return asyncio.get_running_loop().run_in_executor(arrived, os.read, number, 2**20)
+
+    return read

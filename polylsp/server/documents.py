@@ -29,8 +29,12 @@ class Edit:
 class Document:
     """An open document. `report` is the last report, made for `reported` (a source, not always the
     present one); `since` has what was replaced since then, as (offset, length before, length after), or is
-    `None` when everything was. `needs_quick` and `needs_full` say which analyses are due;
-    `touched` grows with each edit of any document; `revision` with each reason to analyse again."""
+    `None` when everything was. `is_whole`: no function of that source is missing in it.
+    `needs_quick` and `needs_full` say which analyses are due; `found` has the keys of the answers about
+    functions of the present text by their starts, since `found_for` was the revision, and `left` is what was
+    left to other workers. `edited` and `shown` are where it was edited last and what is on the screen;
+    `touched` grows with each edit of any document; `revision` with each reason to analyse again.
+    `is_doubtful`: messages were lost, and a change may have been among them."""
 
     uri: str
     path: str
@@ -45,7 +49,15 @@ class Document:
     touched: int = 0
     revision: int = 0
     layout: tuple[tuple[int, str], ...] = ()
+    is_whole: bool = False
+    found: dict[int, str] = field(default_factory=dict[int, str])
+    found_for: int = -1
+    left: frozenset[str] = frozenset()
+    edited: Span | None = None
+    shown: Span | None = None
+    is_doubtful: bool = False
     waiting: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
+    waiting_for_parts: list[asyncio.Future[None]] = field(default_factory=list[asyncio.Future[None]])
 
     @property
     def is_ours(self) -> bool:
@@ -81,26 +93,56 @@ class Document:
 
     @property
     def is_reported(self) -> bool:
-        """Whether `report` is about the present text."""
-        return self.reported is self.source
+        """Whether `report` is about all of the present text."""
+        return self.is_whole and self.reported is self.source
 
-    def edit(self, edits: Iterable[Edit], version: int, encoding: Encoding) -> bool:
-        """Apply the edits of one change; a change for an old version is refused."""
-        if version <= self.version:
-            logger.warning("%s: a change for version %d after version %d", self.uri, version, self.version)
-            return False
+    @property
+    def is_partly_reported(self) -> bool:
+        """Whether `report` is about the present text, and functions are missing in it."""
+        return not self.is_whole and self.reported is self.source
+
+    @property
+    def focus(self) -> tuple[Span, ...]:
+        """The parts of the text whose functions come first: the one edited last, and those on the screen."""
+        return tuple(each for each in (self.edited, self.shown) if each is not None)
+
+    def edit(self, edits: Iterable[Edit], version: int, encoding: Encoding) -> None:
+        """Apply the edits of one change."""
+        self.number(version)
         for each in edits:
             self._replace(each, encoding)
-        self.version = version
         self._wake()
-        return True
+
+    def number(self, version: int) -> None:
+        """Take the number of a change. Changes come in the order in which they were made, whatever numbers a
+        client gives them: to leave one out is what would make another text of it."""
+        if version <= self.version:
+            logger.warning("%s: a change for version %d after version %d", self.uri, version, self.version)
+        self.version = version
 
     def set_report(self, report: FileReport) -> None:
         """Take the report of the present text."""
-        self.report = report
-        self.reported = self.source
-        self.since = []
+        self._set(report)
+        self.is_whole = True
         self._wake()
+
+    def set_part(self, report: FileReport) -> None:
+        """Take what is known so far of the present text."""
+        self.is_whole = self.is_reported
+        self._set(report)
+        _wake(self.waiting_for_parts)
+
+    def note_found(self, revision: int, layout: Iterable[tuple[int, str]]) -> None:
+        """Learn which answers are about functions of the text of a revision: the present one."""
+        if self.found_for != revision:
+            self.found, self.found_for = {}, revision
+        self.found.update(layout)
+
+    def show(self, span: Span) -> bool:
+        """Learn which part of the text is on the screen; answers whether it is another one."""
+        is_part = span.start > 0 or span.end < len(self.source.text)
+        before, self.shown = self.shown, span if is_part else None
+        return self.shown != before
 
     def close(self) -> None:
         """Nobody waits for this document any more."""
@@ -108,29 +150,36 @@ class Document:
         self.source = Source("")
         self._wake()
 
-    async def settle(self, seconds: float | None) -> Literal["reported", "changed", "late", "stopped"]:
-        """Wait until the present text has been analysed, has changed, `seconds` are over, or the
-        analysis was stopped."""
-        source = self.source
+    async def settle(
+        self, seconds: float | None, *, in_part: bool = False
+    ) -> Literal["reported", "part", "changed", "late", "stopped"]:
+        """Wait until the present text has been analysed, or `in_part`, has changed, `seconds` are over, or
+        the analysis was stopped."""
+        source, report = self.source, self.report
         if self.is_reported:
             return "reported"
         woken = asyncio.get_running_loop().create_future()
-        self.waiting.append(woken)
+        places = [self.waiting, self.waiting_for_parts] if in_part else [self.waiting]
+        for place in places:
+            place.append(woken)
         try:
             await asyncio.wait_for(woken, seconds)
         except asyncio.TimeoutError:
             return "late"
         finally:
-            if woken in self.waiting:
-                self.waiting.remove(woken)
+            for place in places:
+                if woken in place:
+                    place.remove(woken)
         if self.source is not source:
             return "changed"
-        return "reported" if self.is_reported else "stopped"
+        if self.is_reported:
+            return "reported"
+        return "part" if self.reported is source and self.report is not report else "stopped"
 
     def known(self) -> FileReport | None:
         """What is known of the present text: its report, or else that part of the last report
         whose functions no edit has touched since, moved to where they stand now."""
-        if self.report is None or self.is_reported:
+        if self.report is None or self.reported is self.source:
             return self.report
         if self.since is None:
             return None
@@ -146,10 +195,11 @@ class Document:
     def _replace(self, edit: Edit, encoding: Encoding) -> None:
         old = self.source
         if edit.start is None or edit.end is None:
-            self.since = None
+            self.since = self.edited = None
             self.source = Source(edit.text)
             return
         start, end = sorted((old.offset(edit.start, encoding), old.offset(edit.end, encoding)))
+        self.edited = Span(start, start + len(edit.text))
         if self.since is not None:
             self.since.append((start, end - start, len(edit.text)))
         self.source = Source(old.text[:start] + edit.text + old.text[end:])
@@ -165,8 +215,18 @@ class Document:
                 return None
         return PlacedFunction(span.start, placed.answer)
 
+    def _set(self, report: FileReport) -> None:
+        self.report = report
+        self.reported = self.source
+        self.since = []
+
     def _wake(self) -> None:
-        waiting, self.waiting = self.waiting, []
-        for future in waiting:
-            if not future.done():
-                future.set_result(None)
+        _wake(self.waiting)
+        self.waiting_for_parts.clear()
+
+
+def _wake(waiting: list[asyncio.Future[None]]) -> None:
+    for future in waiting:
+        if not future.done():
+            future.set_result(None)
+    waiting.clear()

@@ -16,10 +16,19 @@ if TYPE_CHECKING:
     from polylsp.text import Source
 
 
+@dataclass(frozen=True, slots=True)
+class Since:
+    """A moment: on the clock, and in the CPU time of a worker."""
+
+    clock: float
+    cpu: float = 0.0
+
+
 @dataclass(slots=True, eq=False)
 class Job:
-    """An analysis that the worker has. `function` is the key and the name of the function it
-    is at; `done` of `total` functions came before it. `abandoned`: the user cancelled it."""
+    """An analysis that a worker has. `function` is the key and the name of the function it
+    is at, since the time `since`; `done` of `total` functions came before it. `cancelled`: it ends with
+    that function. `abandoned`: the user cancelled it."""
 
     number: int
     document: Document
@@ -27,7 +36,8 @@ class Job:
     revision: int
     settings: Settings
     full: bool
-    started: float
+    started: Since
+    since: Since
     function: tuple[str, str] | None = None
     done: int = 0
     total: int = 0
@@ -43,8 +53,8 @@ class Job:
 @dataclass(slots=True, eq=False)
 class Question:
     """An edit, a drawing or a way to measure, to be worked out for the text of `source`. `key` stays the same
-    as long as its function does. `answered` holds the answer, or `None` where the text has changed
-    meanwhile."""
+    as long as its function does. A worker has it since `started`. `answered` holds the answer, or
+    `None` where the text has changed meanwhile."""
 
     number: int
     document: Document
@@ -52,6 +62,7 @@ class Question:
     settings: Settings
     ask: Ask | AskToMeasure | Drawing
     key: str
+    started: Since
     answered: asyncio.Future[Any]
 
     @property
@@ -79,6 +90,10 @@ class Observer(Protocol):
 
     def job_ended(self, job: Job) -> None:
         """A job came to its end, whichever."""
+        ...
+
+    def part_ready(self, document: Document) -> None:
+        """Some functions of a document are finished."""
         ...
 
     def report_ready(self, job: Job) -> None:

@@ -1,4 +1,4 @@
-"""The process that compiles kernels: `python -m polylsp.server.kernel_compiler`. It is told a text and some
+"""The process that compiles kernels (`COMMAND`). It is told a text and some
 of its nests on standard input, makes kernels of one after the other as the action would, and says on standard
 output what NVIDIA's compiler makes of them. It runs nothing, and nobody waits for it.
 """
@@ -12,6 +12,7 @@ import sys
 from dataclasses import dataclass
 
 from polylsp import frames
+from polylsp.launch import python_command
 from polylsp.mishap import contained
 from polylsp.model.action import Answer, Ask, Edited
 from polylsp.model.device_code import KernelWord
@@ -20,7 +21,7 @@ from polylsp.runtime.nvrtc import compiler_word, is_installed
 from polylsp.server.stdio import take_standard_output
 from polylsp.settings import Settings
 
-COMMAND: tuple[str, ...] = (sys.executable, "-m", "polylsp.server.kernel_compiler")
+COMMAND: tuple[str, ...] = python_command("polylsp.server.kernel_compiler:main")
 
 NOT_INSTALLED = 3
 """The exit status where there is no compiler."""
@@ -63,7 +64,7 @@ def _word(errand: Errand, ask: Ask) -> KernelWord | None:
 
     limit_memory(errand.settings.max_memory_mb)
     try:
-        found = contained(f"making kernels of `{ask.function}`", made, lambda: None)
+        found = contained(f"making kernels of `{ask.function}`", made, lambda _: None)
     except MemoryError:
         return None
     finally:
@@ -71,7 +72,3 @@ def _word(errand: Errand, ask: Ask) -> KernelWord | None:
     if not isinstance(found, Edited) or not found.device_code:
         return None
     return KernelWord(found.device_code[0], compiler_word(found.device_code[0]))
-
-
-if __name__ == "__main__":
-    main()

@@ -5,16 +5,18 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
+from polylsp.launch import python_command
 from polylsp.server.protocol import Protocol
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from polylsp.ide.measuring import Kept, Loop
     from polylsp.model.measurement import Outcome, Plan
     from polylsp.runtime.process import Step
@@ -29,7 +31,7 @@ class Measurements:
 
     protocol: Protocol
     is_trusted: bool = True
-    command: Sequence[str] = (sys.executable, "-m", "polylsp.runtime")
+    command: Sequence[str] = python_command("polylsp.runtime.measuring_process:main")
     _turn: asyncio.Lock = field(default_factory=asyncio.Lock)
     _kept: dict[str, dict[Loop, Kept]] = field(default_factory=dict[str, "dict[Loop, Kept]"])
     _bars: dict[str, asyncio.Task[object]] = field(default_factory=dict[str, "asyncio.Task[object]"])
@@ -77,11 +79,13 @@ class Measurements:
         """The next one may begin."""
         self._turn.release()
 
-    async def carried_out(self, plan: Plan, settings: Settings, observe: Callable[[Step], None]) -> Outcome:
-        """What came of a plan."""
+    async def carried_out(
+        self, plan: Plan, settings: Settings, folders: Iterable[Path], observe: Callable[[Step], None]
+    ) -> Outcome:
+        """What came of a plan, where the editor has some folders open."""
         from polylsp.server.measurer import carried_out
 
-        return await carried_out(self.command, plan, settings, observe)
+        return await carried_out(self.command, plan, settings, tuple(map(str, folders)), observe)
 
     async def bar(self, title: str, *, shown: bool) -> Bar:
         """A progress bar for the task that asks, whose cancel button ends that task."""

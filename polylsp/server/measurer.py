@@ -18,9 +18,14 @@ _SECONDS_TO_LEAVE = 5.0
 
 
 async def carried_out(
-    command: Sequence[str], plan: Plan, settings: Settings, observe: Callable[[Step], None]
+    command: Sequence[str],
+    plan: Plan,
+    settings: Settings,
+    workspace: tuple[str, ...],
+    observe: Callable[[Step], None],
 ) -> Outcome:
-    """What came of a plan. When this is cancelled, all programs end, and their folder is gone."""
+    """What came of a plan; `workspace`: the folders that the editor has open.
+    When this is cancelled, all programs end, and their folder is gone."""
     folder = new_folder()
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
@@ -29,7 +34,7 @@ async def carried_out(
     log = asyncio.get_running_loop().create_task(_log(process))
     try:
         assert process.stdin is not None
-        process.stdin.write(frame(Errand(plan, settings, folder)))
+        process.stdin.write(frame(Errand(plan, settings, folder, workspace)))
         return await _outcome(process, observe)
     finally:
         with contextlib.suppress(ProcessLookupError):

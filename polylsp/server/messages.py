@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Union
 
+from polylsp.process import Stop
 from polylsp.settings import Settings
+from polylsp.text import Span
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
@@ -18,18 +21,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Analyse:
-    """Analyse a text. Functions whose keys are in `given_up` are not tried again; the worker
-    must send the answers in `forgotten` again when they are part of the result, and every
-    answer if `resend`."""
+    """Analyse a text. Functions whose keys are in `given_up` are not tried again, those in `busy` are left
+    to other workers. `finished` are answers that others have found; the worker must send the answers in
+    `forgotten` again when they are part of the result. Functions that meet the first span of `focus` come
+    first."""
 
     job: int
     path: str
     text: str
     settings: Settings
     schedules: bool
-    given_up: frozenset[str] = frozenset()
-    forgotten: tuple[str, ...] = ()
-    resend: bool = False
+    given_up: Mapping[str, Stop] = field(default_factory=dict[str, "Stop"])
+    busy: frozenset[str] = frozenset()
+    finished: tuple[FunctionAnswer, ...] = ()
+    forgotten: frozenset[str] = frozenset()
+    focus: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,13 +61,21 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
+class Focus:
+    """From now on functions of that analysis that meet these parts of the text come first."""
+
+    job: int
+    focus: tuple[Span, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Cancel:
     """Stop that analysis before its next function; sent while it waits or runs."""
 
     job: int
 
 
-Request = Union[Analyse, Edit, Draw, Cancel]
+Request = Union[Analyse, Edit, Draw, Focus, Cancel]
 
 # --- Worker to server ----------------------------------------------------------------------
 
@@ -73,31 +87,37 @@ class Ready:
 
 @dataclass(frozen=True, slots=True)
 class Began:
-    """The analysis of a function begins; `done` of `total` functions came before it."""
+    """The analysis of a function begins; `done` of `total` functions came before it. `cpu` is the CPU time
+    that the process had used by then."""
 
     job: int
     key: str
     name: str
     done: int
     total: int
+    cpu: float
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """Some of the answers that the server does not have yet."""
+    """Functions that are finished: where each starts and the key of its answer; and those of the answers
+    that the server does not have yet."""
 
     job: int
+    layout: tuple[tuple[int, str], ...]
     answers: tuple[FunctionAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The result: where each function starts and the key of its answer, in source order."""
+    """The result: where each function starts and the key of its answer, in source order. `left` are the keys
+    that were left to other workers."""
 
     job: int
     language: str
     layout: tuple[tuple[int, str], ...]
     problems: tuple[FileProblem, ...]
+    left: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

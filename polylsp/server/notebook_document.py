@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from polylsp.notebook import Cell, NotebookSource, notebook
 from polylsp.server.documents import Document, Edit
 from polylsp.text import Encoding, Source, Span
-
-logger = logging.getLogger(__name__)
 
 
 @dataclass(slots=True, eq=False)
@@ -70,15 +67,9 @@ class NotebookDocument(Document):
         self.held = list(cells)
         self._read()
 
-    def accepts(self, version: int) -> bool:
-        """Whether a change is for a version that is still to come; else it is refused."""
-        if version <= self.version:
-            logger.warning("%s: a change for version %d after version %d", self.uri, version, self.version)
-        return version > self.version
-
     def commit(self, version: int) -> None:
         """All of a change has been taken."""
-        self.version = version
+        self.number(version)
         self._wake()
 
     def splice(self, start: int, count: int, cells: Sequence[HeldCell]) -> None:
@@ -98,11 +89,8 @@ class NotebookDocument(Document):
                 self._read()
 
     def edit_cell(self, uri: str, edits: Iterable[Edit], version: int, encoding: Encoding) -> None:
-        """Apply the edits of one cell's text."""
-        held = next((cell for cell in self.held if cell.uri == uri), None)
-        if held is None:
-            logger.warning("%s: a change of the cell %s, which it does not have", self.uri, uri)
-            return
+        """Apply the edits of the text of a cell that it has."""
+        held = next(cell for cell in self.held if cell.uri == uri)
         for each in edits:
             span = _replaced(Source(held.text), each, encoding)
             held.text = held.text[: span.start] + each.text + held.text[span.end :]

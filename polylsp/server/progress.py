@@ -38,8 +38,8 @@ class Progress:
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def job_progressed(self, job: Job) -> None:
-        """A job began, or came to another function."""
-        if job is not self._job:
+        """A job began, or came to another function. Of several at once one is shown."""
+        if self._job is None:
             self._job = job
             if self.supported:
                 loop = asyncio.get_running_loop()
@@ -49,6 +49,8 @@ class Progress:
 
     def job_ended(self, job: Job) -> None:
         """The job is over."""
+        if job is not self._job:
+            return
         if self._timer is not None:
             self._timer.cancel()
         if self._token in self._begun:
@@ -79,7 +81,7 @@ class Progress:
             self.abandon(job)
 
     def _tokens(self, job: Job) -> list[Token]:
-        own: list[Token] = [self._token] if self._token is not None else []
+        own: list[Token] = [self._token] if self._token is not None and job is self._job else []
         return own + [token for token, uri in self._guests.items() if uri == job.document.uri]
 
     def _ask_for_token(self) -> None:

@@ -57,9 +57,10 @@ class BadMessage(JsonRpcException):
 
 def strict_converter() -> Converter:
     """Typed messages from JSON. What ought to be a text is one: `5` is not taken for `"5"`, nor `null` for
-    `"None"`, which would be the text of a document from then on."""
+    `"None"`, which would be the text of a document from then on; and what ought to be a number is no text."""
     converter = default_converter()
     converter.register_structure_hook(str, _text)
+    converter.register_structure_hook(int, _whole)
     return converter
 
 
@@ -70,6 +71,28 @@ def _text(value: object, kind: type[str]) -> str:
     return kind(value)
 
 
+def _whole(value: object, kind: type[int]) -> int:
+    """A whole number, which some clients write as `1.0`, or one of an enumeration; or a truth value."""
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise TypeError(f"{value!r} is no truth value")
+        return value
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value):
+        raise TypeError(f"{value!r} is no whole number")
+    return kind(int(value))
+
+
+def _no_number(value: str) -> None:
+    raise ValueError(f"{value} is no number of JSON")
+
+
+def _admits_all(_: types.InitializeParams) -> bool:
+    return True
+
+
+def _ignores(_: str | None) -> None: ...
+
+
 class Protocol(LanguageServerProtocol):
     """The server's side of the conversation. Open documents are kept by the server (see
     `documents.py`), not by the workspace of pygls."""
@@ -77,7 +100,17 @@ class Protocol(LanguageServerProtocol):
     initialized = False
     """Whether `initialize` has been received."""
 
+    has_left = False
+    """Whether the client has said `exit`, or was not let in."""
+
     _writing: asyncio.Future[Any] | None = None
+
+    admits: Callable[[types.InitializeParams], bool] = staticmethod(_admits_all)
+    """Whether a client may begin."""
+
+    edits_lost: Callable[[str | None], None] = staticmethod(_ignores)
+    """Called when a change of a document could not be read, with its URI; with `None` where messages were
+    lost, and any of them may have been a change."""
 
     client_lost: Callable[[], None] = staticmethod(lambda: None)
     """Called when the client no longer reads."""
@@ -89,10 +122,36 @@ class Protocol(LanguageServerProtocol):
 
     # --- receiving -------------------------------------------------------------------------
 
+    def receive(self, body: bytes) -> bool:
+        """Take a message, and answer it whatever is wrong with it; tells whether it was JSON."""
+        try:
+            data = json.loads(body, parse_constant=_no_number)
+        except (ValueError, RecursionError, MemoryError) as error:
+            self._refuse_message(None, JsonRpcParseError("A message was not valid JSON"), error)
+            self.edits_lost(None)
+            return False
+        wrong = _misshapen(data)
+        if wrong:
+            msg_id = data.get("id") if isinstance(data, dict) else None
+            self._refuse_message(msg_id if _is_id(msg_id) else None, JsonRpcInvalidRequest(wrong), wrong)
+            return True
+        try:
+            self.handle_message(self.structure_message(data))
+        except BadMessage as bad:
+            self._refuse_message(bad.msg_id, bad, bad.__cause__, is_answered=bad.msg_id is not None)
+            if data.get("method") in _CHANGES:
+                self.edits_lost(_uri_of(data))
+        except Exception as error:
+            self._refuse_message(None, JsonRpcInvalidRequest("A message could not be handled"), error)
+        return True
+
+    def lose(self, reason: str) -> None:
+        """Bytes were passed over between two messages."""
+        self._refuse_message(None, JsonRpcParseError(f"{reason}: it was passed over"), reason)
+        self.edits_lost(None)
+
     def structure_message(self, data: dict[str, Any]) -> Any:
         """The typed message; raises `BadMessage` for one with wrong parameters."""
-        if "jsonrpc" not in data:
-            return data
         method = data.get("method")
         if method is not None and self.get_message_type(method) is None:
             if "id" in data:
@@ -101,8 +160,12 @@ class Protocol(LanguageServerProtocol):
         try:
             return super().structure_message(data)
         except Exception as error:
-            msg_id = data.get("id") if method is not None else None
-            raise BadMessage(msg_id, f"Invalid parameters for {method}") from error
+            if method is None:
+                self._forget_question(data["id"], error)
+                raise BadMessage(None, "An answer was not of the kind that was asked for") from error
+            raise BadMessage(data.get("id"), f"Invalid parameters for {method}") from (
+                error.__cause__ or error
+            )
 
     def handle_message(self, message: Any) -> None:
         """Refuse requests that come before `initialize` or after `shutdown`."""
@@ -114,21 +177,33 @@ class Protocol(LanguageServerProtocol):
             if is_request:
                 error = JsonRpcException("The server is not initialized yet", code=-32002)
                 self.refuse(message.id, error)
+        elif method == types.INITIALIZE and not self.admits(message.params):
+            self.refuse(message.id, JsonRpcException("The token is missing or wrong", code=-32803))
+            self.has_left = True
         elif is_request and self._shutdown:
             self.refuse(message.id, JsonRpcInvalidRequest("The server is shutting down"))
         else:
             self.initialized = self.initialized or method == types.INITIALIZE
             super().handle_message(message)
 
-    def reject(self, error: Exception) -> None:
-        """Answer a message that was no message: not JSON, or not of the right shape."""
-        if isinstance(error, BadMessage):
-            if error.msg_id is not None:
-                self.refuse(error.msg_id, error)
-        elif isinstance(error, (ValueError, RecursionError)):
-            self.refuse(None, JsonRpcParseError("A message was not valid JSON"))
-        else:
-            self.refuse(None, JsonRpcInvalidRequest("A message was not a JSON-RPC message"))
+    def _refuse_message(
+        self, msg_id: int | str | None, answer: JsonRpcException, why: object, *, is_answered: bool = True
+    ) -> None:
+        """Answer a message that was none, or had wrong parameters, and note why."""
+        if is_answered:
+            self.refuse(msg_id, answer)
+        logger.warning("A message was refused: %s: %s", answer.message, why)
+
+    def _forget_question(self, msg_id: Any, error: Exception) -> None:
+        """Nobody waits any more for an answer that came and was none."""
+        asked = self._request_futures.pop(msg_id, None)
+        if asked is not None and not asked.done():
+            asked.set_exception(JsonRpcException(f"The client's answer was of another kind: {error}"))
+
+    @lsp_method(types.EXIT)
+    def lsp_exit(self, *_: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Leave: whoever listens to the stream ends after this message."""
+        self.has_left = True
 
     # --- documents: straight to our handlers -----------------------------------------------------
 
@@ -238,7 +313,7 @@ class Protocol(LanguageServerProtocol):
             data = b"Content-Length: %d\r\n\r\n" % len(data) + data
         try:
             written = self.writer.write(data)
-        except (ConnectionError, ValueError):
+        except (OSError, ValueError):
             # ValueError: the stream was closed, as `exit` does.
             self.writer = None
             if not self._shutdown:
@@ -246,3 +321,35 @@ class Protocol(LanguageServerProtocol):
             return
         if inspect.isawaitable(written):
             self._writing = asyncio.ensure_future(written)
+
+
+_CHANGES = (types.TEXT_DOCUMENT_DID_CHANGE, types.NOTEBOOK_DOCUMENT_DID_CHANGE)
+
+
+def _misshapen(data: object) -> str:
+    """Why a value is no message of JSON-RPC, or nothing."""
+    if isinstance(data, list):
+        return "Messages come one by one, not in a batch"
+    if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":
+        return "A message was not a JSON-RPC message"
+    if "method" in data:
+        if not isinstance(data["method"], str):
+            return "A method is a text"
+        return "" if "id" not in data or _is_id(data["id"]) else "The id of a request is a number or a text"
+    if "id" not in data or ("result" not in data and "error" not in data):
+        return "A message was neither a request nor an answer"
+    return "" if data["id"] is None or _is_id(data["id"]) else "The id of an answer is a number or a text"
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, (int, str)) and not isinstance(value, bool)
+
+
+def _uri_of(data: dict[str, Any]) -> str | None:
+    """The document that a message with wrong parameters is about, if it says so."""
+    params = data.get("params")
+    for name in ("textDocument", "notebookDocument"):
+        document = params.get(name) if isinstance(params, dict) else None
+        if isinstance(document, dict) and isinstance(document.get("uri"), str):
+            return document["uri"]
+    return None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from polylsp.server.job import Question
+from polylsp.server.job import Question, Since
 
 if TYPE_CHECKING:
     from polylsp.model.action import Answer, Ask
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Questions:
-    """Those that the worker does not have yet."""
+    """Those that no worker has yet."""
 
     _waiting: deque[Question] = field(default_factory=deque["Question"])
 
@@ -39,9 +39,12 @@ class Questions:
         else:
             self._waiting.append(question)
 
-    def take(self) -> Question:
-        """The one that is next."""
-        return self._waiting.popleft()
+    def __iter__(self) -> Iterator[Question]:
+        return iter(tuple(self._waiting))
+
+    def take(self, question: Question) -> None:
+        """This one waits no more."""
+        self._waiting.remove(question)
 
     def forget_stale(self) -> None:
         """Answer those whose text has changed, and forget those that nobody waits for any more."""
@@ -50,7 +53,7 @@ class Questions:
     def answer_all(self, answer: Answer | Plan | NoPlan | None) -> None:
         """The same answer to all."""
         while self._waiting:
-            self.take().answer(answer)
+            self._waiting.popleft().answer(answer)
 
     def _fresh(self) -> Iterator[Question]:
         for each in self._waiting:
@@ -61,11 +64,11 @@ class Questions:
 
 
 def question(
-    number: int, document: Document, settings: Settings, ask: Ask | AskToMeasure | Drawing
+    number: int, document: Document, settings: Settings, ask: Ask | AskToMeasure | Drawing, now: Since
 ) -> Question:
     """A question about the present text of a document."""
     report = document.known()
     keys = [each.answer.key for each in report.functions if each.start == ask.starts] if report else []
     key = f"{ask.action} {ask.ordinal} {keys[0] if keys else hash(document.source.text)}"
     answered: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-    return Question(number, document, document.source, settings, ask, key, answered)
+    return Question(number, document, document.source, settings, ask, key, now, answered)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from polylsp.server.job import Job, Question
+from polylsp.server.job import Job, Question, Since
 from polylsp.server.questions import Questions, question
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """What the worker does not have yet: `questions`, and what the documents say they need."""
+    """What is due: `questions`, and what the documents say they need."""
 
     documents: Callable[[], Iterable[Document]]
     settings_of: Callable[[Document], Settings]
@@ -31,24 +31,18 @@ class Queue:
     _touches: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     @property
-    def is_empty(self) -> bool:
-        """Whether nothing is due."""
-        return not self.questions and self._document() is None
-
-    @property
     def is_quiet(self) -> bool:
         """Whether nothing is due but drawings."""
-        return not self.questions.has_edits and self._document() is None
+        return not self.questions.has_edits and not self._documents()
 
-    @property
-    def is_urgent(self) -> bool:
-        """Whether something waits that comes before full analyses."""
-        document = self._document()
-        return bool(self.questions) or (document is not None and document.needs_quick)
+    def due(self) -> list[Question | Document]:
+        """Everything that is due, most urgent first."""
+        return [*self.questions, *self._documents()]
 
     def want(self, document: Document, *, quick: bool, full: bool) -> None:
         """Note that the present text of a document is to be analysed, and what is under way is not."""
         document.revision += 1
+        document.left = frozenset()
         document.touched = next(self._touches)
         document.needs_quick = document.needs_quick or quick
         document.needs_full = document.needs_full or full
@@ -61,14 +55,10 @@ class Queue:
 
     def question(self, document: Document, ask: Ask | AskToMeasure | Drawing) -> Question:
         """A question about the present text of a document; it does not wait yet."""
-        return question(next(self._numbers), document, self.settings_of(document), ask)
+        return question(next(self._numbers), document, self.settings_of(document), ask, _now())
 
-    def take(self) -> Job | Question:
-        """What comes first of what is due."""
-        if self.questions:
-            return self.questions.take()
-        document = self._document()
-        assert document is not None
+    def job(self, document: Document) -> Job:
+        """The analysis that a document needs."""
         return Job(
             next(self._numbers),
             document,
@@ -76,9 +66,14 @@ class Queue:
             document.revision,
             self.settings_of(document),
             full=not document.needs_quick,
-            started=asyncio.get_running_loop().time(),
+            started=_now(),
+            since=_now(),
         )
 
-    def _document(self) -> Document | None:
+    def _documents(self) -> list[Document]:
         due = [each for each in self.documents() if each.needs_quick or each.needs_full]
-        return max(due, key=lambda each: (each.needs_quick, each.touched), default=None)
+        return sorted(due, key=lambda each: (each.needs_quick, each.touched), reverse=True)
+
+
+def _now() -> Since:
+    return Since(asyncio.get_running_loop().time())

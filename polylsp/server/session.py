@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
-from pygls.exceptions import FeatureRequestError
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
@@ -36,6 +35,7 @@ if TYPE_CHECKING:
     from polylsp.server.documents import Document
     from polylsp.server.findings import Findings
     from polylsp.server.pictures import Pictures
+    from polylsp.text import Span
 
 logger = logging.getLogger(__name__)
 
@@ -48,6 +48,12 @@ _NOTEBOOKS = types.NotebookDocumentSyncOptions(
     save=True,
 )
 
+_FIRST_PART = 0.3
+"""Seconds after which the findings of functions that are finished are told while others are not."""
+
+_LATER_PARTS = 3.0
+"""The most seconds between two such times: each costs the client as much as all findings."""
+
 _TRACES = ("off", "messages", "verbose")
 
 
@@ -55,6 +61,8 @@ class PolylspServer(LanguageServer):
     """The language server of one client. It is the `Observer` of its jobs."""
 
     protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]
+    outlives_client = False
+    """Whether the process goes on when the client's is over."""
 
     def __init__(self, worker_command: Sequence[str] = WORKER_COMMAND) -> None:
         super().__init__(
@@ -81,10 +89,14 @@ class PolylspServer(LanguageServer):
         self._saved: set[str] = set()
         self._delays: dict[str, asyncio.TimerHandle] = {}
         self._status: dict[str, Any] = {}
+        self._parts: dict[str, asyncio.TimerHandle] = {}
+        self._pauses: dict[str, float] = {}
         self._owed_diagnostics: set[str] = set()
         self._owed_hints: set[str] = set()
         self._owed_lenses: set[str] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
+        self._lost: dict[str, tuple[Document, Findings | CellFindings] | None] = {}
+        self.protocol.edits_lost = self.edits_lost
 
     # --- documents ---------------------------------------------------------------------------
 
@@ -94,11 +106,58 @@ class PolylspServer(LanguageServer):
         return known or next((each for each in self.documents.values() if uri in each.uris), None)
 
     def open(self, document: Document, findings: Findings | CellFindings) -> None:
-        """Keep a document that the client opened, and analyse it."""
+        """Keep a document that the client opened, and analyse it; one that it had open is replaced."""
+        self.close(document.uri)
+        self._lost.pop(document.uri, None)
         self.documents[document.uri] = document
         self._findings[document.uri] = findings
         if document.is_ours:
             self.jobs.want(document, full=True)
+
+    def follows(self, uri: str, version: int, *, is_whole: bool = False) -> Document | None:
+        """The document that was edited, if its text will be known after that: in any case if it `is_whole`,
+        that is, all of the text has come. Where it will not, the user is told, and the document counts as not
+        open."""
+        if is_whole and (lost := self._lost.get(uri)) is not None:
+            self.open(*lost)
+        document = self.documents.get(uri)
+        if document is None:
+            self._tell_lost(uri)
+        elif document.is_doubtful and not is_whole and version != document.version + 1:
+            self._lose(document)
+            return None
+        else:
+            document.is_doubtful = False
+        return document
+
+    def edits_lost(self, uri: str | None) -> None:
+        """A change of a document, or of nobody knows which, could not be read."""
+        if uri is None:
+            for each in self.documents.values():
+                each.is_doubtful = True
+        elif (document := self.document_of(uri)) is not None:
+            self._lose(document)
+
+    def _lose(self, document: Document) -> None:
+        """Nothing is said any more of a document whose text is not known."""
+        findings = self._findings[document.uri]
+        self.close(document.uri)
+        self._tell_lost(document.uri)
+        self._lost[document.uri] = (document, findings)
+
+    def _tell_lost(self, uri: str) -> None:
+        """Say, once, that a document must be opened again."""
+        if uri in self._lost:
+            return
+        self._lost[uri] = None
+        message = (
+            f"polylsp lost track of the text of {Path(path_of(uri)).name}, and says nothing of it: "
+            "close the file and open it again."
+        )
+        logger.warning(
+            "%s: a change was lost, could not be read, or came for a document that is not open", uri
+        )
+        self.tell_user(message, types.MessageType.Warning)
 
     def changed(self, document: Document) -> None:
         """Analyse a document that was edited, after the delay that the user set."""
@@ -121,10 +180,12 @@ class PolylspServer(LanguageServer):
 
     def close(self, uri: str) -> None:
         """Forget a document, and clear its diagnostics at the client."""
+        self._lost.pop(uri, None)
         document = self.documents.pop(uri, None)
         if document is None:
             return
         self._cancel_delay(uri)
+        self._end_parts(document)
         self._saved.discard(uri)
         document.close()
         self.measurements.forget(uri)
@@ -139,6 +200,13 @@ class PolylspServer(LanguageServer):
         for each in told if self._publishes(document) else ():
             self._publish(each, None, "[]")
 
+    def end(self) -> None:
+        """The client has left: nothing of the conversation goes on."""
+        for uri in list(self.documents):
+            self.close(uri)
+        for task in list(self._tasks):
+            task.cancel()
+
     def reanalyse(self) -> None:
         """Analyse every open document again: something beside their texts has changed."""
         for document in self.documents.values():
@@ -146,7 +214,7 @@ class PolylspServer(LanguageServer):
                 self._owed_diagnostics.add(document.uri)
                 self._owed_hints.add(document.uri)
                 self._owed_lenses.add(document.uri)
-                self.jobs.want(document, full=True)
+                self.jobs.want(document, full=True, again=True)
 
     def settings_of(self, document: Document) -> Settings:
         """The settings of the innermost workspace folder that holds a document."""
@@ -183,6 +251,15 @@ class PolylspServer(LanguageServer):
         text = self._json.get(document.uri, {}).get(document.uri, "[]")
         return text, f"{hash(text):x}"
 
+    def owe_diagnostics(self, document: Document) -> None:
+        """The client has got the diagnostics of some functions, and others will come."""
+        self._owed_diagnostics.add(document.uri)
+
+    def shows(self, document: Document, span: Span) -> None:
+        """The client shows a part of a document: its functions come first."""
+        if document.show(span):
+            self.jobs.refocus(document)
+
     def owe_hints(self, document: Document) -> None:
         """The client has got hints that will be other ones once the present text is analysed."""
         self._owed_hints.add(document.uri)
@@ -214,20 +291,23 @@ class PolylspServer(LanguageServer):
         """Show that it is over."""
         self.job_progress.job_ended(job)
 
+    def part_ready(self, document: Document) -> None:
+        """Tell the client soon what was found so far: the longer that goes on, the more seldom."""
+        uri = document.uri
+        if uri in self.documents and uri not in self._parts:
+            pause = self._pauses[uri] = min(2 * self._pauses.get(uri, _FIRST_PART / 2), _LATER_PARTS)
+            self._parts[uri] = asyncio.get_running_loop().call_later(pause, self._tell_part, document)
+
     def report_ready(self, job: Job) -> None:
         """Tell the client what was found."""
         document = job.document
         assert document.report is not None
+        self._end_parts(document)
         # After an edit the client asks by itself.
         is_asked = job.full or document.uri in self._owed_diagnostics
         self._tell_findings(document, job.settings, is_asked=is_asked)
-        if document.uri in self._owed_hints and self.client.refreshes_hints:
-            self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
-        if document.uri in self._owed_lenses and self.client.refreshes_lenses:
-            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
+        self._refresh(document)
         self._owed_diagnostics.discard(document.uri)
-        self._owed_hints.discard(document.uri)
-        self._owed_lenses.discard(document.uri)
         self._trace_job(job)
         if job.full and document.uri in self._saved:
             self._saved.discard(document.uri)
@@ -246,13 +326,15 @@ class PolylspServer(LanguageServer):
 
     def status(self) -> dict[str, Any]:
         """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, how many open documents
-        are `analysing`, how many of their loops were given up; the compiler and the GPU here, if any."""
+        are `analysing`, how many of their loops were given up, which functions were set aside, and why; the
+        compiler and the GPU here, if any."""
         return {
             "health": "error" if self.jobs.trouble else "ok",
             "quiescent": self.jobs.is_idle,
             "message": self.jobs.trouble,
             "analysing": sum(each.needs_quick or each.needs_full for each in self.documents.values()),
             "givenUp": sum(each.given_up for each in self._findings.values()),
+            "setAside": self.jobs.set_aside,
             "compiler": compiler_here(),
             "gpu": gpu_here(),
         }
@@ -282,12 +364,6 @@ class PolylspServer(LanguageServer):
             details = verbose if level == _TRACES.index("verbose") else None
             self.protocol.notify(types.LOG_TRACE, types.LogTraceParams(message=message, verbose=details))
 
-    def report_server_error(self, error: Exception, source: Any) -> None:
-        """A message could not be handled: answer it, and log why."""
-        if source is not FeatureRequestError:
-            logger.warning("A message was refused: %s", error)
-            self.protocol.reject(error)
-
     def _tell_findings(self, document: Document, settings: Settings, *, is_asked: bool) -> None:
         kept = self.measurements.of(document)
         before = self._json.get(document.uri, {})
@@ -303,6 +379,30 @@ class PolylspServer(LanguageServer):
 
         if self.measurements.is_trusted:
             self.kernel_words.want(document, settings, asks_of(report))
+
+    def _tell_part(self, document: Document) -> None:
+        """Tell the client what is known of a document while it is being analysed."""
+        self._parts.pop(document.uri, None)
+        if document.uri in self.documents and document.found_for == document.revision:
+            # A client that pulls asks by itself first; it is told to ask again where it got less.
+            is_asked = document.is_reported or document.uri in self._owed_diagnostics
+            document.set_part(self.jobs.part(document))
+            self._tell_findings(document, self.settings_of(document), is_asked=is_asked)
+            self._refresh(document)
+
+    def _end_parts(self, document: Document) -> None:
+        self._pauses.pop(document.uri, None)
+        if (timer := self._parts.pop(document.uri, None)) is not None:
+            timer.cancel()
+
+    def _refresh(self, document: Document) -> None:
+        """Ask the client to ask again for what it got of an older text, or of a part of it."""
+        if document.uri in self._owed_hints and self.client.refreshes_hints:
+            self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
+        if document.uri in self._owed_lenses and self.client.refreshes_lenses:
+            self._ask_client(types.WORKSPACE_CODE_LENS_REFRESH)
+        self._owed_hints.discard(document.uri)
+        self._owed_lenses.discard(document.uri)
 
     def _changed_now(self, document: Document) -> None:
         self._delays.pop(document.uri, None)
@@ -345,7 +445,7 @@ class PolylspServer(LanguageServer):
 
     def _trace_job(self, job: Job) -> None:
         document = job.document
-        seconds = asyncio.get_running_loop().time() - job.started
+        seconds = asyncio.get_running_loop().time() - job.started.clock
         kind = "with schedules" if job.full else "without schedules"
         self.trace_line(
             f"{document.path}: version {document.version} analysed {kind} in {1000 * seconds:.0f} ms",

@@ -1,144 +1,163 @@
-"""One worker kept at work: watched while it is silent, replaced when it falls over, and left alone for
-a while when it does so again and again."""
+"""One worker kept at work: started when it is needed, and ended when what it is at takes too long.
+
+Limits are CPU time of the worker's process, which a busy machine does not change. Time on the clock counts
+only for processes that are stuck without computing.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import signal
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from polylsp.process import EXIT_OUT_OF_MEMORY
-from polylsp.server.blame import STRIKES, Blame
+import psutil
+
+from polylsp.process import EXIT_OUT_OF_MEMORY, Stop
+from polylsp.server.job import Job, Question, Since
 from polylsp.server.messages import Ready, Reply, Request
 from polylsp.server.worker import Worker
 
 logger = logging.getLogger(__name__)
 
+_STUCK = 30.0
+"""Times the CPU time that work may take that may pass on the clock."""
+
+_LEAST_STUCK = 120.0
+"""Seconds on the clock that any work may take."""
+
+
+def cpu_seconds(pid: int) -> float | None:
+    """The CPU time that a process has used; `None` if it is gone."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.Error:
+        return None
+    return times.user + times.system
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Seconds of CPU time, and on the clock, after which a worker is ended. `advice` says what would help."""
+
+    cpu: float
+    clock: float
+    advice: str
+
+    @staticmethod
+    def of(cpu: float, advice: str) -> Limit:
+        """The limit on CPU time, with the clock as a distant net."""
+        return Limit(cpu, max(_LEAST_STUCK, _STUCK * cpu), advice)
+
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """How a worker was lost: it "took too long". `killed`: from outside, perhaps, and for no fault of
-    what it was at. `words` are the last that it said."""
+    """How a worker was lost. `killed`: from outside, perhaps, and for no fault of what it was at. `words` are
+    the last that it said."""
 
-    reason: str
+    stop: Stop
     words: str = ""
     killed: bool = False
 
 
 class Listener(Protocol):
-    """Whom the worker works for."""
+    """Whom workers work for."""
 
-    def worker_replied(self, reply: Reply) -> None:
-        """The worker said something."""
+    def worker_replied(self, supervisor: Supervisor, reply: Reply) -> None:
+        """A worker said something."""
         ...
 
-    def worker_lost(self, loss: Loss) -> None:
-        """There is no worker any more."""
-        ...
-
-    def worker_rested(self) -> None:
-        """The worker that was left alone may be started again."""
-        ...
-
-    def tell_user(self, message: str) -> None:
-        """Something happened that the user should know."""
+    def worker_lost(self, supervisor: Supervisor, loss: Loss) -> None:
+        """A worker's process is no more."""
         ...
 
 
 @dataclass(slots=True, eq=False)
 class Supervisor:
-    """The worker, if it runs. `is_ready`: it has loaded. `trouble` is a sentence for the user while it is
-    left alone; `restarts` counts the workers that were lost."""
+    """A worker, if it runs, and its `job`. `has` are the keys of the answers that it knows the server has;
+    `is_ready`: it has loaded; `idle_since` is when it last had a job."""
 
     command: Sequence[str]
     listener: Listener
-    back_off_seconds: float = 30.0
-    trouble: str = ""
-    restarts: int = 0
+    now: Callable[[], float]
+    cpu: Callable[[int], float | None] = cpu_seconds
+    job: Job | Question | None = None
+    has: set[str] = field(default_factory=set[str])
     is_ready: bool = False
-    blame: Blame = field(default_factory=Blame)
+    idle_since: float = 0.0
     _worker: Worker | None = None
-    _watchdog: asyncio.TimerHandle | None = None
-    _back_off: asyncio.TimerHandle | None = None
+    _limit: Limit | None = None
+    _cpu_then: float = 0.0
+    _then: float = 0.0
 
     @property
     def pid(self) -> int | None:
         """The process id of the worker, if it runs."""
         return self._worker.pid if self._worker else None
 
-    def start(self) -> bool:
-        """Start the worker, if it does not run; answers whether it does now, and is not left alone."""
-        if self._worker is None and self._back_off is None:
+    def start(self) -> None:
+        """Start the worker, if it does not run."""
+        if self._worker is None:
             self.is_ready = False
+            self.has.clear()
             self._worker = Worker(self.command, self._on_reply, self._on_death)
-        return self._worker is not None
 
     def send(self, request: Request) -> None:
         """Send a request to the worker, if there is one."""
         if self._worker is not None:
             self._worker.send(request)
 
-    def watch(self, seconds: float) -> None:
-        """Give the worker up if it says nothing for so long."""
-        self.stop_watching()
-        self._watchdog = asyncio.get_running_loop().call_later(seconds, self._on_silence)
+    def relimit(self, limit: Limit) -> None:
+        """Another limit for what the worker is at since it was last watched."""
+        self._limit = limit
+
+    def watch(self, limit: Limit, used: float | None = None) -> None:
+        """From now on the worker must say something within a limit; `used` is the CPU time that it had used
+        as it began."""
+        self._limit = limit
+        self._then = self.now()
+        self._cpu_then = self._used() if used is None else used
 
     def stop_watching(self) -> None:
-        """The worker may be silent for as long as it likes."""
-        if self._watchdog is not None:
-            self._watchdog.cancel()
-            self._watchdog = None
+        """The worker may take as long as it likes."""
+        self._limit = None
 
-    def discard(self) -> None:
-        """End the worker."""
-        if self._worker is not None:
-            self._worker.close()
-            self._worker = None
-            self.restarts += 1
+    @property
+    def moment(self) -> Since:
+        """This moment."""
+        return Since(self.now(), self._used())
 
-    def forget(self) -> None:
-        """End the worker, and forget all that was held against it and against functions."""
-        self.blame.forget()
-        self._clear_trouble()
-        self.discard()
+    def check(self) -> None:
+        """End the worker if it has reached its limit."""
+        limit = self._limit
+        if limit is None or self._worker is None:
+            return
+        if self._used() - self._cpu_then >= limit.cpu:
+            self._end(Stop(f"it took too long ({limit.cpu:g} s of CPU time)", limit.advice))
+        elif self.now() - self._then >= limit.clock:
+            self._end(Stop(f"it took too long (no progress in {limit.clock:g} s)", limit.advice))
 
-    def close(self) -> None:
-        """End the worker for good."""
+    def close(self) -> bool:
+        """End the worker; answers whether there was one."""
         self.stop_watching()
-        self._clear_trouble()
-        self.discard()
+        worker, self._worker = self._worker, None
+        if worker is not None:
+            worker.close()
+        return worker is not None
 
-    def succeeded(self) -> None:
-        """The worker did its work."""
-        self.blame.success()
-        self._clear_trouble()
+    def _used(self) -> float:
+        pid = self.pid
+        return (self.cpu(pid) or 0.0) if pid is not None else 0.0
 
-    def strike(self, reason: str, words: str) -> bool:
-        """Hold a loss against the worker; answers whether it is left alone from now on."""
-        if not self.blame.strike():
-            return False
-        self.blame.success()
-        details = f" ({words})" if words else ""
-        self.trouble = (
-            f"The analysis process {reason}, {STRIKES} times in a row{details}. It is started again in "
-            f"{self.back_off_seconds:.0f} s, or at once by the command polylsp.restartWorker."
-        )
-        self.listener.tell_user(self.trouble)
-        loop = asyncio.get_running_loop()
-        self._back_off = loop.call_later(self.back_off_seconds, self._end_back_off)
-        return True
+    def _end(self, stop: Stop) -> None:
+        self.close()
+        self.listener.worker_lost(self, Loss(stop))
 
     def _on_reply(self, worker: Worker, reply: Reply) -> None:
         if worker is self._worker:
             self.is_ready = self.is_ready or isinstance(reply, Ready)
-            self.listener.worker_replied(reply)
-
-    def _on_silence(self) -> None:
-        self.discard()
-        self.listener.worker_lost(Loss("took too long"))
+            self.listener.worker_replied(self, reply)
 
     def _on_death(self, worker: Worker, status: int) -> None:
         if worker is not self._worker:
@@ -146,16 +165,12 @@ class Supervisor:
         words = worker.last_words[-1] if worker.last_words else ""
         logger.warning("The analysis process ended with status %d. %s", status, words)
         self._worker = None
-        self.restarts += 1
-        reason = "ran out of memory" if status == EXIT_OUT_OF_MEMORY else "ended unexpectedly"
-        self.listener.worker_lost(Loss(reason, words, killed=status in (-signal.SIGTERM, -9)))
+        self.stop_watching()
+        killed = status in (-signal.SIGTERM, -9)
+        self.listener.worker_lost(self, Loss(_reason(status), words, killed))
 
-    def _end_back_off(self) -> None:
-        self._back_off = None
-        self.listener.worker_rested()
 
-    def _clear_trouble(self) -> None:
-        self.trouble = ""
-        if self._back_off is not None:
-            self._back_off.cancel()
-            self._back_off = None
+def _reason(status: int) -> Stop:
+    if status == EXIT_OUT_OF_MEMORY:
+        return Stop("it ran out of memory", "raise `polylsp.max_memory_mb`, or split the function")
+    return Stop("the analysis process ended unexpectedly", "see the server's log, and report it")

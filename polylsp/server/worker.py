@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import sys
 from collections import deque
 from collections.abc import Callable, Sequence
 
 from polylsp.frames import frame, received
+from polylsp.launch import python_command
 from polylsp.server.messages import Reply, Request
 
 logger = logging.getLogger(__name__)
 
-WORKER_COMMAND: tuple[str, ...] = (sys.executable, "-m", "polylsp.server.worker_main")
+WORKER_COMMAND: tuple[str, ...] = python_command("polylsp.server.worker_main:main")
 
 
 class Worker:

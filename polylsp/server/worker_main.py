@@ -1,4 +1,4 @@
-"""The worker process, which owns isl: `python -m polylsp.server.worker_main`.
+"""The worker process, which owns isl (`worker.WORKER_COMMAND`).
 
 The main thread analyses, since an isl context belongs to one thread; another thread reads
 requests, so that a running job can be cancelled between two functions. Standard output
@@ -14,9 +14,9 @@ import sys
 import threading
 import traceback
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from time import monotonic
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from time import monotonic, process_time
 from typing import BinaryIO, Protocol
 
 from polylsp import frames
@@ -24,7 +24,7 @@ from polylsp.model.action import Answer, Ask
 from polylsp.model.measurement import AskToMeasure, NoPlan, Plan
 from polylsp.model.report import FileReport, FunctionAnswer
 from polylsp.model.space import Drawing, Drawn
-from polylsp.process import EXIT_OUT_OF_MEMORY, end_with_parent, limit_memory
+from polylsp.process import EXIT_OUT_OF_MEMORY, Stop, end_with_parent, limit_memory
 from polylsp.server.messages import (
     Analyse,
     Answered,
@@ -36,15 +36,20 @@ from polylsp.server.messages import (
     Edit,
     Failed,
     Finished,
+    Focus,
     Ready,
     Reply,
 )
 from polylsp.server.stdio import take_standard_output
 from polylsp.settings import Settings
+from polylsp.streaming import SILENT, Stream
+from polylsp.text import Span
 
 _CHUNK = 64
 """Answers per message: small enough for the server to breathe between two of them."""
 
+_REMEMBERED = 8192
+"""Answers of other workers that are kept."""
 
 _SILENCE = 0.5
 """Seconds after which it is said again what is being analysed, as long as that goes on."""
@@ -61,11 +66,12 @@ class Analysis(Protocol):
         *,
         schedules: bool = True,
         edits: bool = False,
-        given_up: frozenset[str] = frozenset(),
+        given_up: Mapping[str, Stop] = ...,
         observe: Callable[[str, str, int, int], None] | None = None,
+        stream: Stream = SILENT,
     ) -> FileReport:
         """Analyse a text; `observe` is called before each function that is really analysed, and between
-        two edits of it that are tried."""
+        two edits of it that are tried; the `stream` takes answers as they are found."""
         ...
 
 
@@ -120,6 +126,7 @@ class _Inbox:
         self._arrived = threading.Condition()
         self._waiting: deque[Analyse | Edit | Draw] = deque()
         self._cancelled: set[int] = set()
+        self._focus: dict[int, tuple[Span, ...]] = {}
         threading.Thread(target=self._receive, daemon=True).start()
 
     def next(self) -> Analyse | Edit | Draw:
@@ -132,11 +139,17 @@ class _Inbox:
         """Whether the server no longer wants that job."""
         return job in self._cancelled
 
+    def focus(self, request: Analyse) -> tuple[Span, ...]:
+        """The parts of the text that are wanted first."""
+        return self._focus.get(request.job, request.focus)
+
     def _receive(self) -> None:
         while (message := frames.read(self._stream.read)) is not None:
             with self._arrived:
                 if isinstance(message, Cancel):
                     self._cancelled.add(message.job)
+                elif isinstance(message, Focus):
+                    self._focus = {message.job: message.focus}
                 else:
                     self._waiting.append(message)
                     self._arrived.notify()
@@ -148,14 +161,14 @@ def _serve(analyse: Analysis, answering: Answering, inbox: _Inbox, replies: Bina
         replies.write(frames.frame(reply))
         replies.flush()
 
-    sent: set[str] = set()
+    known = _Known()
     send(Ready())
     while True:
         request = inbox.next()
         limit_memory(request.settings.max_memory_mb)
         try:
             if isinstance(request, Analyse):
-                _send_report(request, _run(analyse, request, inbox, send), sent, send)
+                _Run(request, inbox, known, send).run(analyse)
             else:
                 send(Answered(request.job, _answer(request, answering)))
         except _Stop:
@@ -175,44 +188,90 @@ def _answer(request: Edit | Draw, answering: Answering) -> Answer | Plan | NoPla
     return answering.edit(path, text, settings, request.ask)
 
 
-def _run(analyse: Analysis, request: Analyse, inbox: _Inbox, send: Callable[[Reply], None]) -> FileReport:
-    said: tuple[str, float] = ("", 0.0)
+@dataclass(slots=True)
+class _Known:
+    """The keys of the answers that the server has, and the answers of other workers by the keys of their
+    tasks."""
 
-    def observe(key: str, name: str, done: int, total: int) -> None:
-        nonlocal said
-        if inbox.is_cancelled(request.job):
+    sent: set[str] = field(default_factory=set[str])
+    finished: dict[str, FunctionAnswer] = field(default_factory=dict[str, FunctionAnswer])
+
+    def take(self, request: Analyse) -> None:
+        """Learn what a request says of other workers and of the server."""
+        self.sent -= request.forgotten
+        for answer in request.finished:
+            self.sent.add(answer.key)
+            task = answer.key.partition("-")[0]
+            if task not in self.finished or answer.feasibility is not None:
+                self.finished[task] = answer
+        while len(self.finished) > _REMEMBERED:
+            del self.finished[next(iter(self.finished))]
+
+
+@dataclass(slots=True)
+class _Run:
+    """One analysis. Answers are sent before the next function begins, so that whatever happens to this
+    process then costs that function alone."""
+
+    request: Analyse
+    inbox: _Inbox
+    known: _Known
+    send: Callable[[Reply], None]
+    left: set[str] = field(default_factory=set[str])
+    _found: list[tuple[int, FunctionAnswer]] = field(default_factory=list[tuple[int, FunctionAnswer]])
+    _said: tuple[str, float] = ("", 0.0)
+
+    def run(self, analyse: Analysis) -> None:
+        """Analyse, and send what is found."""
+        request = self.request
+        self.known.take(request)
+        self._stop_if_cancelled()
+        report = analyse(
+            request.path,
+            request.text,
+            request.settings,
+            schedules=request.schedules,
+            edits=request.schedules,
+            given_up=request.given_up,
+            observe=self._observe,
+            stream=Stream(self._take, self.known.finished.get, self._is_busy, self._focus),
+        )
+        sent = self.known.sent
+        self._found = [(each.start, each.answer) for each in report.functions if each.answer.key not in sent]
+        self._flush()
+        layout = tuple((placed.start, placed.answer.key) for placed in report.functions)
+        self.send(Finished(request.job, report.language, layout, report.problems, frozenset(self.left)))
+
+    def _observe(self, key: str, name: str, done: int, total: int) -> None:
+        is_news = self._flush()
+        self._stop_if_cancelled()
+        if is_news or key != self._said[0] or monotonic() - self._said[1] > _SILENCE:
+            self._said = (key, monotonic())
+            self.send(Began(self.request.job, key, name, done, total, process_time()))
+
+    def _stop_if_cancelled(self) -> None:
+        if self.inbox.is_cancelled(self.request.job):
             raise _Stop
-        if key != said[0] or monotonic() - said[1] > _SILENCE:
-            said = (key, monotonic())
-            send(Began(request.job, key, name, done, total))
 
-    if inbox.is_cancelled(request.job):
-        raise _Stop
-    return analyse(
-        request.path,
-        request.text,
-        request.settings,
-        schedules=request.schedules,
-        edits=request.schedules,
-        given_up=request.given_up,
-        observe=observe,
-    )
+    def _take(self, start: int, answer: FunctionAnswer) -> None:
+        self._found.append((start, answer))
 
+    def _is_busy(self, key: str) -> bool:
+        if key not in self.request.busy:
+            return False
+        self.left.add(key)
+        return True
 
-def _send_report(request: Analyse, report: FileReport, sent: set[str], send: Callable[[Reply], None]) -> None:
-    if request.resend:
-        sent.clear()
-    sent.difference_update(request.forgotten)
-    fresh: dict[str, FunctionAnswer] = {
-        placed.answer.key: placed.answer for placed in report.functions if placed.answer.key not in sent
-    }
-    answers = tuple(fresh.values())
-    for start in range(0, len(answers), _CHUNK):
-        send(Answers(request.job, answers[start : start + _CHUNK]))
-    sent.update(fresh)
-    layout = tuple((placed.start, placed.answer.key) for placed in report.functions)
-    send(Finished(request.job, report.language, layout, report.problems))
+    def _focus(self) -> tuple[Span, ...]:
+        return self.inbox.focus(self.request)
 
-
-if __name__ == "__main__":
-    main()
+    def _flush(self) -> bool:
+        """Send what was found; answers whether there was anything."""
+        found, self._found = self._found, []
+        for start in range(0, len(found), _CHUNK):
+            some = found[start : start + _CHUNK]
+            fresh = {answer.key: answer for _, answer in some if answer.key not in self.known.sent}
+            layout = tuple((start, answer.key) for start, answer in some)
+            self.send(Answers(self.request.job, layout, tuple(fresh.values())))
+            self.known.sent.update(fresh)
+        return bool(found)

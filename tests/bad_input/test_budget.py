@@ -74,14 +74,20 @@ def _choices() -> str:
     return f"for (int i = 0; i < n; i++) {{ int k = i;\n{choices} a[k] = i; }}"
 
 
-@pytest.mark.parametrize(
-    "body", [_clamped(), _disjunctions(), _choices()], ids=["clamped", "disjunctions", "choices"]
-)
+@pytest.mark.parametrize("body", [_clamped(), _disjunctions()], ids=["clamped", "disjunctions"])
 def test_a_nest_that_takes_too_many_operations_is_given_up(check, body: str) -> None:
     found = check(MINMAX + function(body, PARAMETERS))
     assert found.keeps_the_good_ones()
-    assert set(found.verdicts("odd")) == {"budget"}
-    assert all("given up because it took too long" in said for said in found.messages("not-analyzable"))
+    assert "budget" in found.verdicts("odd")
+    given_up = [said for said in found.messages("not-analyzable") if "isl operations" in said]
+    assert len(given_up) == found.verdicts("odd").count("budget")
+    assert all("polylsp.max_operations" in said for said in given_up)
+
+
+def test_a_value_of_too_many_cases_is_not_followed(check) -> None:
+    found = check(function(_choices(), PARAMETERS))
+    assert found.keeps_the_good_ones()
+    assert found.verdicts("odd") == ["non-affine-subscript"]
 
 
 @pytest.mark.parametrize("body", [_moduli(), _strides(), _squares()], ids=["moduli", "strides", "squares"])
@@ -102,7 +108,7 @@ def check_in_a_process(folder: Path, text: str) -> Checked:
             cwd=folder,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=500,
             preexec_fn=_limit_memory,
             check=False,
         )

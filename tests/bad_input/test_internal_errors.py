@@ -10,11 +10,14 @@ import pytest
 from polylsp import deciding, pipeline
 from polylsp.analysis.facts import Wanted
 from polylsp.codegen.feasible import function as trying
+from polylsp.ide.diagnostics import diagnostics
+from polylsp.languages import c, c_functions
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Function
 from polylsp.model.report import FileReport
-from polylsp.model.verdict import Unknown
+from polylsp.model.verdict import Parallel, Sequential, Unknown
 from polylsp.settings import Settings
+from polylsp.text import Source
 from tests.loud import quiet
 
 _FILE = """
@@ -80,6 +83,71 @@ def test_edits_that_cannot_be_tried_cost_no_finding(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(trying, "feasibility", failing(trying.feasibility, lambda *_: True))
     loops = found("4.0", edits=True)
     assert not isinstance(loops["sound"].verdict, Unknown)
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "told"),
+    [
+        (IndexError("a bug of ours"), "internal-error", "An internal error of polylsp stopped the analysis"),
+        (MemoryError(), "budget", "This function takes more memory to be analysed than polylsp may use"),
+        (RecursionError(), "budget", "This function is nested too deeply to be analysed"),
+    ],
+)
+@pytest.mark.parametrize("step", ["facts", "lowered", "used_macros"])
+def test_a_mishap_is_told_at_its_function(
+    monkeypatch: pytest.MonkeyPatch, step: str, error: Exception, code: str, told: str
+) -> None:
+    work = getattr(deciding if step == "facts" else c_functions, step)
+
+    def fails(given: Any, *rest: Any) -> Any:
+        text = given.name if step == "facts" else given if step == "used_macros" else given.texts
+        if "broken" in text and "calls" not in text:
+            raise error
+        return work(given, *rest)
+
+    monkeypatch.setattr(deciding if step == "facts" else c_functions, step, fails)
+    text = _FILE.replace("VALUE", f"{ord(step[0])}.0 + {len(code)}.{len(told)}")
+    report = pipeline.analyse("x.c", text, Settings(), schedules=False)
+    said = [each for each in diagnostics(Source(text), report, Settings()) if each.function == "broken"]
+    assert [each.code for each in said] == [code]
+    assert said[0].message.startswith(told)
+    assert text[: said[0].span.start].count("\n") == 1
+    loops = {each.answer.facts.name: each.answer.facts.loops for each in report.functions}
+    assert [type(loop.verdict) for loop in loops["sound"]] == [Parallel]
+    assert [type(loop.verdict) for loop in loops["broken"]] == [Unknown]
+
+
+def test_a_file_that_cannot_be_read_is_not_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(c, "environment_of", failing(c.environment_of, lambda *_: True))
+    report = pipeline.analyse("unread.c", _FILE, Settings())
+    (problem,) = report.problems
+    assert problem.code == "internal-error" and "this file" in problem.message
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_chain_of_calls_is_longer_than_any_stack(order: int) -> None:
+    count = 1100
+    parts = [f"void f{k}(int n, double *a) {{ f{k + 1}(n, a); }}\n" for k in range(count)]
+    declared = "".join(f"void f{k}(int n, double *a);\n" for k in range(count + 1))
+    last = f"void f{count}(int n, double *a) {{ for (int i = 0; i < n; i++) a[i] = 0.0; }}\n"
+    known = "void top(int n, double *a) { for (int j = 0; j < n; j++) f1090(n, a); }\n"
+    text = declared + "".join(parts[::order]) + last + known
+    report = pipeline.analyse("chain.c", text, Settings(), schedules=False)
+    loops = {each.answer.facts.name: each.answer.facts.loops for each in report.functions}
+    assert isinstance(loops[f"f{count}"][0].verdict, Parallel)
+    assert isinstance(loops["top"][0].verdict, Sequential), "what the chain writes is known at its other end"
+
+
+@pytest.mark.parametrize("literal", ["0x" + "f" * 257, "9" * 400, "0b" + "1" * 3000, "0x" + "f" * 6000])
+@pytest.mark.parametrize("use", ["i < {}", "i + {} < n", "a[{}] > i"])
+def test_a_number_beyond_all_types_costs_its_function(literal: str, use: str) -> None:
+    condition = use.format(literal)
+    odd = f"void odd(int n, double *a) {{ for (int i = 0; {condition}; i++) a[i] = {literal}; }}\n"
+    text = _FILE.replace("VALUE", "6.0") + odd
+    report = pipeline.analyse("numbers.c", text, Settings(), schedules=False)
+    found = {each.answer.facts.name: each.answer.facts.loops[0].verdict for each in report.functions}
+    assert isinstance(found["sound"], Parallel) and isinstance(found["odd"], Unknown)
+    assert found["odd"].rejection.code != "internal-error"
 
 
 def test_the_log_tells_what_was_met(

@@ -15,10 +15,10 @@ SERVER = "import sys; from polylsp.server.app import serve_stdio; sys.exit(serve
 class Client:
     """Raw messages, blocking reads."""
 
-    def __init__(self, *command: str) -> None:
+    def __init__(self, *command: str, program: str = sys.executable) -> None:
         self.started = time.perf_counter()
         self.process = subprocess.Popen(
-            [sys.executable, *command],
+            [program, *command],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ from polylsp.model.measurement import Estimate, Measurement, NoPlan, OnDevice
 from polylsp.runtime.cuda_tools import cuda_compiler
 from polylsp.runtime.machine import gpu_here
 from polylsp.runtime.process import carried_out
+from polylsp.runtime.programs import programs_for
 from polylsp.runtime.tools import NotBuilt
 from polylsp.settings import Settings
 
@@ -80,7 +81,7 @@ def summary(found: Sequence[Compared]) -> str:
 
 def lines(patterns: Sequence[str]) -> Iterator[str]:
     """The report, or why there is none."""
-    nvcc = cuda_compiler(Settings())
+    nvcc = cuda_compiler(Settings(), programs_for("a.c", Settings()))
     if not gpu_here() or isinstance(nvcc, NotBuilt):
         what = "GPU" if not gpu_here() else "nvcc"
         yield f"SKIPPED: there is no {what} here: the estimates are held against nothing"

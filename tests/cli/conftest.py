@@ -16,9 +16,10 @@ import facts
 
 from polylsp import pipeline
 from polylsp.cli import check, main, one_file
-from polylsp.cli.pool import Work
+from polylsp.cli.pool import Finished, Share, Steps, Work
 from polylsp.model.report import FileReport
 from polylsp.settings import Settings
+from polylsp.streaming import SILENT, Stream
 
 
 @dataclass(frozen=True)
@@ -38,11 +39,22 @@ def in_this_process(
     return (work(argument, frozenset(), lambda *_: None) for argument in arguments)
 
 
+def streamed_in_this_process(
+    work: Steps[Any, Any], arguments: Sequence[Any], jobs: int, settings: Settings
+) -> Iterator[tuple[int, Any]]:
+    """The same in the place of `pool.stream`."""
+    for number, argument in enumerate(arguments):
+        values: list[Any] = []
+        work(argument, Share(), lambda *_: None, lambda _, value, told=values: told.append(value))
+        yield from ((number, value) for value in values)
+        yield number, Finished()
+
+
 @pytest.fixture
 def polylsp(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a command line in an empty folder, without colour."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(check, "results", in_this_process)
+    monkeypatch.setattr(check, "stream", streamed_in_this_process)
     monkeypatch.setattr(one_file, "results", in_this_process)
     for name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
@@ -64,14 +76,19 @@ def known(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Settings]]:
     result lists what was asked."""
     asked: list[tuple[str, Settings]] = []
 
-    def analyse(path: str, text: str, settings: Settings, **_: object) -> FileReport:
+    def analyse(
+        path: str, text: str, settings: Settings, *, stream: Stream = SILENT, **_: object
+    ) -> FileReport:
         asked.append((path, settings))
         if "boom" in text:
             raise RuntimeError("a bug")
-        for source, report in (facts.recurrence(), facts.many()):
-            if source.text == text:
-                return FileReport(path, "c", report.functions, report.problems)
-        return FileReport(path, "c", ())
+        samples = (facts.recurrence(), facts.many())
+        report = next((one for source, one in samples if source.text == text), FileReport(path, "c", ()))
+        if stream.opened is not None:
+            stream.opened("c", tuple(each.start for each in report.functions), report.problems)
+        for each in report.functions:
+            stream.found(each.start, each.answer)
+        return report
 
-    monkeypatch.setattr(pipeline, "analyse", analyse, raising=False)
+    monkeypatch.setattr(pipeline, "analyse", analyse)
     return asked

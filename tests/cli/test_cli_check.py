@@ -2,12 +2,14 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from pathlib import Path
 
 import facts
 import pytest
 
 from polylsp.cli import check
+from polylsp.cli.pool import Crashed, Finished
 from polylsp.ide.diagnostics import SEVERITIES
 
 
@@ -147,7 +149,7 @@ def test_the_bar_is_drawn_only_on_a_terminal(tmp_path: Path, monkeypatch, capsys
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setattr("sys.stderr", err)
     assert main(["check", "a.c", "b.c"]) == 0
-    assert "/2" in err.getvalue()
+    assert "2/2 files, 2 loops" in err.getvalue()
     assert "files" not in capsys.readouterr().out.split("2 files")[0]
 
 
@@ -162,11 +164,68 @@ def test_a_terminal_that_knows_few_characters_gets_question_marks(tmp_path: Path
 
 
 def test_a_dead_process_costs_one_file(polylsp, tmp_path: Path, monkeypatch) -> None:
-    from polylsp.cli.pool import Crashed
-
     write(tmp_path, a="", b="")
-    done = check.Checked("a.c")
-    monkeypatch.setattr(check, "results", lambda *_: [done, Crashed("the analysis process died")])
+    news = [(1, Crashed("the analysis process died")), (0, check.Head("c")), (1, Finished()), (0, Finished())]
+    monkeypatch.setattr(check, "stream", lambda *_: iter(news))
     ran = polylsp("check", "--jobs", "2", "a.c", "b.c")
     assert ran.status == 3
     assert ran.err == "polylsp: b.c: the analysis process died\n"
+
+
+FOUR = "".join(
+    f"void f{k}(int n, double *a)\n{{\n    for (int i = 1; i < n; i++)\n        a[i] = a[i - 1];\n}}\n"
+    for k in range(4)
+)
+
+
+@pytest.mark.parametrize("form", ["text", "json", "sarif"])
+def test_findings_are_in_the_order_of_the_text_in_whatever_order_they_come(
+    polylsp, tmp_path: Path, monkeypatch, form: str
+) -> None:
+    write(tmp_path, a=FOUR, b=FOUR)
+    expected = polylsp("check", "--format", form, "a.c", "b.c")
+
+    def shuffled(work, tasks, *_: object):
+        first, second = (check.check_file(task, frozenset(), lambda *_: None) for task in tasks)
+        yield from (
+            (0, first[0]),
+            (0, first[4]),
+            (1, second[0]),
+            (1, second[3]),
+            (0, first[1]),
+            (1, second[1]),
+        )
+        yield from ((0, first[0]), (0, first[3]), (1, second[4]), (1, second[2]), (1, Finished()))
+        yield from ((0, first[3]), (0, first[2]), (0, Finished()))
+
+    monkeypatch.setattr(check, "stream", shuffled)
+    assert polylsp("check", "--format", form, "a.c", "b.c") == expected
+    assert expected.out.count("sequential") >= 8
+
+
+def test_findings_are_printed_as_soon_as_none_can_come_before_them(
+    polylsp, tmp_path: Path, monkeypatch, capsys
+) -> None:
+    write(tmp_path, a=FOUR, b=FOUR)
+    lines: list[list[int]] = []
+
+    def told() -> None:
+        lines.append([int(found) for found in re.findall(r"^\w\.c:(\d+):", capsys.readouterr().out, re.M)])
+
+    def watched(work, tasks, *_: object):
+        first, second = (check.check_file(task, frozenset(), lambda *_: None) for task in tasks)
+        for news in (first[0], first[1], first[3], first[2]):
+            yield 0, news
+            told()
+        yield 1, second[0]
+        yield 1, second[1]
+        told()
+        yield 0, first[4]
+        yield 0, Finished()
+        told()
+        yield from ((1, second[k]) for k in (2, 3, 4))
+        yield 1, Finished()
+
+    monkeypatch.setattr(check, "stream", watched)
+    assert polylsp("check", "a.c", "b.c").status == 0
+    assert lines == [[], [3], [], [8, 13], [], [18, 3]]

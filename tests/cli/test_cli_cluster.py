@@ -67,7 +67,9 @@ def test_findings_are_those_of_this_machine(workers: Any, tmp_path: Path) -> Non
     tasks = [Task(str(file), True, Settings(), "json", 80) for file in files]
     there = list(cluster.results(check_file, tasks, workers.scheduler_address, Settings()))
     assert there == list(results(check_file, tasks, 1, Settings()))
-    assert [each.words["parallel"] for each in there] == [1, 1, 0] and "lost.c" in there[2].failure
+    assert [each[1].rendered.words["parallel"] for each in there[:2]] == [1, 1]
+    (lost,) = there[2]
+    assert "lost.c" in lost.failure
 
 
 def test_a_worker_that_is_killed_costs_nothing_and_nothing_is_done_twice(workers: Any) -> None:
@@ -249,7 +251,11 @@ def test_a_measurement_that_workers_die_of_is_told(
 
 def measuring(made: Any) -> list[int]:
     """The processes of the workers that measure."""
-    return [each for nanny in made.workers.values() for each in running_below(nanny.pid, "polylsp.runtime")]
+    return [
+        each
+        for nanny in made.workers.values()
+        for each in running_below(nanny.pid, "polylsp.runtime.measuring_process:main")
+    ]
 
 
 def running_below(worker: int, word: str) -> list[int]:

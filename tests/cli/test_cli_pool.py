@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from polylsp.cli.pool import Crashed, Observer, Work, results
+from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, Work, results, stream
 from polylsp.settings import Settings
 
 DEFAULT = Settings()
@@ -36,7 +36,8 @@ def functions(names: str, given_up: frozenset[str], observe: Observer) -> str:
             continue
         observe(name, name, 0, 0)
         if name == "h":
-            signal.pause()
+            while True:
+                pass
         elif name == "m":
             bytearray(2**40)
         elif name == "k":
@@ -48,6 +49,12 @@ def keeps_dying(_: str, _given_up: frozenset[str], observe: Observer) -> str:
     observe("f", "f", 0, 0)
     os.kill(os.getpid(), signal.SIGKILL)
     return ""
+
+
+def slow(_: str, _given_up: frozenset[str], observe: Observer) -> str:
+    observe("f", "f", 0, 0)
+    while True:
+        pass
 
 
 def where(name: str, _given_up: frozenset[str], _observe: Observer) -> str:
@@ -76,6 +83,71 @@ def test_a_function_is_blamed_once() -> None:
     assert mapped(keeps_dying, ["a.c"]) == [DIED]
 
 
+def test_the_limit_on_time_counts_cpu_time_and_says_so() -> None:
+    (found,) = mapped(slow, ["a.c"], Settings(max_seconds=0.5))
+    assert found.reason == "the analysis took more than 0.5 s of CPU time; raise `polylsp.max_seconds`"
+
+
 def test_names_of_files_mean_the_same_in_a_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert mapped(where, ["a.c"]) == [str(tmp_path / "a.c")]
+
+
+def letters(names: str, share: Share, observe: Observer, tell: Tell[str]) -> None:
+    """The letters of a name and, in each step, who takes it; some are waited for."""
+    share.total = len(names)
+    tell(-1, "begin")
+    for number, name in enumerate(names):
+        if not share.takes(number):
+            continue
+        if name in share.given_up:
+            tell(number, f"{number}{name.upper()}")
+            continue
+        observe(name, name, number, len(names))
+        if name == "w":
+            Path("pipe").read_text()  # Until another one opens it too.
+        elif name == "g":
+            Path("pipe").write_text("")
+        elif name == "k":
+            os.kill(os.getpid(), signal.SIGKILL)
+        tell(number, f"{number}{name}")
+
+
+def streamed(arguments: Sequence[str], jobs: int) -> dict[int, list[str]]:
+    found: dict[int, list[str]] = {}
+    ended: set[int] = set()
+    for number, value in stream(letters, arguments, jobs, Settings(max_seconds=100.0)):
+        assert number not in ended
+        if isinstance(value, Finished):
+            ended.add(number)
+        elif value != "begin":
+            found.setdefault(number, []).append(value)
+    assert ended == set(range(len(arguments)))
+    return found
+
+
+def test_each_step_is_answered_once() -> None:
+    name = "abcdefij" * 20
+    expected = [f"{number}{letter}" for number, letter in enumerate(name)]
+    found = streamed([name, "", name, "a"], 3)
+    assert sorted(found[0]) == sorted(found[2]) == sorted(expected) and found[3] == ["0a"]
+
+
+def test_a_worker_with_nothing_to_do_takes_over_steps(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The first step waits for the last one.
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
+    found = streamed(["w" + "a" * 6 + "g"], 2)
+    assert sorted(found[0]) == ["0w", *(f"{number}a" for number in range(1, 7)), "7g"]
+
+
+def test_steps_that_are_done_are_not_done_again_after_a_death() -> None:
+    assert streamed(["abkcd"], 1) == {0: ["0a", "1b", "2K", "3c", "4d"]}
+
+
+def test_what_is_not_read_any_more_ends_the_workers() -> None:
+    found = stream(letters, ["abc"], 1, DEFAULT)
+    assert next(found) == (0, "begin")
+    found.close()

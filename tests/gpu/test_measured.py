@@ -19,6 +19,7 @@ from polylsp.runtime.confine import open_to_programs
 from polylsp.runtime.cuda_tools import cuda_compiler
 from polylsp.runtime.measure import measured, tools_for
 from polylsp.runtime.process import new_folder, remove
+from polylsp.runtime.programs import programs_for
 from polylsp.runtime.search import of_kernels, searched
 from polylsp.runtime.tools import ORIGINAL, Built, NotBuilt, Runnable, version_names
 from polylsp.runtime.tuned import parameters_for
@@ -66,6 +67,8 @@ class Bench:
     """Measures with the stand-ins. What was built of a plan is used again, with other words to the device."""
 
     settings: Settings
+    stand_ins: str = ""
+    """Where the device is that programs find by their environments."""
 
     def outcome(self, plan: Plan) -> Outcome:
         with folder_for_programs() as folder:
@@ -80,7 +83,7 @@ class Bench:
         def build(*arguments: Any) -> Built:
             programs = plain(*arguments)
             told = {ORIGINAL: {}, **dict(zip(version_names(plan), said, strict=True))}
-            return {name: _saying(program, told[name]) for name, program in programs.items()}
+            return {name: self._saying(program, told[name]) for name, program in programs.items()}
 
         with pytest.MonkeyPatch.context() as patched:
             patched.setattr(type(tools), "build", build)
@@ -93,16 +96,15 @@ class Bench:
             assert not isinstance(tools, NotBuilt)
             programs = tools.build(plan, folder, 2, lambda *_: None)
             for each in said:
-                told = {name: _saying(program, each) for name, program in programs.items()}
+                told = {name: self._saying(program, each) for name, program in programs.items()}
                 with pytest.MonkeyPatch.context() as patched:
                     patched.setattr(CTools, "build", lambda *_, told=told: told)
                     yield measured(plan, self.settings, folder, lambda *_: None)
 
-
-def _saying(program: Runnable | NotBuilt, said: Mapping[str, str]) -> Runnable | NotBuilt:
-    assert isinstance(program, Runnable), program
-    has_kernels = program.on_device
-    return replace(program, environment={**program.environment, **said}) if has_kernels else program
+    def _saying(self, program: Runnable | NotBuilt, said: Mapping[str, str]) -> Runnable | NotBuilt:
+        assert isinstance(program, Runnable), program
+        told, shown = {**program.environment, **said}, (*program.shown, self.stand_ins)
+        return replace(program, environment=told, shown=shown) if program.on_device else program
 
 
 @contextmanager
@@ -114,9 +116,9 @@ def folder_for_programs() -> Iterator[str]:
 
 
 @pytest.fixture
-def bench(nvcc: str, monkeypatch: pytest.MonkeyPatch) -> Bench:
+def bench(nvcc: str, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(timing, "_SECONDS_OF_RUNS", 0.0)  # As few runs as there can be.
-    return Bench(Settings(cuda_compiler=nvcc))
+    return Bench(Settings(cuda_compiler=nvcc), str(tmp_path_factory.getbasetemp()))
 
 
 NAMED = {"POLYLSP_CUDA_DEVICE": f"NVIDIA H100 80GB HBM3 {2**36}"}
@@ -255,5 +257,6 @@ def test_without_a_compiler_of_kernels_nothing_is_measured(tmp_path: Path) -> No
     bench = Bench(Settings(cuda_compiler="nowhere/nvcc"))
     found = bench.outcome(plan)
     assert isinstance(found, NotMeasured) and "`nowhere/nvcc` of the setting" in found.reason
-    refused = cuda_compiler(Settings(cuda_compiler="/bin/sh"))
+    settings = Settings(cuda_compiler="/bin/sh")
+    refused = cuda_compiler(settings, programs_for("a.c", settings))
     assert isinstance(refused, NotBuilt) and "no `nvcc` by its name" in refused.reason

@@ -142,6 +142,42 @@ def assert_left_to_the_loops(
     return after
 
 
+FIXED = """import numpy as np
+from numpy.typing import NDArray
+
+N = 24
+Matrix = NDArray[np.float64]
+
+
+def product(x: Matrix, y: Matrix, z: Matrix) -> float:
+    for i in range(N):
+        for j in range(N):
+            for k in range(N):
+                z[i, j] += x[i, k] * y[k, j]
+    return z[3, 4]
+
+
+def matrix(rows: int, columns: int, size: int = 24) -> Matrix:
+    globals()["N"] = size
+    return np.arange(1.0 * rows * columns).reshape(rows, columns) % 7
+
+
+"""
+OTHER_SIZES = {
+    "the size that the kernels have": ("product(matrix(24, 24), matrix(24, 24), np.zeros((24, 24)))", True),
+    "rows that are longer": ("product(matrix(24, 30), matrix(30, 26), np.ones((25, 24)))", True),
+    "arrays that are smaller": ("product(matrix(24, 24), matrix(24, 16), np.zeros((24, 24)))", False),
+    "another constant": ("product(matrix(24, 24), matrix(24, 24, 16), np.zeros((24, 24)))", False),
+    "another number of dimensions": ("product(matrix(24, 24), matrix(24, 24)[0], np.zeros((24, 24)))", False),
+}
+
+
+def test_sizes_in_kernels_are_compared_with_the_arguments(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("product.py", FIXED, SETTINGS, "product")
+    assert not done.declined
+    assert_left_to_the_loops(played, tmp_path, FIXED, done.text, OTHER_SIZES)
+
+
 LOOKED_UP = """import numpy as np
 from numpy.typing import NDArray
 

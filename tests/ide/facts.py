@@ -6,7 +6,15 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from polylsp.model.facts import Band, FunctionFacts, LoopFacts, NestFacts, NestModel, Transform
+from polylsp.model.facts import (
+    Band,
+    FunctionFacts,
+    LoopFacts,
+    NestFacts,
+    NestModel,
+    NestRelations,
+    Transform,
+)
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
@@ -23,7 +31,7 @@ from polylsp.model.verdict import (
 from polylsp.text import Source, Span
 
 _TOKEN = re.compile(r"/\*.*?\*/|//[^\n]*|\w+|<<=|>>=|[-+*/%&|^<>=!]=|\+\+|--|->|&&|\|\||<<|>>|\S", re.DOTALL)
-NO_MODEL = NestModel("", "", "", "", "", "", "", "")
+NO_MODEL = NestModel("", "", NestRelations("", "", "", "", "", ""))
 
 
 @dataclass

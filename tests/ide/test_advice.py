@@ -17,7 +17,7 @@ _PYTHON = "def f(n: int, a: 'f8[:]'):\n    s = 0.0\n    for i in range(n):\n    
     ("path", "text", "words"),
     [
         ("f.c", _C % "if (a[i] > 0) s = a[i]; a[i] = s;", "declare it inside the loop"),
-        ("f.py", _PYTHON % "s = a[i] if a[i] > 0 else s; a[i] = g(i)", "it is not known what `g`"),
+        ("f.py", _PYTHON % "s = a[i] if a[i] > 0 else s; a[i] = g(i)", "the effects of `g` are unknown"),
         ("f.py", _PYTHON % "if a[i] > 0: s = a[i]", "assign it in each iteration before it is read"),
     ],
 )

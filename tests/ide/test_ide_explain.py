@@ -11,10 +11,12 @@ from polylsp.ide.lookup import loop_on_line
 from polylsp.ide.nest_model import model_lines, model_object
 from polylsp.ide.styled import plain_text
 from polylsp.ide.terminal import part_lines
-from polylsp.model.facts import NestModel
+from polylsp.model.facts import NestModel, NestRelations
 
 MODEL = NestModel(
-    "[n] -> { : }", "[n] -> { S0[i, j] : 0 < i < n and 0 <= j < n }", "S", "R", "MAY", "MUST", "FLOW", "FALSE"
+    "[n] -> { : }",
+    "[n] -> { S0[i, j] : 0 < i < n and 0 <= j < n }",
+    NestRelations("S", "R", "MAY", "MUST", "FLOW", "FALSE"),
 )
 
 

@@ -1,9 +1,10 @@
 from __future__ import annotations
 
 import facts
+import pytest
 
 from polylsp.ide.hints import hint_tooltip, hints
-from polylsp.ide.hover import hover
+from polylsp.ide.hover import Code, hover, markdown
 from polylsp.ide.symbols import Symbol, symbols
 from polylsp.settings import Settings
 from polylsp.text import Source, Span
@@ -146,3 +147,23 @@ def test_a_symbol_holds_its_selection_and_its_children() -> None:
     for source, report in (facts.recurrence(), facts.many()):
         for symbol in symbols(source, report):
             check(symbol)
+
+
+@pytest.mark.parametrize(
+    ("part", "shown"),
+    [
+        ("`a[i] < n` is read.", "`a[i] < n` is read."),
+        ("<script>alert(1)</script>", r"\<script>alert(1)\</script>"),
+        ("see [here](http://evil) or www.evil", r"see [here]\(http\://evil) or www\.evil"),
+        ('the string `"`<img src=x>`"` is', r'the string `"`\<img src=x>`"` is'),
+        ("one ` alone <b>", r"one \` alone \<b>"),
+        ("a\\`b`", r"a\\`b`"),
+        ("``x``", "` `x` `"),
+    ],
+)
+def test_what_a_name_says_is_no_markup(part: str, shown: str) -> None:
+    assert markdown([part]) == shown
+
+
+def test_code_is_fenced_by_more_backticks_than_it_holds() -> None:
+    assert markdown([Code("Schedule", "a ```` b")]) == "Schedule:\n\n`````text\na ```` b\n`````"

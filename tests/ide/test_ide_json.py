@@ -40,6 +40,7 @@ def test_a_sequential_loop_as_the_contract_has_it() -> None:
             },
             "distance": 1,
             "parameters": {"n": 4},
+            "condition": "",
         },
         "rejection": None,
     }

@@ -42,6 +42,13 @@ def scattered(a, at):
         a[at[n]] = a[n]
 
 
+@njit(parallel=True)
+def some(a, b):
+    for q in prange(a.shape[0]):
+        if b[q] > 0:
+            a[0] = b[q]
+
+
 def plain(a):
     for p in range(a.shape[0]):
         a[p] = 0
@@ -73,8 +80,9 @@ def test_a_loop_that_is_parallel_as_a_reduction_may_race_over_prange() -> None:
 @pytest.mark.parametrize(
     ("iterator", "told"),
     [
-        ("m", "as it may: each has its own x and Numba combines what threads find for s."),
-        ("n", "at once, and does not look whether they may."),
+        ("m", "as it may if a holds float64: each has its own x and Numba combines what threads find for s."),
+        ("n", "on line 31 if at has repeated values: use range unless that cannot be."),
+        ("q", "at once, and does not look whether they may."),
     ],
 )
 def test_what_numba_does_without_saying_so(iterator: str, told: str) -> None:

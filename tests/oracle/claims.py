@@ -100,7 +100,7 @@ def claims_and_models(
 
     settings = Settings()
     settings = replace(settings, max_operations=patience * settings.max_operations)
-    report = analyse(path, text, settings, schedules=schedules)
+    report = analyse(path, text, settings, schedules=schedules, relations=True)
 
     plain = _last if path.endswith(".py") else str
 
@@ -148,8 +148,8 @@ def claims_and_models(
     models: list[ModelClaim] = []
     for placed in report.functions:
         for nest in placed.answer.facts.nests:
-            if nest.model is not None:
-                m = nest.model
-                texts = (m.domain, m.reads, m.may_writes, m.must_writes, m.flow)
+            if nest.model is not None and nest.model.relations is not None:
+                m = nest.model.relations
+                texts = (nest.model.domain, m.reads, m.may_writes, m.must_writes, m.flow)
                 models.append(ModelClaim(placed.answer.facts.name, nest.loops, *texts))
     return all_claims, models

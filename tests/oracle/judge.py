@@ -32,9 +32,17 @@ def judge(found: Evidence, claims: list[Claim], exact: bool = False) -> list[Ref
                 refutations += missed(found, claim) if exact and not texts else []
                 refutations += _former(found, claim)
             case _:
-                if exact:
+                if exact and not _never_runs_twice(found, claim):
                     refutations += [_refutation(claim, "undecided", ": ".join(claim.rejection))]
     return refutations
+
+
+def _never_runs_twice(found: Evidence, claim: Claim) -> bool:
+    """A second iteration is said to leave an array, and no run that is defined has one."""
+    key = (claim.function, claim.ordinal)
+    return claim.rejection[0] == "out-of-bounds" and not any(
+        len(record.starts) > 1 for run in found.runs for record in run.records[key]
+    )
 
 
 def _refutation(claim: Claim, rule: str, text: str) -> Refutation:

@@ -287,12 +287,23 @@ def _target(node: Any, arrays: Arrays) -> Target:
 
 
 def _counter(condition: Expr, body: tuple[Statement, ...]) -> str | None:
+    """The variable that counts: looked at by the condition, and changed there, else first in the body."""
+    looked_at = [
+        node.array if isinstance(node, Section) else node.name
+        for node in walk(condition)
+        if isinstance(node, Name | Step | Section)
+    ]
     stepped = {node.name for node in walk(condition) if isinstance(node, Step)}
-    stepped |= {
-        a.target.name for s in body for a in walk(s) if isinstance(a, Assign) and isinstance(a.target, Name)
-    }
-    names = [node.name for node in walk(condition) if isinstance(node, Name | Step) and node.name in stepped]
-    return names[0] if names else None
+    changed = [name for name in looked_at if name in stepped]
+    for statement in body:
+        nodes = list(walk(statement))
+        # In the order in which they happen: `*p++ = *--q` changes `q` first.
+        changed += [each.name for each in nodes if isinstance(each, Step) and each.first]
+        changed += [
+            each.target.name for each in nodes if isinstance(each, Assign) and isinstance(each.target, Name)
+        ]
+        changed += [each.name for each in nodes if isinstance(each, Step) and not each.first]
+    return next((name for name in changed if name in looked_at), None)
 
 
 def _expression(node: Any, arrays: Arrays) -> Any:

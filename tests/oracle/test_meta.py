@@ -274,6 +274,14 @@ def test_an_undecided_loop_is_refuted_only_where_all_can_be_decided() -> None:
     assert rules(RECURRENCE, claim, exact=True) == {"undecided"}
 
 
+def test_a_loop_that_is_left_undecided_for_its_bounds_never_runs_twice() -> None:
+    claim = Claim("kernel", 1, "unknown", rejection=("out-of-bounds", "no"))
+    far = loop("a[(i - 1) * (n + 2)] = 1.0", signature="double a[n + 2]")
+    once = far.replace("i < n;", "i <= n / 2;")
+    assert rules(once, claim, exact=True) == set()
+    assert rules(RECURRENCE, claim, exact=True) == {"undecided"}
+
+
 @settings(
     max_examples=60, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
 )

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 
 from .drawing import affine_programs, programs
 from .nests import Program
+from .reading import program
 from .trial import trial
 
 _DRAWN = settings(
@@ -36,3 +37,29 @@ def test_claims_about_affine_programs_stand(drawn: Program) -> None:
 def test_claims_about_all_programs_stand(drawn: Program) -> None:
     done = trial(drawn, exact=False)
     assert not done.refutations, done.report()
+
+
+@pytest.mark.parametrize("start", ["a + i * m", "a", "a + i"])
+def test_pointers_that_move_toward_each_other(start: str) -> None:
+    """A row is reversed: rows of their own have no conflict; else a witness names the pointer that counts."""
+    text = f"""double kernel(int n, int m, double a[restrict n * m + n + m + 1])
+{{
+    double s = 0.0;
+    for (int i = 0; i < n; i++) {{
+        double *p = {start};
+        double *q = p + m;
+        while (p < q) {{
+            double t = *p;
+            *p++ = *--q;
+            *q = t;
+        }}
+    }}
+    return s;
+}}
+"""
+    done = trial(program(text), exact=False)
+    assert not done.refutations, done.report()
+    assert [claim.verdict for claim in done.claims] == [
+        "parallel" if "*" in start else "sequential",
+        "parallel",
+    ]

@@ -54,7 +54,8 @@ def _schema(each: Field[Any]) -> dict[str, Any]:
         schema["minimum"] = each.metadata["least"]
     if "above" in each.metadata:
         schema["exclusiveMinimum"] = each.metadata["above"]
-    return {**schema, "scope": "resource", "markdownDescription": _linked(each.metadata["doc"])}
+    scope = "machine" if "of_machine" in each.metadata else "resource"
+    return {**schema, "scope": scope, "markdownDescription": _linked(each.metadata["doc"])}
 
 
 def _linked(doc: str) -> str:

@@ -51,7 +51,7 @@ def test_directives_run_on_a_device_that_there_is(planning: Planning, folder: st
     # Of what nobody asked for by name, nothing is said where there is no device for it.
     unasked = replace(plan.variants[1], is_wanted=False)
     plan = replace(plan, variants=(*plan.variants, unasked))
-    found = measured(plan, Settings(c_compiler=gcc), folder, lambda *_: None)
+    found = measured(plan, Settings(c_compiler=gcc, allowed_programs=(gcc,)), folder, lambda *_: None)
     assert isinstance(found, Measurement)
     assert [each.target for each in found.figures] == ["openmp-target"]
     (missing,) = found.missing
@@ -109,7 +109,7 @@ def nvc(gcc: str) -> str:
 def test_nvc_is_given_flags_of_its_own(planning: Planning, folder: str, nvc: str) -> None:
     plan = planning(SCALE, targets=("openmp", "openmp-target", "openacc"), n=2000)
     assert isinstance(plan, Plan)
-    found = measured(plan, Settings(c_compiler=nvc), folder, lambda *_: None)
+    found = measured(plan, Settings(c_compiler=nvc, allowed_programs=(nvc,)), folder, lambda *_: None)
     assert isinstance(found, Measurement), found
     assert [each.target for each in found.figures if each.form == "directives"] == ["openmp", "openmp-target"]
     assert found.compiler.startswith("nvc 26.1") and found.flags == "-fast -O3 -tp=native"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -345,11 +346,11 @@ def test_nothing_is_written_outside_and_there_is_no_network_where_the_kernel_see
     planning: Planning, folder: str, body: str, kept: str
 ) -> None:
     plan = planned(planning(f"def f(x):\n{CLEAR}", ".py", **{"x.shape[0]": 100}))
-    network, files = isolation(folder)
+    kept_from = isolation(folder)
     found = outcome(replace(plan, text=f"{plan.text}    {body}\n", variants=()), folder)
     Path(folder).with_name("polylsp-outside").unlink(missing_ok=True)
     is_told = isinstance(found, NotMeasured) and "`f` raised " in found.reason and "Error" in found.reason
-    assert is_told or not {"files": files, "network": network}[kept]
+    assert is_told or not getattr(kept_from, kept)
 
 
 def test_the_fastest_of_many_is_looked_for(planning: Planning, folder: str) -> None:
@@ -393,8 +394,29 @@ def test_the_environment_above_a_file_is_taken(tmp_path: Path, monkeypatch: pyte
     monkeypatch.delenv("VIRTUAL_ENV", raising=False)
     program = tmp_path / ".venv" / "bin" / "python"
     program.parent.mkdir(parents=True)
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
+    program.symlink_to(sys.executable)
     assert interpreter_for(str(tmp_path / "src" / "a.py"), Settings()) != str(program)
     (tmp_path / ".venv" / "pyvenv.cfg").touch()
     assert interpreter_for(str(tmp_path / "src" / "a.py"), Settings()) == str(program)
+
+
+def test_an_environment_with_an_interpreter_of_its_own_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / ".venv" / "bin" / "python"
+    program.parent.mkdir(parents=True)
+    (tmp_path / ".venv" / "pyvenv.cfg").touch()
+    for make in (
+        lambda: program.symlink_to("/bin/sh"),
+        lambda: program.write_text("#!/bin/sh\n"),
+        lambda: program.symlink_to(tmp_path / "planted"),
+    ):
+        program.unlink(missing_ok=True)
+        (tmp_path / "planted").write_text("#!/bin/sh\n")
+        make()
+        for each in (program, tmp_path / "planted"):
+            if not each.is_symlink():
+                each.chmod(0o755)
+        for active in ("", str(tmp_path / ".venv")):
+            monkeypatch.setenv("VIRTUAL_ENV", active)
+            assert interpreter_for(str(tmp_path / "src" / "a.py"), Settings()) != str(program)

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from polylsp.disk_cache import cache_folder
 from polylsp.model.measurement import Figure, Measurement, Missing, Times
-from polylsp.runtime.store import cache_folder, load, save
+from polylsp.runtime.store import load, save
 
 TIMES = Times(0.5, 0.4, 0.6, 7)
 FIGURE = Figure("openmp", "restructured", TIMES, 2.0, 1.5, 2.5, "faster", 1e-16)
@@ -18,8 +19,7 @@ FOUND = Measurement("f", 2, SIZES, TIMES, (FIGURE,), (MISSING,), "gcc", "a proce
 
 @pytest.fixture(autouse=True)
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setenv("POLYLSP_CACHE_DIR", str(tmp_path / "polylsp"))
 
 
 def test_what_is_saved_is_loaded_as_it_was_and_for_that_file_alone() -> None:

@@ -54,7 +54,7 @@ def in_python(name: str) -> Form:
 
 
 def analysed(path: Path, text: str) -> Form:
-    report = analyse(str(path), text, Settings(), schedules=True)
+    report = analyse(str(path), text, Settings(), schedules=True, relations=True)
     return Form({placed.answer.facts.name: placed.answer.facts for placed in report.functions})
 
 
@@ -90,7 +90,8 @@ def verdict(name: str, loop: LoopFacts, iterators: set[str | None]) -> tuple[obj
 
 
 def needed(assumption: Assumption) -> bool:
-    return assumption.kind != "no-overlap"
+    """Whether C needs an assumption too: it declares what Python's parameters are."""
+    return assumption.kind != "no-overlap" and not re.search(r" has \w+ dimensions?$", assumption.sentence)
 
 
 def dependence(name: str, d: Dependence) -> tuple[object, ...]:
@@ -108,6 +109,10 @@ def test_the_nests_have_the_same_models(name: str, function: str) -> None:
         assert not differences(name, one.model, other.model)
 
 
+def told(model: NestModel, part: str) -> str:
+    return model.domain if part == "domain" else getattr(model.relations, part)
+
+
 def differences(name: str, c: NestModel, python: NestModel) -> list[str]:
     """The parts of two models that are not equal as sets, at sizes that are positive: at others, an
     index may count from the end in Python."""
@@ -120,7 +125,7 @@ def differences(name: str, c: NestModel, python: NestModel) -> list[str]:
     unequal: list[str] = []
     for part in ("domain", "reads", "may_writes", "must_writes", "flow", "false"):
         kind = isl.UnionSet if part == "domain" else isl.UnionMap
-        texts = (renamed(name, getattr(c, part)), getattr(python, part))
+        texts = (renamed(name, told(c, part)), told(python, part))
         one, other = (kind(text).intersect_params(context) for text in texts)
         if not one.is_equal(other):
             unequal.append(f"{part}: C {one.subtract(other)}, Python {other.subtract(one)}")

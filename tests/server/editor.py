@@ -110,6 +110,14 @@ class Editor:
         return await self.request(types.TEXT_DOCUMENT_HOVER, params)
 
     async def pull(self, uri: str, previous: str | None = None) -> types.DocumentDiagnosticReport:
+        """The diagnostics of a document, once all of its functions are finished."""
+        answer = await self.pull_now(uri, previous)
+        while (await self.execute("polylsp.status"))["analysing"]:
+            answer = await self.pull_now(uri, previous)
+        return answer
+
+    async def pull_now(self, uri: str, previous: str | None = None) -> types.DocumentDiagnosticReport:
+        """The diagnostics of a document, or of those of its functions that are finished."""
         identifier = types.TextDocumentIdentifier(uri=uri)
         params = types.DocumentDiagnosticParams(text_document=identifier, previous_result_id=previous)
         return await self.request(types.TEXT_DOCUMENT_DIAGNOSTIC, params)
@@ -155,7 +163,9 @@ class Editor:
             raise AssertionError(f"{method} did not come; received {self.received}") from None
 
     async def diagnostics(self, uri: str, version: int, *codes: str) -> list[types.Diagnostic]:
-        """Those published for a version; with `codes`, the first that have exactly these."""
+        """Those published last for a version; with `codes`, the first that have exactly these."""
+        if not codes:
+            await self.settle()
         published = await self.until(
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS,
             lambda params: (
@@ -164,6 +174,8 @@ class Editor:
                 and (not codes or [d.code for d in params.diagnostics] == list(codes))
             ),
         )
+        if not codes:
+            published = [each for _, each in self.received if _is_published(each, uri, version)][-1]
         return list(published.diagnostics)
 
     def methods(self) -> list[str]:
@@ -207,6 +219,11 @@ class Editor:
                 self._news.notify_all()
 
         self._telling = asyncio.ensure_future(tell())
+
+
+def _is_published(params: Any, uri: str, version: int) -> bool:
+    is_list = isinstance(params, types.PublishDiagnosticsParams)
+    return is_list and params.uri == uri and params.version == version
 
 
 def _at(text: str, offset: int) -> types.Position:

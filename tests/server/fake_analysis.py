@@ -4,12 +4,16 @@ Run as a program it is a worker. A function is `void NAME(...) {...}`; each `for
 is a loop: sequential if its iterator is `t` (with a skewing transform when schedules are asked for),
 undecided if the function was given up, else parallel. Words in a function's text make trouble:
 
-    STALL             never ends
+    STALL             computes and never ends
     DIE               the process is killed
+    NEEDS_<name>      the process ends unless the file <name> exists in the folder $FAKE_GATES
     GREEDY            asks for 4 GiB
     BUG               an exception
     WAIT_<name>       waits until the file <name> exists in the folder $FAKE_GATES
     MARK_<name>       makes the file <name> in that folder when the function's analysis begins
+
+The file `analysed` in that folder has a line for each function that was really analysed, in order:
+`quick` or `full`, and its name.
 
 The same words after `FULL_` make trouble when schedules are asked for, and only then.
 After `EDIT_` they do when an edit of the function is asked for. That edit puts a directive above the loop;
@@ -23,7 +27,7 @@ import os
 import re
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -35,12 +39,15 @@ from polylsp.model.rejection import Rejection
 from polylsp.model.report import FileProblem, FileReport, FunctionAnswer, PlacedFunction
 from polylsp.model.space import Arrow, Drawing, Drawn, IterationSpace, Order
 from polylsp.model.verdict import AccessPoint, Dependence, Parallel, Sequential, Unknown, Verdict, Witness
+from polylsp.prepared import digest
+from polylsp.process import Stop
 from polylsp.settings import Settings
+from polylsp.streaming import SILENT, Stream, urgent_first
 from polylsp.text import Span
 
 _FUNCTION = re.compile(r"void (\w+)\(.*?^\}", re.DOTALL | re.MULTILINE)
 _TOKEN = re.compile(r"\w+|[^\w\s]")
-_MODEL = NestModel("", "", "", "", "", "", "", "")
+_MODEL = NestModel("", "")
 _answers: dict[str, FunctionAnswer] = {}
 
 
@@ -51,24 +58,31 @@ def analyse(
     *,
     schedules: bool = True,
     edits: bool = False,
-    given_up: frozenset[str] = frozenset(),
+    given_up: Mapping[str, Stop] | None = None,
     observe: Callable[[str, str, int, int], None] | None = None,
+    stream: Stream = SILENT,
 ) -> FileReport:
-    found = list(_FUNCTION.finditer(text))
-    placed: list[PlacedFunction] = []
-    for index, match in enumerate(found):
+    found = [(Span(*match.span()), match) for match in _FUNCTION.finditer(text)]
+    answers: dict[int, FunctionAnswer] = {}
+    for start, match in urgent_first(found, stream.focus):
         body = match.group()
-        key = f"{'full' if schedules else 'quick'}:{settings.max_operations}:{body}"
-        if key in given_up:
-            answer = _answer(key, match.group(1), body, schedules, budget=True)
-        elif key in _answers:
-            answer = _answers[key]
+        key = digest(schedules, settings.max_operations, body)
+        if key in (given_up or {}):
+            answer = _answer(f"stopped-{key}", match.group(1), body, schedules, budget=True)
+        elif known := _answers.get(key) or stream.finished(key):
+            answer = known
+        elif stream.busy(key):
+            continue
         else:
             if observe:
-                observe(key, match.group(1), index, len(found))
+                observe(key, match.group(1), len(answers), len(found))
+            with (_gates() / "analysed").open("a") as log:
+                log.write(f"{'full' if schedules else 'quick'} {match.group(1)}\n")
             _misbehave(re.sub(r"(EDIT|DRAW)_\w+" if schedules else r"(EDIT|DRAW|FULL)_\w+", "", body))
             answer = _answers[key] = _answer(key, match.group(1), body, schedules, budget=False)
-        placed.append(PlacedFunction(match.start(), answer))
+        answers[start] = answer
+        stream.found(start, answer)
+    placed = [PlacedFunction(start, answers[start]) for start in sorted(answers)]
     problems = tuple(
         FileProblem("missing-header", Span(*match.span()), "`missing.h` was not found.")
         for match in re.finditer(r"#include <missing.h>", text)
@@ -125,20 +139,27 @@ def draw(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
 
 
 def _misbehave(body: str) -> None:
-    gates = Path(os.environ.get("FAKE_GATES", "."))
+    gates = _gates()
     for name in re.findall(r"MARK_(\w+)", body):
         (gates / name).touch()
     for name in re.findall(r"WAIT_(\w+)", body):
         while not (gates / name).exists():
             threading.Event().wait(0.005)
     if "STALL" in body:
-        threading.Event().wait()
+        while True:
+            pass
+    if any(not (gates / name).exists() for name in re.findall(r"NEEDS_(\w+)", body)):
+        os._exit(3)
     if "DIE" in body:
         os.kill(os.getpid(), signal.SIGKILL)
     if "GREEDY" in body:
         bytearray(2**32)
     if "BUG" in body:
         raise ValueError("a bug in the analysis")
+
+
+def _gates() -> Path:
+    return Path(os.environ.get("FAKE_GATES", "."))
 
 
 @lru_cache

@@ -55,9 +55,13 @@ class PlainClient:
 
     def raw(self, body: bytes) -> None:
         """Send a body as it is."""
+        self.bytes(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+
+    def bytes(self, data: bytes) -> None:
+        """Send what may be no message."""
         assert self.process.stdin is not None
         self.sent += 1
-        self.process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
+        self.process.stdin.write(data)
 
     def tell(self, method: str, params: Any) -> None:
         """Send a notification."""

@@ -367,10 +367,10 @@ async def test_an_edit_that_takes_too_long_costs_nothing_else(start):
     editor = await start("vscode1139-ext11", settings={"max_seconds": 1.0})
     uri = editor.open(F.replace("a[i]", "EDIT_STALL[i]") + G)
     action = titled(await editor.actions(uri, 1), OPENMP)
-    for told in ("took too long.", "took too long or died when it was last asked for this edit."):
+    for told in ("was stopped: it took too long", "was stopped when it was last asked for this"):
         resolved = await editor.request(types.CODE_ACTION_RESOLVE, action)
         assert resolved.edit is None
-        await editor.until(types.WINDOW_SHOW_MESSAGE, lambda p, told=told: p.message.endswith(told))
+        await editor.until(types.WINDOW_SHOW_MESSAGE, lambda p, told=told: told in p.message)
     status = await editor.execute("polylsp.status")
     assert status["health"] == "ok" and status["workerRestarts"] == 1
     assert len((await editor.pull(uri)).items) == 2

@@ -86,7 +86,7 @@ async def test_pull_once_then_unchanged(start):
 async def test_pull_clients_are_told_when_the_transforms_are_known(start):
     editor = await start("vscode1139-ext11")
     uri = editor.open(G)
-    first = await editor.pull(uri)
+    first = await editor.pull_now(uri)
     await editor.until(types.WORKSPACE_DIAGNOSTIC_REFRESH)
     second = await editor.pull(uri, first.result_id)
     assert [each.code for each in second.items] == ["needs-skewing"]

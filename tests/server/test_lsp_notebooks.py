@@ -156,12 +156,19 @@ async def test_typing_in_one_cell_moves_nothing_in_others(start):
     assert await notebook.findings(1) == [(1, "needs-skewing")]
 
 
-async def test_a_change_for_an_old_version_or_of_an_unknown_cell_changes_nothing(start):
+async def test_a_change_counts_whatever_its_version(start):
     notebook = Notebook(await start("vscode1139-ext11"), PARALLEL)
-    notebook.type(7, 0, 0, 0, "\n")
     notebook.version = 0
     notebook.type(0, 0, 0, 0, "\n")
-    assert await notebook.findings(0) == [(1, "parallel-loop")]
+    assert await notebook.findings(0) == [(2, "parallel-loop")]
+
+
+async def test_a_notebook_is_left_alone_after_a_change_of_a_cell_that_it_does_not_have(start):
+    notebook = Notebook(await start("vscode1139-ext11"), PARALLEL)
+    notebook.type(7, 0, 0, 0, "\n")
+    told = await notebook.editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert "close the file and open it again" in told.message
+    assert await notebook.findings(0) == []
 
 
 async def test_a_closed_notebook_has_no_findings(start):

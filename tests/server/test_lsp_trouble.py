@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
@@ -57,17 +58,151 @@ async def test_a_request_with_wrong_parameters_is_answered(start):
     assert refused.value.code == -32602
 
 
-@pytest.mark.parametrize("text", [b"5", b"null", b'["a"]'])
-async def test_what_is_no_text_is_not_made_the_text_of_a_document(start, text: bytes):
+def change(uri: str, version: int, changes: bytes) -> bytes:
+    params = b'{"textDocument":{"uri":"%s","version":%d},"contentChanges":%s}' % (
+        uri.encode(),
+        version,
+        changes,
+    )
+    return b'{"jsonrpc":"2.0","method":"textDocument/didChange","params":%s}' % params
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        b'[{"text":5}]',
+        b'[{"text":null}]',
+        b'[{"text":["a"]}]',
+        b'[{"range":{"start":{"line":"0","character":0},"end":{"line":0,"character":0}},"text":"x"}]',
+        b'[{"range":{"start":{"line":1e999,"character":0},"end":{"line":0,"character":0}},"text":"x"}]',
+        b"7",
+        b"null",
+    ],
+)
+async def test_an_edit_that_cannot_be_read_is_told_and_the_text_asked_for_again(start, changes: bytes):
     editor = await start()
     uri = editor.open(F)
-    change = b'{"textDocument":{"uri":"%s","version":2},"contentChanges":[{"text":%s}]}' % (
-        uri.encode(),
-        text,
+    await editor.diagnostics(uri, 1, "parallel-loop")
+    editor.raw(change(uri, 2, changes))
+    told = await editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert "lost track of the text of a.c" in told.message and "open it again" in told.message
+    assert await editor.hover(uri, 1, 8) is None
+    editor.raw(
+        change(
+            uri,
+            3,
+            b'[{"range":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}},"text":"x"}]',
+        )
     )
-    editor.raw(b'{"jsonrpc":"2.0","method":"textDocument/didChange","params":%s}' % change)
-    await editor.settle()
-    assert "can run in parallel" in (await editor.hover(uri, 1, 8)).contents.value
+    assert await editor.hover(uri, 1, 8) is None
+    editor.change(uri, types.TextDocumentContentChangeWholeDocument(text=G), version=4)
+    await editor.diagnostics(uri, 4, "sequential-loop")
+    assert editor.methods().count(types.WINDOW_SHOW_MESSAGE) == 1
+
+
+async def test_an_edit_of_a_document_that_is_not_open_is_told_once(start):
+    editor = await start()
+    for version in (1, 2):
+        editor.raw(change("file:///project/closed.c", version, b'[{"text":""}]'))
+    told = await editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert "closed.c" in told.message
+    assert await is_alive(editor)
+    assert editor.methods().count(types.WINDOW_SHOW_MESSAGE) == 1
+
+
+async def test_a_document_that_is_opened_twice_has_the_later_text(start):
+    editor = await start()
+    uri = editor.open(F)
+    await editor.diagnostics(uri, 1, "parallel-loop")
+    editor.open(G, version=7)
+    await editor.diagnostics(uri, 7, "sequential-loop")
+
+
+# --- frames ------------------------------------------------------------------------------------
+
+HOVER = b'{"jsonrpc":"2.0","id":%d,"method":"textDocument/hover","params":{}}'
+
+
+def framed(body: bytes, length: int | None = None, name: bytes = b"Content-Length") -> bytes:
+    return b"%b: %d\r\n\r\n%b" % (name, len(body) if length is None else length, body)
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        framed(HOVER % 5, name=b"content-length"),
+        b"CONTENT-TYPE: application/vscode-jsonrpc; charset=utf-8\r\n" + framed(HOVER % 5),
+        framed(b"{}", 10**12),
+        framed(b"{}", 10**30),
+        framed(b"{}", 500),
+        framed(HOVER % 5, 10),
+        framed(HOVER % 5, len(HOVER % 5) + 3),
+        b"no header at all",
+        b"Content-Length: -7\r\n\r\n",
+        b"Content-Length: seven\r\n\r\n",
+        b"Content-Type: text\r\n\r\n{}",
+        b"\r\n\r\n\n",
+        b"\0\xff" * 50_000,
+        b'{"jsonrpc":"2.0","method":"exit"}',
+    ],
+)
+async def test_after_a_broken_frame_the_next_message_is_answered(start, frame: bytes):
+    editor = await start()
+    editor.process.stdin.write(frame)
+    assert await is_alive(editor)
+    assert (await editor.execute("polylsp.status"))["health"] == "ok"
+
+
+async def test_after_a_broken_frame_a_gap_in_the_versions_is_a_lost_edit(start):
+    editor = await start()
+    uri, other = editor.open(F), editor.open(H, uri="file:///project/b.c")
+    editor.process.stdin.write(b"Content-Length: 9\r\n\r\nbad bytes")
+    version = editor.change(uri, replacement(0, 0, 0, 0, "\n"), version=2)
+    editor.change(other, replacement(0, 0, 0, 0, "\n"), version=3)
+    assert [each.range.start.line for each in await editor.diagnostics(uri, version)] == [2]
+    told = await editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert "b.c" in told.message
+    assert await editor.hover(other, 2, 8) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"\xff\xfe\xfd", -32700),
+        (b"{not json", -32700),
+        (b'{"jsonrpc":"2.0","id":NaN}', -32700),
+        (b'[{"jsonrpc":"2.0","id":1,"method":"shutdown"}]', -32600),
+        (b"[]", -32600),
+        (b'"text"', -32600),
+        (b'{"jsonrpc":"1.0","id":1,"method":"shutdown"}', -32600),
+        (b'{"jsonrpc":"2.0","id":1,"method":5}', -32600),
+        (b'{"jsonrpc":"2.0","id":[1],"method":"shutdown"}', -32600),
+        (b'{"jsonrpc":"2.0","id":{"a":1},"result":null}', -32600),
+        (b'{"jsonrpc":"2.0","id":1}', -32600),
+    ],
+)
+async def test_what_is_no_message_is_answered_with_an_error(body: bytes, code: int):
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        str(Path(__file__).with_name("fake_server.py")),
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    process.stdin.write(framed(body))
+    answer = await answered(process.stdout)
+    assert answer["error"]["code"] == code
+    process.stdin.write(framed(HOVER % 77))
+    assert (await answered(process.stdout))["id"] == 77
+    process.stdin.close()
+    assert await asyncio.wait_for(process.wait(), 30) == 1
+
+
+async def answered(stream: asyncio.StreamReader) -> dict[str, Any]:
+    """The next message of a server."""
+    header = await asyncio.wait_for(stream.readuntil(b"\r\n\r\n"), 30)
+    length = int(header.lower().partition(b"content-length:")[2].split()[0])
+    return json.loads(await stream.readexactly(length))
 
 
 @pytest.mark.parametrize("params", [None, {"a": 1}])
@@ -87,8 +222,7 @@ async def test_requests_before_initialize_are_refused():
     )
     body = b'{"jsonrpc":"2.0","id":1,"method":"textDocument/hover","params":{}}'
     process.stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-    header = await asyncio.wait_for(process.stdout.readuntil(b"\r\n\r\n"), 30)
-    answer = json.loads(await process.stdout.readexactly(int(header.split(b":")[1])))
+    answer = await answered(process.stdout)
     assert answer["id"] == 1 and answer["error"]["code"] in (-32002, -32602)
     process.stdin.close()
     assert await asyncio.wait_for(process.wait(), 30) == 1
@@ -115,13 +249,16 @@ async def test_edits_out_of_range_are_clamped(start):
     assert [each.range.start.line for each in found] == [4 - 1]
 
 
-async def test_an_old_version_is_ignored(start):
+@pytest.mark.parametrize("version", [5, 4, -3])
+async def test_a_change_counts_whatever_its_version(start, version: int):
     editor = await start()
     uri = editor.open(F, version=5)
     await editor.diagnostics(uri, 5, "parallel-loop")
-    editor.change(uri, types.TextDocumentContentChangeWholeDocument(text=""), version=4)
+    editor.change(uri, replacement(0, 0, 0, 0, "\n"), version=version)
+    await editor.settle()
+    await editor.hover(uri, 0, 0)
     version = editor.change(uri, replacement(0, 0, 0, 0, "\n"), version=6)
-    assert len(await editor.diagnostics(uri, version)) == 1
+    assert [each.range.start.line for each in await editor.diagnostics(uri, version)] == [3]
 
 
 async def test_a_change_of_the_whole_text(start):
@@ -130,7 +267,7 @@ async def test_a_change_of_the_whole_text(start):
     version = editor.change(uri, types.TextDocumentContentChangeWholeDocument(text=H + G))
     assert [each.code for each in await editor.diagnostics(uri, version)] == [
         "parallel-loop",
-        "sequential-loop",
+        "needs-skewing",
     ]
 
 
@@ -364,18 +501,80 @@ async def test_a_server_killed_outright_leaves_no_worker(start, tmp_path: Path):
     await asyncio.wait_for(gone(pid), 30)
 
 
-async def test_tcp():
-    code = "import sys; from polylsp.server.app import serve_tcp; sys.exit(serve_tcp('127.0.0.1', 0))"
+async def listening(*arguments: object) -> tuple[asyncio.subprocess.Process, str, int]:
+    code = f"from polylsp.server.app import serve_tcp; serve_tcp('127.0.0.1', 0, *{arguments!r})"
     server = await asyncio.create_subprocess_exec(sys.executable, "-c", code, stderr=asyncio.subprocess.PIPE)
     line = await asyncio.wait_for(server.stderr.readline(), 30)
     host, _, port = line.decode().strip().rpartition(" ")[2].rpartition(":")
-    reader, writer = await asyncio.open_connection(host, int(port))
-    for number, method in enumerate(["initialize", "shutdown"]):
-        params = {"capabilities": {}} if method == "initialize" else None
-        body = json.dumps({"jsonrpc": "2.0", "id": number, "method": method, "params": params}).encode()
-        writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-        header = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)
-        length = int(header.lower().partition(b"content-length:")[2].split()[0])
-        assert json.loads(await reader.readexactly(length))["id"] == number
+    return server, host, int(port)
+
+
+def asked(number: int, method: str, params: object) -> bytes:
+    message = {"jsonrpc": "2.0", "id": number, "method": method, "params": params}
+    return framed(json.dumps(message).encode())
+
+
+async def test_a_server_on_a_port_outlives_its_clients():
+    server, host, port = await listening()
+    leavings = (
+        asked(2, "shutdown", None) + framed(b'{"jsonrpc":"2.0","method":"exit"}'),
+        b"Content-Length: 9",
+        b"",
+    )
+    for leaving in leavings:
+        reader, writer = await asyncio.open_connection(host, port)
+        # A client whose process is over by now: that is no reason to end.
+        writer.write(asked(1, "initialize", {"capabilities": {}, "processId": 1}))
+        assert "capabilities" in (await answered(reader))["result"]
+        writer.write(leaving)
+        writer.write_eof()
+        while await reader.read(2**16):
+            pass
+        writer.close()
+    server.terminate()
+    await server.wait()
+
+
+async def test_a_second_client_at_a_time_is_sent_away():
+    server, host, port = await listening()
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(asked(1, "initialize", {"capabilities": {}}))
+    await answered(reader)
+    second, second_writer = await asyncio.open_connection(host, port)
+    assert await second.read() == b""
+    second_writer.close()
+    writer.write(asked(2, "shutdown", None))
+    while (await answered(reader)).get("id") != 2:
+        pass  # It is told of the other one in its log.
     writer.close()
-    assert await asyncio.wait_for(server.wait(), 30) == 0
+    server.terminate()
+    await server.wait()
+
+
+@pytest.mark.parametrize("options", [None, {}, {"token": "wrong"}, {"token": 5}, {"token": "s\u00e9cret"}])
+async def test_a_client_without_the_token_is_sent_away(options: object):
+    server, host, port = await listening("secret")
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(asked(1, "initialize", {"capabilities": {}, "initializationOptions": options}))
+    assert (await answered(reader))["error"]["message"] == "The token is missing or wrong"
+    assert await reader.read() == b""
+    writer.close()
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(asked(1, "initialize", {"capabilities": {}, "initializationOptions": {"token": "secret"}}))
+    assert "result" in await answered(reader)
+    writer.close()
+    server.terminate()
+    await server.wait()
+
+
+@pytest.mark.parametrize(("host", "status"), [("0.0.0.0", 2), ("[::]", 2), ("no.such.host.invalid", 2)])
+async def test_a_port_that_other_machines_reach_wants_a_token(host: str, status: int):
+    environment = {key: value for key, value in os.environ.items() if key != "POLYLSP_TOKEN"}
+    server = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "polylsp", "serve", "--tcp", f"{host}:0"),
+        stderr=asyncio.subprocess.PIPE,
+        env=environment,
+    )
+    _, said = await asyncio.wait_for(server.communicate(), 60)
+    assert server.returncode == status
+    assert said.startswith(b"polylsp: ") and said.count(b"\n") == 1

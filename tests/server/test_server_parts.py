@@ -11,7 +11,6 @@ import fake_analysis
 from polylsp.model.action import Replacement, applied
 from polylsp.server import configuration, convert_actions
 from polylsp.server.answers import Answers
-from polylsp.server.blame import Blame
 from polylsp.server.client import Client
 from polylsp.server.documents import Document, Edit
 from polylsp.server.findings import Findings
@@ -102,14 +101,26 @@ def test_a_full_answer_stands_in_for_the_quick_one_of_an_unchanged_function():
     assert [placed.answer for placed in shown.functions] == [placed.answer for placed in full.functions]
 
 
-def test_forgotten_answers_are_asked_for_again():
+def test_a_worker_is_given_the_answers_that_it_lacks_and_told_of_those_forgotten():
     answers = Answers(capacity=1)
     report = analysed(F + G)
-    answers.add(placed.answer for placed in report.functions)
+    keys = [placed.answer.key for placed in report.functions]
     layout = tuple((placed.start, placed.answer.key) for placed in report.functions)
+    answers.add(placed.answer for placed in report.functions)
+    answers.note("/a.c", layout[1:])
     assert answers.report("/a.c", "c", layout, ()) is None
-    assert answers.take_forgotten() == (layout[0][1],)
-    assert answers.take_forgotten() == ()
+    assert answers.forgotten(set(keys)) == {keys[0]}
+    assert [each.key for each in answers.unknown_to(set(), "/a.c")] == keys[1:]
+    assert answers.unknown_to({keys[1]}, "/a.c") == answers.unknown_to(set(), "/b.c") == ()
+
+
+def test_a_part_has_what_is_finished_and_what_is_known_of_the_rest():
+    answers, document = Answers(), Document("file:///a.c", "/a.c", "c", 1, Source(F + G))
+    quick, full = analysed(F + G), analysed(F + G, schedules=True)
+    document.set_report(quick)
+    answers.add(placed.answer for placed in full.functions)
+    part = answers.partial(document, {full.functions[1].start: full.functions[1].answer.key})
+    assert part.functions == (quick.functions[0], full.functions[1])
 
 
 def test_an_equal_answer_stays_the_same_object_and_another_replaces_it():
@@ -133,14 +144,6 @@ def test_known_moves_what_edits_left_alone():
     assert document.source.text[placed.start :] == G
     document.edit([Edit(None, None, G)], 3, "utf-16")
     assert document.known() is None
-
-
-def test_blame():
-    blame = Blame()
-    assert blame.function("f", second_chance=True) and not blame.given_up
-    assert blame.function("f", second_chance=True) and blame.given_up == {"f"}
-    assert not blame.function("f", second_chance=False)
-    assert [blame.strike() for _ in range(3)] == [False, False, True]
 
 
 def test_settings_in_both_spellings():

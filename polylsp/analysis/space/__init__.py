@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polylsp.analysis.budget import Exhausted, budgeted
+from polylsp.analysis.budget import Budget, Exhausted, budgeted
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
@@ -48,18 +48,19 @@ def iteration_space(
     after = live_after_loops(function, calls.summaries)
     loops = loops_in(function.body)
     live = frozenset(name for loop in loops for name in effects(loop).scalars & after[loop.ordinal])
-    nest = budgeted(operations, lambda: nest_of(function, calls, live, ordinal))
+    budget = Budget(operations)
+    nest = nest_of(function, calls, live, ordinal, budget)
     if isinstance(nest, Rejection):
         return nest
     if isinstance(nest, Exhausted):
-        return _gave_up(function, ordinal)
+        return _gave_up(function, ordinal, operations)
     view = view_of(nest, ordinal, dimensions)
     if isinstance(view, Rejection):
         return view
     conflicts = Conflicts(nest.scop)
-    found = budgeted(operations, lambda: _enumerated(nest, conflicts, view, after))
+    found = budget.run(lambda: _enumerated(nest, conflicts, view, after))
     if isinstance(found, Exhausted):
-        return _gave_up(function, ordinal)
+        return _gave_up(function, ordinal, operations)
     space, window = found
     known = budgeted(min(operations, _MOST_FOR_ORDERS), lambda: orders(nest, conflicts, window, after))
     if isinstance(known, Exhausted):
@@ -110,7 +111,7 @@ def _matters(parameter: str, relation: isl.Set | isl.Map) -> bool:
     return at >= 0 and relation.involves_dims(_PARAM, at, 1)
 
 
-def _gave_up(function: Function, ordinal: int) -> Rejection:
+def _gave_up(function: Function, ordinal: int, operations: int) -> Rejection:
     header = next(each.header for each in loops_in(function.body) if each.ordinal == ordinal)
-    text = "the drawing of this loop was given up because it took too long"
+    text = f"the drawing of this loop was given up after {operations:,} isl operations"
     return Rejection("budget", header, text, "raise `polylsp.max_operations`, or split the loop")

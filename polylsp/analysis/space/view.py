@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polylsp.analysis.alone import again
+from polylsp.analysis.budget import Budget, Exhausted
 from polylsp.analysis.effects import loops_in
 from polylsp.analysis.liveness import Live
 from polylsp.analysis.regions import Nest, cut
@@ -36,15 +37,21 @@ class View:
         return None
 
 
-def nest_of(function: Function, calls: Calls, live: Live, ordinal: int) -> Nest | Rejection:
+def nest_of(
+    function: Function, calls: Calls, live: Live, ordinal: int, budget: Budget
+) -> Nest | Rejection | Exhausted:
     """The nest that holds a loop; where something around the loop obstructs it, the loop alone."""
     loop = next(each for each in loops_in(function.body) if each.ordinal == ordinal)
-    found = cut(function, calls, live)
+    found = cut(function, calls, live, budget)
     if ordinal in found.refused:
         return found.refused[ordinal]
     nest = next((n for n in found.nests if ordinal in n.scop.loops), None)
     if nest is not None and nest.scop.loops[ordinal].obstacles and nest.entries[ordinal].frames:
-        nest = again(nest.entries[ordinal], nest.parameters, calls, live)
+        entry, parameters = nest.entries[ordinal], nest.parameters
+        alone = budget.run(lambda: again(entry, parameters, calls, live))
+        if isinstance(alone, Exhausted):
+            return alone
+        nest = alone
     if nest is None:
         text = "this loop stands in code that could not be analysed"
         return Rejection("unsupported-statement", loop.header, text)

@@ -3,13 +3,16 @@ so that a program built with others runs its own loops."""
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.cuda.buffers import Buffer
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.type_words import element_words
+from polylsp.frontends.c.macros import Macro
 from polylsp.model.action import Declined
 from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Array, Constant, Declare, Expr, Floating, Integer, Pointer, Type
@@ -17,28 +20,87 @@ from polylsp.model.program import Array, Constant, Declare, Expr, Floating, Inte
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _IDENTIFIER = re.compile(r"(?<![\w.'])[A-Za-z_]")
 _STEP = re.compile(r"\+\+|--")
+_TYPE_WORDS = frozenset(
+    ("char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool", "const", "enum")
+)
+_LIBRARY_TYPES = frozenset(
+    ("bool", "size_t", "ptrdiff_t", "ssize_t", "intptr_t", "uintptr_t", "int8_t", "int16_t", "int32_t")
+) | {"int64_t", "uint8_t", "uint16_t", "uint32_t", "uint64_t"}
+_STANDARD = re.compile(r"M_\w+|(FLT|DBL)_\w+|CHAR_BIT|(U|S)?(CHAR|SHRT|INT|LONG|LLONG|INT\d+|SIZE)_(MAX|MIN)")
+"""Numbers that the headers of C say, the same on all machines that polylsp knows."""
+_LITERAL = re.compile(r"\W*\.?\d[\w.]*")
 
 
 def baked(region: Region, buffers: Sequence[Buffer]) -> list[str] | Declined:
     """Conditions in C that are true if the source is built with other numbers than it was read with."""
-    found: dict[str, set[int]] = {}
-    for constant in _constants(region.subject):
-        text = region.subject.source(constant.site).strip()
-        if not isinstance(constant.value, int) or not _is_named(region.subject, text, constant.value):
+    subject = region.subject
+    found: dict[str, set[str]] = {}
+    for constant in _constants(subject):
+        text = subject.source(constant.site).strip()
+        number = _number(constant)
+        if not number or _LITERAL.fullmatch(text) or _STANDARD.fullmatch(text):
             continue
-        if not _NAME.fullmatch(text) and not region.subject.is_written_out(constant.site):
-            if re.search(rf"\b{constant.value}\b", text):
-                continue
-            return Declined(f"`{text}` hides the number {constant.value} in a macro: write it out first.")
-        found.setdefault(text, set()).add(constant.value)
+        inside = _inside_macros(subject, text, number)
+        if isinstance(inside, frozenset):
+            for name in inside:
+                found.setdefault(name, set()).add(number)
+        elif _is_named(subject, text, constant.value):
+            if not _NAME.fullmatch(text) and not subject.is_written_out(constant.site):
+                return Declined(f"`{text}` hides the number {number} in a macro: write it out first.")
+            found.setdefault(text, set()).add(number)
     for name, values in found.items():
         if len(values) > 1:
             return Declined(f"The macro `{name}` is more than a number: put its value into a variable first.")
     names = [f"{_grouped(t)} != {min(v)}" for t, v in sorted(found.items()) if not _follows(t, found)]
-    return [*names, *(each for b in buffers for each in _shape(region, b))]
+    return [*names, *dict.fromkeys(each for b in buffers for each in _shape(region, b))]
 
 
-def _is_named(subject: Subject, text: str, value: int) -> bool:
+def _number(constant: Constant) -> str:
+    """A constant in C; empty where it has no plain spelling."""
+    if isinstance(constant.value, int):
+        return str(constant.value)
+    if not math.isfinite(constant.value):
+        return ""
+    if constant.value.is_integer() and abs(constant.value) < 1 << 53:
+        return str(int(constant.value))
+    exact = (constant.value * 1024).is_integer()
+    return f"{constant.value!r}{'f' if constant.type == Floating(32) and not exact else ''}"
+
+
+def _inside_macros(subject: Subject, text: str, number: str) -> frozenset[str] | None:
+    """The macros without parameters that give a number to the use of a macro with some; none where the macro
+    itself says the number. `None` where the text is another one, or the number comes from elsewhere."""
+    macros = {each.name: each for each in subject.macros}
+    used = macros.get(text.partition("(")[0].strip())
+    if used is None or used.parameters is None:
+        return None
+    reached, literal, waiting = set[str](), False, _NAME.findall(text)
+    while waiting:
+        one = macros.get(waiting.pop())
+        if one is None or one.name in reached:
+            continue
+        reached.add(one.name)
+        literal |= one.parameters is not None and number in one.body
+        waiting += [word for word in one.body if _NAME.fullmatch(word)]
+    giving = frozenset(
+        name for name in reached if macros[name].parameters is None and _says(macros[name], number)
+    )
+    literal |= re.search(rf"(?<![\w.]){re.escape(number)}(?![\w.])", text) is not None
+    return giving if giving or literal else None
+
+
+def _says(macro: Macro, number: str) -> bool:
+    """Whether a macro stands for a number alone."""
+    body = [word for word in macro.body if word not in "()"]
+    if len(body) != 1:
+        return False
+    try:
+        return float(body[0].rstrip("uUlLfF")) == float(number.rstrip("f"))
+    except ValueError:
+        return False
+
+
+def _is_named(subject: Subject, text: str, value: float) -> bool:
     """Whether a number is written with a name; where an array stands, C means its first element."""
     words = set(_NAME.findall(text))
     implied = value in (0, 1) and not _NAME.fullmatch(text)
@@ -55,7 +117,7 @@ def _local(subject: Subject) -> set[str]:
     return {v.source_name for v in (*declared, *known)}
 
 
-def _follows(text: str, found: dict[str, set[int]]) -> bool:
+def _follows(text: str, found: Mapping[str, set[str]]) -> bool:
     """Whether the value of a computation is known with its parts'."""
     words = set(_NAME.findall(text))
     return text not in words and words <= found.keys()
@@ -82,12 +144,30 @@ def _extents(of_type: Type) -> Iterator[Expr]:
 
 
 def _shape(region: Region, buffer: Buffer) -> Iterator[str]:
-    """Where the declaration of an array stands elsewhere, its size tells."""
+    """The size of an array's rows of fixed length, and that of elements whose type has a name of its own: the
+    declaration may be another one when the source is built."""
     element = buffer.memory.element
     assert isinstance(element, (Integer, Floating))
-    outside = buffer.variable.storage in ("global", "static") or buffer.variable.storage == "local"
-    if outside and buffer.inner and all(each.isdigit() for each in buffer.inner):
-        size = element.bits // 8
-        for each in buffer.inner:
-            size *= int(each)
-        yield f"sizeof({buffer.name}[0]) != {size}"
+    size, depth = element.bits // 8, len(buffer.inner)
+    while depth and buffer.inner[depth - 1].isdigit():
+        depth -= 1
+        size *= int(buffer.inner[depth])
+    fixed = _has_fixed_type(region.subject, buffer, element)
+    if depth < len(buffer.inner) and not (fixed and _is_spelled(region.subject, buffer)):
+        yield f"sizeof({buffer.name}{'[0]' * (depth + 1)}) != {size}"
+    elif depth == len(buffer.inner) and not fixed:
+        steps = "[0]" * (0 if buffer.scalar else depth + 1)
+        yield f"sizeof({buffer.name}{steps}) != {size}"
+
+
+def _is_spelled(subject: Subject, buffer: Buffer) -> bool:
+    """Whether a parameter's declaration has the lengths of its rows as numbers."""
+    written = (subject.source(each.site) for each in _extents(buffer.variable.type))
+    plain = all(_LITERAL.fullmatch(text) or text.isidentifier() for text in written)
+    return buffer.variable.storage == "parameter" and plain
+
+
+def _has_fixed_type(subject: Subject, buffer: Buffer, element: Integer | Floating) -> bool:
+    """Whether a variable is declared with a type of the language, or of its library."""
+    words = element_words(subject, buffer.variable, element)
+    return words is None or words in _LIBRARY_TYPES or set(words.split()) <= _TYPE_WORDS

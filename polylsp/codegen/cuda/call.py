@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from polylsp.codegen.cuda.baked import baked
@@ -88,6 +89,7 @@ def prototypes(subject: Subject, hosts: Sequence[Host]) -> Replacement:
     lines: list[str] = []
     for host in hosts:
         lines += [f"/* In {host.name}.cu. */", "#ifdef __cplusplus", 'extern "C"', "#endif"]
-        *first, last = header(host)
+        # C has `bool` with a header alone; that header gives C++ the word of C.
+        *first, last = (re.sub(r"\bbool\b", "_Bool", line) for line in header(host))
         lines += [*first, f"{last};", ""]
     return Replacement(Span(subject.start, subject.start), "".join(f"{line}{end}" for line in lines))

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 
 import islpy as isl
 
-from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import walk
 from polylsp.codegen.cuda.axes import is_same
 from polylsp.codegen.cuda.kernels import Written
@@ -16,7 +15,7 @@ from polylsp.codegen.cuda.leaves import Leaf
 from polylsp.codegen.cuda.references import Reference, references
 from polylsp.codegen.cuda.setting import Setting
 from polylsp.model.expressions import subexpressions
-from polylsp.model.program import Expr, If, Loop, Place, Read, Site
+from polylsp.model.program import Expr, If, Loop, Place, Read, Site, within
 
 _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 

@@ -65,7 +65,7 @@ def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()
 
 
 def _already(region: Region) -> str:
-    """Why the loops run elsewhere already; empty if they do not."""
+    """Why the loops run elsewhere already, or cannot; empty if neither is so."""
     subject, loop = region.subject, loops_at(region.statements)[0]
     if any(is_governed(subject.facts, each.ordinal) for each in loops_in(*region.statements)):
         return "A directive runs this loop in parallel already."
@@ -73,7 +73,11 @@ def _already(region: Region) -> str:
         return f"`{subject.function.name}` runs on the device already, inside of other loops."
     before = subject.text[: subject.span(loop.site).start].rstrip()
     called = re.search(r"(\w+_cuda\d*)\([^;{}]*\) != 0\) \{$", before)
-    return f"`{called[1]}` runs this loop on a GPU already." if called else ""
+    if called:
+        return f"`{called[1]}` runs this loop on a GPU already."
+    return next(
+        filter(None, map(subject.errno_of_runtime, (s.ordinal for s in loops_at(region.statements)))), ""
+    )
 
 
 def _edited(subject: Subject, found: Sequence[Made], reasons: Sequence[str] = ()) -> Edited:

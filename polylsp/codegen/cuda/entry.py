@@ -65,7 +65,10 @@ def _checks(host: Host) -> Iterator[str]:
     # What the user counts in an `int` does not overflow.
     plain = all(made.plain for _, made in host.kernels)
     most = LARGEST if plain else largest(host.setting.leaves.values(), SMALLER)
+    narrow = {v.source_name for v in host.scalars if isinstance(v.type, Integer) and v.type.bits <= 16}
     for each in host.limits:
+        if each in narrow:
+            continue
         unsigned = each in {v.source_name for v in host.scalars if _is_unsigned(v)}
         yield f"if ({each} > {most})" if unsigned else f"if ({each} > {most} || {each} < -{most})"
         yield f"{INDENT}return cudaErrorInvalidValue;"
@@ -171,9 +174,17 @@ def _called(host: Host, call: Sequence[str]) -> Iterator[str]:
     yield "return error;"
 
 
+_OF_HEADER = {
+    "__polylsp_infinity": "INFINITY",
+    "__polylsp_nan": "NAN",
+    "__polylsp_huge_val": "HUGE_VAL",
+}
+"""The macros of `math.h` for which the headers of ours have variables."""
+
+
 def arguments(host: Host) -> list[str]:
     """What the caller hands over."""
-    found = [v.source_name for v in host.scalars]
+    found = [_OF_HEADER.get(v.source_name, v.source_name) for v in host.scalars]
     for each in host.hosted:
         steps = "[0]" * (len(each.inner) + 1)
         pointer = each.name if not each.inner else f"&{each.name}{steps}"

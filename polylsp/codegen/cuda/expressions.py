@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from polylsp.analysis.effects import walk
 from polylsp.analysis.spelling import PRECEDENCE
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.type_words import plain_words
@@ -18,7 +18,6 @@ from polylsp.model.program import (
     Call,
     Cast,
     Constant,
-    Declare,
     Expr,
     Field,
     Floating,
@@ -88,6 +87,12 @@ DOUBLE_FUNCTIONS = frozenset((
     "hypot", "cbrt", "erf", "expm1", "log1p",
 ))  # fmt: skip
 """The functions of `math.h` that a device has."""
+INTEGER_FUNCTIONS: Mapping[str, Type] = {
+    "abs": Integer(32, True),
+    "labs": Integer(64, True),
+    "llabs": Integer(64, True),
+}
+"""The functions of `stdlib.h` that a device has, with the type of their argument."""
 
 
 def text_of(value: Expr, words: Words, around: float = 0) -> str:
@@ -239,23 +244,10 @@ def _constant(value: Constant, words: Words) -> str:
     if isinstance(value.type, Integer):
         return grouped(f"{value.value}{_suffix(value.type)}", 0 if value.value < 0 else 99, 1)
     number = float(value.value)
-    shown = words.subject.source(value.site)
-    if not _is_exact(number) and not _is_variable(shown, value, words):
-        raise Unwritable(f"`{shown}` stands for a number that a macro hides: put it into a variable first.")
+    if not math.isfinite(number):
+        raise Unwritable(f"`{words.subject.source(value.site)}` cannot be written for the device.")
     text = repr(number) + ("f" if value.type == Floating(32) else "")
     return f"({text})" if number < 0 else text
-
-
-def _is_exact(number: float) -> bool:
-    """Whether a number is the same in all floating types."""
-    return abs(number) < 1 << 20 and number * 1024 == int(number * 1024)
-
-
-def _is_variable(name: str, value: Constant, words: Words) -> bool:
-    """Whether a number is what a `const` variable of the same type holds."""
-    found = {v.type for v in words.subject.variables if v.source_name == name}
-    declared = {s.variable for s in walk(words.subject.function.body) if isinstance(s, Declare)}
-    return found | {v.type for v in declared if v.source_name == name} == {value.type}
 
 
 def _suffix(of_type: Integer) -> str:
@@ -268,16 +260,19 @@ def _call(value: Call, words: Words) -> str:
     bits = (
         64 if name in DOUBLE_FUNCTIONS else 32 if name.endswith("f") and name[:-1] in DOUBLE_FUNCTIONS else 0
     )
+    if name in INTEGER_FUNCTIONS:
+        own = INTEGER_FUNCTIONS[name]
+        return f"{name}({', '.join(_converted(each, own, words) for each in value.arguments)})"
     if not bits:
         raise Unwritable(f"`{name}` cannot be called on the device: write its statements out.")
-    arguments = [_argument(each, bits, words) for each in value.arguments]
+    arguments = [_converted(each, Floating(bits), words) for each in value.arguments]
     return f"{name}({', '.join(arguments)})"
 
 
-def _argument(value: Expr, bits: int, words: Words) -> str:
-    if natural(value, words) == Floating(bits):
+def _converted(value: Expr, of_type: Type, words: Words) -> str:
+    if natural(value, words) == of_type:
         return text_of(value, words)
-    return f"({_words_of(Floating(bits))}){text_of(value, words, UNARY)}"
+    return f"({_words_of(of_type)}){text_of(value, words, UNARY)}"
 
 
 def _words_of(of_type: Type) -> str:

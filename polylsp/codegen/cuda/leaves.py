@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polylsp.analysis.constructs import within
 from polylsp.analysis.effects import effects, walk
 from polylsp.analysis.induction import own_jumps
 from polylsp.analysis.liveness import exposed_in, live_after_loops
@@ -29,6 +28,7 @@ from polylsp.model.program import (
     Site,
     Statement,
     Variable,
+    within,
 )
 from polylsp.model.scop import Access, Memory
 
@@ -176,7 +176,7 @@ def _opens(region: Region, unit: Unit, loop: Loop, kept: frozenset[str], depth: 
     """Whether the model knows exactly which iterations a loop has, and these may run in another order."""
     known = region.scop.loops.get(loop.ordinal)
     facts = region.subject.known(loop.ordinal)
-    if known is None or known.obstacles or facts.misfit or facts.iterator is None:
+    if known is None or known.obstacles or known.thread_bound or facts.misfit or facts.iterator is None:
         return False
     if any(own_jumps(loop.body)):
         return False

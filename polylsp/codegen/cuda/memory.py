@@ -206,7 +206,7 @@ def _alone(region: Region, memory: Memory) -> Buffer | Declined:
 
 
 def _words(region: Region, memory: Memory) -> str | None:
-    """The type of an element, in words that C and C++ share."""
+    """The type of an element, in words that C++ has and, but for `bool`, C too."""
     if not isinstance(memory.element, (Integer, Floating)):
         return None
     if isinstance(memory.element, Floating) and memory.element.bits not in (32, 64):
@@ -217,7 +217,8 @@ def _words(region: Region, memory: Memory) -> str | None:
     own = [word for word in words.split() if word not in ("const", "volatile", "restrict")]
     if own and all(word in _BASIC for word in own):
         return " ".join(own)
-    return plain_words(memory.element)
+    plain = plain_words(memory.element)
+    return "bool" if plain == "_Bool" else plain
 
 
 _BASIC = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned"))

@@ -7,10 +7,9 @@ from typing import Literal
 
 import islpy as isl
 
-from polylsp.analysis.constructs import within
 from polylsp.codegen.cuda.region import Region
 from polylsp.codegen.transform.leaves import counter
-from polylsp.model.program import Binary, Cast, Constant, Expr, Integer, Invariant, Read, Site, Unary
+from polylsp.model.program import Binary, Cast, Constant, Expr, Integer, Invariant, Read, Site, Unary, within
 from polylsp.model.scop import ScopStatement
 
 Sign = Literal["never", "always", "sometimes"]

@@ -14,6 +14,7 @@ from polylsp.codegen.transform.type_words import plain_words
 from polylsp.model.program import (
     Array,
     Assign,
+    Assume,
     Block,
     Constant,
     Declare,
@@ -128,6 +129,8 @@ def _statement(statement: Statement, words: Words) -> Iterator[str]:
             yield f"{kind};"
         case Loop():
             yield from _loop(statement, [], words)
+        case Assume():
+            pass
         case Evaluate() | Jump() | Unsupported():
             line = words.subject.line_number(statement.site)
             raise Unwritable(f"The statement in line {line} has no place on the device.")

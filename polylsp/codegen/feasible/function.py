@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from polylsp.codegen.feasible.helpful import expands_to_split, fused_pair, fuses_well, reuses, rewritten
 from polylsp.codegen.feasible.speed import faster
 from polylsp.codegen.feasible.trials import Trials
+from polylsp.codegen.rewriting import without_hints
 from polylsp.codegen.slices import loops_of
 from polylsp.codegen.transform.chain import Chain, chain_around
 from polylsp.codegen.work import work_of
@@ -164,7 +165,8 @@ def _no_overlap(loop: LoopFacts) -> bool:
 
 def _chained(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
     subject = trials.subject
-    chain = trials.limited(lambda: chain_around(subject, loop.ordinal))
+    bare = trials.limited(lambda: without_hints(subject, loop.ordinal, trials.again)) or subject
+    chain = trials.limited(lambda: chain_around(bare, loop.ordinal))
     if not isinstance(chain, Chain) or len(chain.ordinals) < 2:
         return
     for action in _CHAINED:
@@ -172,7 +174,8 @@ def _chained(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
             continue
         found = trials.answer(action, loop.ordinal, chain.ordinals)
         if isinstance(found, Edited):
-            loops = rewritten(subject, chain, found)
+            # Lines alone are replaced where hints go too.
+            loops = chain.ordinals if bare is not subject else rewritten(subject, chain, found)
             yield Possible(action, loop.ordinal, loops, assumptions=found.assumptions)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
-from time import perf_counter
+from time import process_time
 from typing import TypeVar
 
 from polylsp.analysis.budget import Exhausted, budgeted
@@ -28,7 +28,7 @@ _OPERATIONS = 200_000
 
 @dataclass
 class Trials:
-    """The edits of one function tried so far. `until` is the time (`perf_counter`) at which to stop;
+    """The edits of one function tried so far. `until` is the time (`process_time`) at which to stop;
     `pause` is called before each, and may raise to end it all; `again` reads another text of it."""
 
     subject: Subject
@@ -73,7 +73,7 @@ class Trials:
         return self.again(text)
 
     def _next(self) -> None:
-        if perf_counter() > self.until:
+        if process_time() > self.until:
             raise OutOfTimeError
         self.pause()
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.effects import effects, walk
+from polylsp.codegen.present import governing, pragmas_above
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.layout import Kept, kept
 from polylsp.codegen.transform.leaves import Leaf, Leaves, counter
@@ -48,7 +49,7 @@ class Chain:
 def chain_around(subject: Subject, ordinal: int) -> Chain | Declined:
     """The longest chain with a loop in it; none of them is handed out by a directive."""
     found = _grown(subject, ordinal)
-    if isinstance(found, Chain) and is_directed(found.texts[0]):
+    if isinstance(found, Chain) and is_directed(subject, found.texts[0]):
         return Declined("A directive stands before the loop: remove it, change the loops, then add it anew.")
     return found
 
@@ -59,7 +60,7 @@ def _grown(subject: Subject, ordinal: int) -> Chain | Declined:
     if isinstance(own, Declined):
         return own
     ordinals, texts = [ordinal], [own]
-    while (parent := subject.known(ordinals[0]).parent) and not is_directed(texts[0]):
+    while (parent := subject.known(ordinals[0]).parent) and not is_directed(subject, texts[0]):
         outer = opened(subject, parent)
         if isinstance(outer, Declined) or not _is_all_of(texts[0], outer):
             break
@@ -89,7 +90,7 @@ def opened(subject: Subject, ordinal: int) -> LoopText | Declined:
 def chain_inside(subject: Subject, ordinal: int) -> Chain | Declined:
     """The longest chain with a loop in it, inside of the loops that a directive before it hands out."""
     whole = _grown(subject, ordinal)
-    if isinstance(whole, Declined) or not is_directed(whole.texts[0]):
+    if isinstance(whole, Declined) or not is_directed(subject, whole.texts[0]):
         return whole
     inside = whole.part(_handed_out(subject, whole.texts[0]), len(whole.ordinals))
     if ordinal not in inside.ordinals:
@@ -99,25 +100,15 @@ def chain_inside(subject: Subject, ordinal: int) -> Chain | Declined:
 
 def _handed_out(subject: Subject, text: LoopText) -> int:
     """How many loops the directives before a loop name at most."""
-    before, found = text.node.prev_sibling, [1]
-    while before is not None and before.type in ("comment", "preproc_call"):
-        words = subject.text[subject.start + before.start_byte : subject.start + before.end_byte]
-        found += [
-            int(n) if n.isdigit() else 99 for n in re.findall(r"(?:collapse|ordered|tile)\W+(\w+)", words)
-        ]
-        before = before.prev_sibling
-    return max(found)
+    words = [each.words for each in pragmas_above(subject, text.span.start)]
+    counts = [n for each in words for n in re.findall(r"(?:collapse|ordered|tile)\W+(\w+)", each)]
+    return max([1, *(int(n) if n.isdigit() else 99 for n in counts)])
 
 
-def is_directed(text: LoopText) -> bool:
-    """Whether a directive stands before a loop."""
-    before = text.node.prev_sibling
-    while before is not None and before.type == "comment":
-        before = before.prev_sibling
-    if before is None or before.type == "preproc_call":
-        return before is not None
-    # In a branch that may be compiled elsewhere (`#ifdef _OPENMP`).
-    return before.type in ("preproc_if", "preproc_ifdef") and b"pragma" in (before.text or b"")
+def is_directed(subject: Subject, text: LoopText) -> bool:
+    """Whether a directive or a vendor's hint stands before a loop, be it in a branch that is not compiled
+    here (`#ifdef _OPENMP`)."""
+    return next(governing(subject, text.span.start), None) is not None
 
 
 def comments(subject: Subject, part: Part) -> tuple[str, str]:

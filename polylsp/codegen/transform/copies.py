@@ -83,7 +83,7 @@ def body_of(subject: Subject, chain: Chain) -> Body | Declined:
         if not isinstance(statement, Assign) or not statement.target.steps:
             return Declined(f"The body of the loop `{name}` does more than to assign array elements.")
         assigns.append(statement)
-    if any(part.node.type != "expression_statement" or part.directive for part in parts):
+    if any(part.node.type != "expression_statement" or part.pragmas for part in parts):
         return Declined(f"The body of the loop `{name}` does more than to assign array elements.")
     counters = {counter(subject, o) for o in chain.ordinals}
     uses = _uses(subject, assigns, counters)

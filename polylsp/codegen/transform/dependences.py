@@ -35,7 +35,7 @@ def leaves_of(subject: Subject, leaves: Sequence[Leaf]) -> Leaves | Declined:
     domains = [conflicts.scop.loops[o].domain for o in opened]
     if any(not each.dim(isl.dim_type.set) or each.is_empty() for each in domains):
         return Declined("One of these loops never runs.")
-    obstacle = _obstacle(subject, conflicts.scop, roots) or _jumps(subject, opened)
+    obstacle = _obstacle(subject, conflicts, roots) or _jumps(subject, opened)
     if obstacle is not None:
         return obstacle
     home = _homes(subject, conflicts.scop, leaves, opened)
@@ -48,15 +48,20 @@ def leaves_of(subject: Subject, leaves: Sequence[Leaf]) -> Leaves | Declined:
     if isinstance(scalars, Declined):
         return scalars
     inside = sorted({o for n in home for o in conflicts.scop.statements[n].loops if o >= opened[0]})
-    assumed = dict.fromkeys(a for o in inside for a in assumptions(conflicts, o, set()))
+    assumed = dict.fromkeys(a for o in inside for a in assumptions(conflicts, o, set(), moved=True))
     return Leaves(subject, conflicts.scop, tuple(leaves), (*memory, *scalars), tuple(assumed))
 
 
-def _obstacle(subject: Subject, scop: Scop, roots: Sequence[int]) -> Declined | None:
-    for ordinal, loop in scop.loops.items():
-        inside = _around(subject, scop, ordinal)
+def _obstacle(subject: Subject, conflicts: Conflicts, roots: Sequence[int]) -> Declined | None:
+    for ordinal, loop in conflicts.scop.loops.items():
+        inside = _around(subject, conflicts.scop, ordinal)
         if loop.obstacles and not inside.isdisjoint(roots):
             return Declined(f"These loops cannot be moved: {loop.obstacles[0].message}.")
+        # The model has no accesses of `errno` by the functions that set it.
+        if loop.thread_bound is not None and not inside.isdisjoint(roots):
+            return Declined(f"These loops cannot be moved: {loop.thread_bound.message}.")
+    for stray in (access for root in roots for access in conflicts.strays(root)):
+        return Declined(f"These loops cannot be moved: `{stray.text}` leaves its declared array.")
     return None
 
 

@@ -39,7 +39,7 @@ def _split(subject: Subject, ordinal: int, finely: bool = False) -> Answer:
     if isinstance(text, Declined):
         return text
     name = subject.known(ordinal).iterator
-    if is_directed(text) or any(part.directive for part in text.parts):
+    if is_directed(subject, text) or any(part.fixed for part in text.parts):
         return Declined(f"A directive stands before or in the loop `{name}`: remove it, split, add it anew.")
     runs = _runs(subject, ordinal, text)
     if len(runs) < 2:

@@ -83,7 +83,7 @@ def _statements(subject: Subject, ordinal: int) -> list[_Statement] | Declined:
     text = opened(subject, ordinal)
     if isinstance(text, Declined):
         return text
-    if is_directed(text):
+    if is_directed(subject, text):
         return Declined("A directive stands before the loop: remove it, change the loops, then add it anew.")
     return _inside(subject, Chain((ordinal,), (text,)))
 

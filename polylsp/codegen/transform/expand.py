@@ -38,7 +38,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     points = unstable(subject, (ordinal,)) or iterations(subject, Chain((ordinal,), (text,)))
     if isinstance(points, Declined):
         return points
-    if is_directed(text):
+    if is_directed(subject, text):
         return Declined(f"A directive stands before the loop `{name}`: remove it, expand, add it anew.")
     parent = text.node.parent
     if parent is None or parent.type != "compound_statement":

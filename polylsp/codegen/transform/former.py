@@ -59,7 +59,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if isinstance(text, Declined):
         return text
     name = subject.known(ordinal).iterator
-    if is_directed(text):
+    if is_directed(subject, text):
         return Declined(f"A directive stands before the loop `{name}`: remove it, then add it anew.")
     found = formers_of(subject, ordinal)
     if isinstance(found, Declined):

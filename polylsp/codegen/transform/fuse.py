@@ -73,8 +73,8 @@ def _pair(subject: Subject, ordinal: int) -> tuple[int, int] | Declined:
         other = starts.get(beside.start_byte) if beside is not None else None
         if other is not None:
             pair = (ordinal, other) if order > 0 else (other, ordinal)
-            text = opened(subject, pair[0])
-            if isinstance(text, LoopText) and is_directed(text):
+            texts = [opened(subject, each) for each in pair]
+            if any(isinstance(text, LoopText) and is_directed(subject, text) for text in texts):
                 return Declined("A directive stands before the loops: remove it, fuse them, add it anew.")
             return pair
     return Declined(f"No other loop stands directly before or behind the loop `{name}`.")
@@ -92,7 +92,8 @@ def _fused(subject: Subject, first: LoopText, second: LoopText, names: list[str]
     header = subject.text[first.header.start : first.header.end]
     first_lines = subject.text[first.span.end : second.span.start].strip().splitlines()
     if names[0] != names[1]:
-        words = subject.text[second.header.start : second.header.end].partition("(")[2].partition(names[1])[0]
+        inside = subject.text[second.header.start : second.header.end].partition("(")[2]
+        words = re.split(rf"\b{re.escape(names[1])}\b", inside, maxsplit=1)[0]
         first_lines.append(f"{'const ' if words.strip() else ''}{words}{names[1]} = {names[0]};")
     bodies: list[Piece] = [kept(first.parts), kept(second.parts, tuple(line.strip() for line in first_lines))]
     # Both bodies may declare the same name: each keeps a scope of its own.

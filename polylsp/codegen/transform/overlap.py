@@ -46,7 +46,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     text = loop_text(subject, root.ordinal)
     if isinstance(text, Declined):
         return text
-    if is_directed(text):
+    if is_directed(subject, text):
         return Declined(f"A directive stands before the loop `{name}` already.")
     checks = [_check(subject, root, pair) for pair in pairs]
     refused = [each for each in checks if isinstance(each, Declined)]
@@ -58,8 +58,9 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     style = style_of(subject, [text])
     whole = applied(subject.text, parallel.replacements)
     grown = len(whole) - len(subject.text)
-    line = text.span.start - len(subject.line_before(text.span.start))
-    body, otherwise = (Written(whole[line : text.span.end + grown]),), (kept_statement(text.span),)
+    before = subject.line_before(text.span.start)
+    start = text.span.start - (0 if before.strip() else len(before))
+    body, otherwise = (Written(whole[start : text.span.end + grown]),), (kept_statement(text.span),)
     choice = Made(f"if ({condition})", body, style.braces, otherwise=otherwise)
     return Edited((replaced(subject, text, (choice,), style),), rest, parallel.remarks)
 

@@ -71,7 +71,7 @@ def _tile(subject: Subject, ordinal: int) -> Tile | Declined:
     if len(chain.ordinals) < 3 or chain.ordinals[-1] != ordinal:
         return Declined("There are no three loops here, of which one could use again what the others read.")
     chain = chain.part(len(chain.ordinals) - 3, len(chain.ordinals))
-    if is_directed(chain.texts[0]):
+    if is_directed(subject, chain.texts[0]):
         return Declined("A directive stands before these loops: remove it, copy the tile, then add it anew.")
     body = body_of(subject, chain)
     if isinstance(body, Declined):

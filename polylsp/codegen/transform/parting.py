@@ -21,7 +21,7 @@ def parted(subject: Subject, ordinal: int, outer: int) -> Answer:
         return text
     if isinstance(around, Declined):
         return around
-    if is_directed(text):
+    if is_directed(subject, text):
         return Declined("A directive stands before the loop: remove it, cut the loop, then add it anew.")
     found = unstable(subject, (outer, ordinal)) or iterations(subject, Chain((ordinal,), (text,)))
     if isinstance(found, Declined):

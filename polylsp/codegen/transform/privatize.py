@@ -20,7 +20,7 @@ from polylsp.codegen.transform.scope import (
 )
 from polylsp.codegen.transform.syntax import LoopText, Part, loop_text
 from polylsp.model.action import Answer, Declined, Edited, Replacement
-from polylsp.model.program import Integer, Loop, Pointer, Statement, Variable
+from polylsp.model.program import Assign, Declare, Integer, Loop, Pointer, Statement, Variable
 from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
 from polylsp.text import Span
@@ -48,7 +48,17 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if not edits:
         return Declined(f"The loop `{name}` has no variable whose declaration could be moved into it.")
     edits += _removals(subject, gone)
-    return Edited(tuple(sorted(edits, key=lambda each: each.span)), verdict.assumptions)
+    return Edited(tuple(_in_order(edits)), verdict.assumptions)
+
+
+def _in_order(edits: list[Replacement]) -> Iterator[Replacement]:
+    """The edits in the order of the text, one for each place: whole declarations come before words that make
+    a declaration of the statement there."""
+    by_span: dict[Span, list[str]] = {}
+    for each in edits:
+        by_span.setdefault(each.span, []).append(each.text)
+    for span, texts in sorted(by_span.items()):
+        yield Replacement(span, "".join(sorted(texts, key=lambda text: not text.rstrip().endswith(";"))))
 
 
 def _moved(
@@ -67,7 +77,7 @@ def _moved(
     if edits is None:
         return None
     outside = [s for s in mentions(variable, subject.function.body) if not any(s is each for each in own)]
-    outside = [s for s in outside if not _starts_in(subject, s, declaration)]
+    outside = [s for s in outside if not _declares(subject, s, variable, declaration)]
     if outside and not any(reads(variable, s) for s in outside):
         # Nothing would read the variable that stays.
         return None
@@ -75,10 +85,17 @@ def _moved(
     return edits, [] if stays else [declaration]
 
 
-def _starts_in(subject: Subject, statement: Statement, declaration: Declaration) -> bool:
-    site = getattr(statement, "site", None)
-    start = -1 if site is None else subject.span(site).start - subject.start
-    return declaration.node.start_byte <= start < declaration.node.end_byte
+def _declares(subject: Subject, statement: Statement, variable: Variable, declaration: Declaration) -> bool:
+    """Whether a statement is the variable's own declarator, or its initialiser."""
+    match statement:
+        case Declare(declared, site):
+            own = declared == variable
+        case Assign(target, _, _, site):
+            own = target.variable == variable
+        case _:
+            return False
+    start = subject.span(site).start - subject.start
+    return own and declaration.node.start_byte <= start < declaration.node.end_byte
 
 
 def _in_headers(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tree_sitter import Node
 
 from polylsp.analysis.effects import nodes, walk
+from polylsp.codegen.present import pragmas_between
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.syntax import every, function_node
 from polylsp.model.action import Replacement
@@ -91,8 +92,8 @@ def _named(node: Node, name: str, declaration: Node) -> Iterator[Node]:
 
 
 def _is_in_directive(subject: Subject, name: str) -> bool:
-    directives = (node for node in every(function_node(subject)) if node.type == "preproc_call")
-    return any(name in re.findall(r"\w+", _between(subject, n.start_byte, n.end_byte)) for n in directives)
+    pragmas = pragmas_between(subject, subject.start, subject.start + subject.ends[-1])
+    return any(name in re.findall(r"\w+", each.words) for each in pragmas)
 
 
 def _declaration(subject: Subject, node: Node, item: Node) -> Declaration:

@@ -38,7 +38,8 @@ _TYPES = {32: "float", 64: "double"}
 class Scratch:
     """An array with an element for each column, which every iteration of a chain's innermost loop sets and
     then reads. `fill` is a loop over all columns, up to `width`; `type` the elements' in words; `lasting`:
-    what the last iteration leaves may be read later."""
+    what the last iteration leaves may be read later; `longest`: how many columns there are at most,
+    where the loops or the array's declaration tell it."""
 
     chain: Chain
     bounds: tuple[Bounds, ...]
@@ -47,6 +48,7 @@ class Scratch:
     width: Linear
     type: str
     lasting: bool
+    longest: int | None
 
 
 def scratch_of(subject: Subject, ordinal: int) -> Scratch | None:
@@ -99,7 +101,13 @@ def _scratch(
         return None
     after = live_after_loops(subject.function, ())[root]
     own = variable.storage == "local" and not variable.escapes and not {variable.name, "*"} & after
-    return Scratch(chain, bounds, variable, fill, width, _TYPES[kind.bits], not own)
+    # A macro may say something else when the program is compiled.
+    declared = variable.bytes if variable.storage == "local" and not subject.macros else None
+    known = [] if declared is None else [declared * 8 // kind.bits]
+    if width.keys() <= {""}:
+        known.append(width.get("", 0))
+    longest = min(known, default=None)
+    return Scratch(chain, bounds, variable, fill, width, _TYPES[kind.bits], not own, longest)
 
 
 def _memory(scop: Scop, loop: Loop, variable: Variable) -> Memory | None:

@@ -41,10 +41,9 @@ def _is_made(state: State, row: int) -> bool:
     one = limited(state.settings, lambda: scratch_of(state.subject, row))
     if not isinstance(one, Scratch) or not columns:
         return False
-    longest = one.width.get("", 0) if not any(factor for term, factor in one.width.items() if term) else None
-    if longest is None and not _has_versions(state, one, columns):
-        return False
-    if longest is not None and longest > columns:
+    if one.longest is not None and one.longest <= columns:
+        columns = one.longest
+    elif one.width.keys() <= {""} or not _has_versions(state, one, columns):
         return False
     short = limited(state.settings, lambda: scratch_of(state.subject, row))
     if not isinstance(short, Scratch):

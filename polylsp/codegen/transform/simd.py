@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from polylsp.analysis.effects import effects, walk
 from polylsp.codegen.directive import Clause, Directive, clauses, listed
-from polylsp.codegen.placing import before_loop
+from polylsp.codegen.placing import before_loop, no_room, removed_hints, together
+from polylsp.codegen.present import kind_of, pragmas_above
 from polylsp.codegen.sharing import sharing
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform import jam
-from polylsp.codegen.transform.chain import Chain, is_directed, opened
+from polylsp.codegen.transform.chain import Chain, opened
 from polylsp.codegen.transform.locality import walks_along
 from polylsp.model.action import Answer, Declined, Edited
 from polylsp.model.facts import LoopFacts
@@ -24,7 +25,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if isinstance(text, Declined):
         return text
     known = subject.known(ordinal)
-    sums = _sums(subject, known, is_directed(text))
+    sums = _sums(subject, known, _is_directed(subject, known))
     if isinstance(sums, Declined):
         return sums
     if all(each.is_array for each in sums.reductions):
@@ -34,7 +35,16 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
         return words
     remark = f"The sums over `{known.iterator or known.kind}` are added up in another order."
     directive = Directive("omp", "simd", words)
-    return Edited((before_loop(subject, known, directive),), sums.assumptions, (remark,))
+    crowded = no_room(subject, known)
+    if crowded:
+        return Declined(crowded)
+    placed = together(before_loop(subject, known, directive))
+    return Edited(placed, sums.assumptions, (*removed_hints(subject, placed), remark))
+
+
+def _is_directed(subject: Subject, loop: LoopFacts) -> bool:
+    above = pragmas_above(subject, subject.span(loop.site).start)
+    return any(kind_of(each) == "directive" for each in above)
 
 
 def _sums(subject: Subject, known: LoopFacts, directed: bool) -> Parallel | Declined:

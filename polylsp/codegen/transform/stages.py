@@ -87,7 +87,7 @@ def time_loop(subject: Subject, ordinal: int, fixed: Collection[int] = ()) -> Ti
     if isinstance(text, Declined):
         return text
     name = subject.known(ordinal).iterator or ""
-    if is_directed(text) or any(part.directive for part in text.parts):
+    if is_directed(subject, text) or any(part.directive for part in text.parts):
         return Declined(f"A directive stands before or in the loop `{name}`: remove it first.")
     own = iterations(subject, Chain((ordinal,), (text,)))
     if isinstance(own, Declined):

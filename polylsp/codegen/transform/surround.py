@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from polylsp.codegen.placing import place_above
+from polylsp.codegen.present import kind_of, pragmas_above, pragmas_between
 from polylsp.codegen.subject import Subject
-from polylsp.codegen.transform.chain import is_directed
-from polylsp.codegen.transform.syntax import Braces, LoopText, every, loop_text
+from polylsp.codegen.transform.syntax import Braces, LoopText, loop_text
 from polylsp.model.action import Declined, Replacement
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Site
@@ -16,18 +17,20 @@ _UNBRACED = ("for_statement", "while_statement", "do_statement", "if_statement",
 
 
 def undirected(subject: Subject, ordinal: int) -> LoopText | Declined:
-    """A `for` loop whose text can be changed, since no directive speaks of what is in it."""
+    """A `for` loop that statements can be put around or into, since no directive stands before or in it."""
     name = subject.known(ordinal).iterator or subject.known(ordinal).kind
     if subject.known(ordinal).kind != "for":
         return Declined(f"The loop `{name}` is no `for` loop: write it as one first.")
     text = loop_text(subject, ordinal)
-    if isinstance(text, LoopText) and (is_directed(text) or _holds_directive(text)):
+    if isinstance(text, LoopText) and _has_directive(subject, text):
         return Declined(f"A directive stands before or in the loop `{name}`: remove it, then add it anew.")
     return text
 
 
-def _holds_directive(text: LoopText) -> bool:
-    return any(node.type == "preproc_call" for node in every(text.node))
+def _has_directive(subject: Subject, text: LoopText) -> bool:
+    above = pragmas_above(subject, text.span.start)
+    inside = pragmas_between(subject, text.span.start, text.span.end)
+    return any(kind_of(each) == "directive" for each in (*above, *inside))
 
 
 def surrounded(
@@ -81,6 +84,7 @@ def _inserted(
 
 def _before(subject: Subject, start: int, lines: list[str]) -> Replacement:
     end, indentation = newline(subject.text), subject.indentation(start)
+    start = place_above(subject, start)
     if not subject.opens_its_line(start):
         return Replacement(Span(start, start), "".join(f"{line} " for line in lines))
     at = start - len(subject.line_before(start))

@@ -3,6 +3,7 @@ about them. Read off the source as it is written, since an edit keeps what a per
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,6 +12,7 @@ from typing import Literal
 import tree_sitter_c
 from tree_sitter import Language, Node, Parser
 
+from polylsp.codegen.present import PragmaKind, kind_of, pragmas_between
 from polylsp.codegen.subject import Subject
 from polylsp.model.action import Declined
 from polylsp.text import Span
@@ -21,12 +23,22 @@ Braces = Literal["none", "same line", "next line"]
 @dataclass(frozen=True, slots=True)
 class Part:
     """A statement in a body. `core` is the statement, `whole` has the comments about it too: those on the
-    lines before it, and what follows on its last line. `directive`: a `#pragma` stands among them."""
+    lines before it, and what follows on its last line; `pragmas` are the kinds of those among them."""
 
     node: Node
     core: Span
     whole: Span
-    directive: bool = False
+    pragmas: frozenset[PragmaKind] = frozenset()
+
+    @property
+    def directive(self) -> bool:
+        """Whether a directive or a hint says how the statement is compiled, so that it is not taken apart."""
+        return not self.pragmas <= {"mark"}
+
+    @property
+    def fixed(self) -> bool:
+        """Whether a pragma rests on what stands around it, so that the statement is not moved."""
+        return not self.pragmas <= {"mark", "hint", "gcc-hint"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +55,14 @@ class LoopText:
 
 
 def function_node(subject: Subject) -> Node:
-    """The syntax of the function, as written; its positions count from the function's start."""
-    return _parsed(subject.text[subject.start : subject.start + subject.ends[-1]])
+    """The syntax of the function, as written but for pragmas; positions count from the function's start."""
+    text = subject.text[subject.start : subject.start + subject.ends[-1]]
+    starts = {subject.start + each for each in subject.starts}
+    for each in pragmas_between(subject, subject.start, subject.start + len(text)):
+        if each.span.start not in starts:
+            span = each.span.shift(-subject.start)
+            text = text[: span.start] + re.sub(r"[^\n]", " ", text[span.start : span.end]) + text[span.end :]
+    return _parsed(text)
 
 
 def file_node(subject: Subject) -> Node:
@@ -91,17 +109,18 @@ def loop_text(subject: Subject, ordinal: int) -> LoopText | Declined:
 _CONDITIONAL = frozenset(("preproc_if", "preproc_ifdef", "preproc_include", "preproc_def", "preproc_else"))
 
 
-def _with_body(subject: Subject, node: Node, header: Span, body: Node) -> LoopText:
+def _with_body(subject: Subject, node: Node, header: Span, body: Node) -> LoopText | Declined:
     span = _span(subject, node.start_byte, node.end_byte)
     own = _span(subject, body.start_byte, body.end_byte)
     comments = [_span(subject, n.start_byte, n.end_byte) for n in every(node) if n.type == "comment"]
     if body.type != "compound_statement":
         first = _line_end(subject.text, header.end, own.start, comments)
         whole = Span(first, own.end)
-        return LoopText(
-            node, span, header, "none", _remark(subject, header.end, first), (Part(body, own, whole),)
-        )
+        part = Part(body, own, whole, _pragmas(subject, header.end, own.start))
+        return LoopText(node, span, header, "none", _remark(subject, header.end, first), (part,))
     between = subject.text[header.end : own.start]
+    if pragmas_between(subject, header.end, own.start):
+        return Declined("A pragma stands between the header of a loop and its brace: move it first.")
     braces: Braces = "next line" if "\n" in between else "same line"
     inside = Span(own.start + 1, own.end - 1)
     nodes = [n for n in body.named_children if n.type not in ("comment", "preproc_call")]
@@ -124,8 +143,19 @@ def _parts(
             if last
             else _line_end(subject.text, core.end, nodes[number + 1].start_byte + subject.start, comments)
         )
-        yield Part(node, core, Span(start, end), any(start <= d < end for d in directives))
+        pragmas = _pragmas(subject, start, core.start) | _pragmas(subject, core.end, end)
+        if any(start <= d < end for d in directives):
+            pragmas |= _OTHER_LINES
+        yield Part(node, core, Span(start, end), pragmas)
         start = end
+
+
+_OTHER_LINES: frozenset[PragmaKind] = frozenset(("state",))
+"""The kind under which `#undef` and the like go."""
+
+
+def _pragmas(subject: Subject, start: int, end: int) -> frozenset[PragmaKind]:
+    return frozenset(kind_of(each) for each in pragmas_between(subject, start, end))
 
 
 def _line_end(text: str, start: int, limit: int, comments: list[Span]) -> int:

@@ -8,12 +8,16 @@ def matching_brackets(tokens: tuple[str, ...]) -> dict[int, int]:
     pairs = {")": "(", "]": "[", "}": "{"}
     partners: dict[int, int] = {}
     opened: list[int] = []
+    waiting = {"(": 0, "[": 0, "{": 0}  # how many of each are open
     for index, token in enumerate(tokens):
         if token in ("(", "[", "{"):
             opened.append(index)
-        elif token in pairs:
-            depth = next((d for d in range(len(opened) - 1, -1, -1) if tokens[opened[d]] == pairs[token]), -1)
-            if depth >= 0:
-                partners[opened[depth]], partners[index] = index, opened[depth]
-                del opened[depth:]
+            waiting[token] += 1
+        elif token in pairs and waiting[pairs[token]]:
+            while True:
+                opening = opened.pop()
+                waiting[tokens[opening]] -= 1
+                if tokens[opening] == pairs[token]:
+                    break
+            partners[opening], partners[index] = index, opening
     return partners

@@ -10,6 +10,7 @@ from polylsp.frontends.c.gnu import PlainTokens, attributes_in, plain_c
 
 _LONG_INITIALISER = 400
 THREAD_STORAGE = frozenset(("_Thread_local", "thread_local", "__thread"))
+NEVER_RETURNS = frozenset(("_Noreturn", "__noreturn"))
 PER_THREAD = "per-thread"
 
 _KEYWORDS = frozenset([
@@ -28,14 +29,16 @@ class Declaration:
     """One declaration after macro expansion, its final `;` included, in plain C.
 
     `names` are those it declares: typedefs, tags, enumerators, variables, functions.
-    `definition` are the tokens of the whole function where a header defines it (an inline
-    function), else empty. `uses` are all words in `tokens`.
+    `definition` are the tokens of the whole function where a header or a macro defines it (an inline
+    function), else empty; `pragmas` those in it, each with the number of the token it stands before. `uses`
+    are all words in `tokens`.
     """
 
     names: tuple[str, ...]
     tokens: tuple[str, ...]
     attributes: frozenset[str] = frozenset()
     definition: tuple[str, ...] = ()
+    pragmas: tuple[tuple[int, str], ...] = ()
     uses: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
     @property
@@ -54,6 +57,11 @@ class Declaration:
         return not self.attributes.isdisjoint(("pure", "reproducible"))
 
     @property
+    def ends(self) -> bool:
+        """The function is declared not to return."""
+        return "noreturn" in self.attributes
+
+    @property
     def per_thread(self) -> bool:
         """Each thread has a variable of its own."""
         return PER_THREAD in self.attributes
@@ -67,34 +75,61 @@ class Index:
     places: Mapping[str, Sequence[int]]
 
 
-def split(texts: Sequence[str]) -> tuple[list[list[str]], list[str]]:
-    """The complete declarations at the start of expanded text, and what is left over."""
-    found: list[list[str]] = []
-    current: list[str] = []
-    depth = 0
-    body = -1  # depth of the function body being passed over
-    for text in texts:
-        if text == "{" and depth == 0 and _is_linkage(current):
-            current = []
-            continue
-        if text == "}" and depth == 0:
-            current = []
-            continue
-        current.append(text)
-        if text in _OPEN:
-            if text == "{" and depth == 0 and _opens_body(current[:-1]):
-                body = depth
-            depth += 1
-        elif text in _CLOSE:
-            depth = max(0, depth - 1)
-            if depth == 0 and body == 0 and text == "}":
-                found.append(current)
-                current, body = [], -1
-        elif text == ";" and depth == 0:
-            if len(current) > 1:
-                found.append(current)
-            current = []
-    return found, current
+@dataclass(slots=True)
+class Splitter:
+    """Cuts expanded text, which comes in pieces, into declarations. `current` is the one that is not complete
+    yet: `depth` brackets are open, `called` and `assigned` tell that it has parentheses and an equals sign,
+    `braces` where its last braces outside of others ended; `body`: these are a function's."""
+
+    current: list[str] = field(default_factory=list[str])
+    depth: int = 0
+    called: bool = False
+    assigned: bool = False
+    braces: int = 0
+    body: bool = False
+
+    def feed(self, texts: Iterable[str]) -> list[list[str]]:
+        """The declarations that are complete once these tokens have come."""
+        found: list[list[str]] = []
+        for text in texts:
+            current = self.current
+            if self.depth == 0 and (text == "}" or (text == "{" and _is_linkage(current))):
+                self.clear()
+                continue
+            if text == "{" and self.depth == 0:
+                self.body = self._opens_body()
+            current.append(text)
+            if text in _OPEN:
+                self.depth += 1
+            elif text in _CLOSE:
+                self.called = self.called or text == ")"
+                self.depth = max(0, self.depth - 1)
+                if self.depth == 0 and text == "}":
+                    self.braces = len(current)
+                    if self.body:
+                        found.append(current)
+                        self.clear()
+            elif text == "=":
+                self.assigned = True
+            elif text == ";" and self.depth == 0:
+                if len(current) > 1:
+                    found.append(current)
+                self.clear()
+        return found
+
+    def clear(self) -> None:
+        """Forget what is not complete."""
+        self.current = []
+        self.depth = self.braces = 0
+        self.called = self.assigned = self.body = False
+
+    def _opens_body(self) -> bool:
+        """Whether a `{` that comes next begins the body of a function."""
+        current = self.current
+        if not self.called or self.assigned or current[0] == "typedef":
+            return False
+        plain = _plain(current[self.braces :])
+        return bool(plain) and plain[-1] == ")"
 
 
 _DEEPEST = 100
@@ -116,23 +151,29 @@ def declaration(texts: tuple[str, ...]) -> Declaration | None:
     if texts.count("{") > _DEEPEST and _depth(texts) > _DEEPEST:
         return None
     attributes = attributes_in(list(texts))
+    if not NEVER_RETURNS.isdisjoint(texts):
+        attributes |= {"noreturn"}
     if not THREAD_STORAGE.isdisjoint(texts):
         attributes |= {PER_THREAD}
-    plain = _plain(texts)
+    cleaned = _cleaned(texts)
     definition: tuple[str, ...] = ()
-    if plain is None or (texts[-1] == "}" and "{" in plain):
-        if plain is not None:
-            definition = tuple(plain)
+    pragmas: tuple[tuple[int, str], ...] = ()
+    if cleaned is None or (texts[-1] == "}" and "{" in cleaned.texts):
+        if cleaned is not None:
+            definition = tuple(cleaned.texts)
+            pragmas = tuple((token, text) for token, text, _, _ in cleaned.pragmas)
         signature = _plain(texts[: _body_at(texts)])
         if signature is None:
             return None
         plain = [*signature, ";"]
+    else:
+        plain = cleaned.texts
     plain = _shortened(plain)
     if len(plain) < 2 or plain[0] == ";":
         return None
     names = _names(plain)
     uses = frozenset(text for text in plain if text[0].isalpha() or text[0] == "_") - _KEYWORDS
-    return Declaration(names, tuple(plain), attributes, definition, uses)
+    return Declaration(names, tuple(plain), attributes, definition, pragmas, uses)
 
 
 def index(declarations: Iterable[Declaration]) -> Index:
@@ -161,22 +202,19 @@ def needed(known: Index, tokens: Iterable[str]) -> tuple[Declaration, ...]:
     return tuple(known.declarations[k] for k in sorted(found))
 
 
-def _plain(texts: Sequence[str]) -> list[str] | None:
+def _cleaned(texts: Sequence[str]) -> PlainTokens | None:
     nowhere = [0] * len(texts)
     plain = plain_c(list(texts), nowhere, nowhere)
-    return list(plain.texts) if isinstance(plain, PlainTokens) else None
+    return plain if isinstance(plain, PlainTokens) else None
+
+
+def _plain(texts: Sequence[str]) -> list[str] | None:
+    cleaned = _cleaned(texts)
+    return None if cleaned is None else cleaned.texts
 
 
 def _is_linkage(current: list[str]) -> bool:
     return len(current) == 2 and current[0] == "extern" and current[1][0] == '"'
-
-
-def _opens_body(before: list[str]) -> bool:
-    """Whether a `{` after these tokens begins the body of a function."""
-    if ")" not in before or "=" in before or before[0] == "typedef":
-        return False
-    plain = _plain(before)
-    return bool(plain) and plain[-1] == ")"
 
 
 def _body_at(texts: Sequence[str]) -> int:

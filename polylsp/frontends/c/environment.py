@@ -5,11 +5,13 @@ The file's part is its skeleton, so typing inside a function leaves the environm
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from polylsp.frontends.c import declarations
 from polylsp.frontends.c.declarations import Declaration, Index
+from polylsp.frontends.c.expand import Expanded
 from polylsp.frontends.c.macros import Macro
 from polylsp.frontends.c.options import Options
 from polylsp.frontends.c.outline import Item
@@ -57,8 +59,15 @@ def environment(
 
 
 def environment_of(items: tuple[Item, ...], path: str, options: Options) -> Environment:
-    """The environment of a file, given its outline's items."""
-    skeleton = tuple("" if item.kind == "stray" else item.skeleton for item in items)
+    """The environment of a file, given its outline's items; one with OpenMP directives is read as compilers
+    read it that heed them."""
+    if any("pragma" in item.text and _OPENMP.search(item.text) for item in items):
+        options = options.with_openmp()
+    # What is being typed changes nothing; a call of a macro may define functions.
+    skeleton = tuple(
+        "" if item.kind == "stray" and not _MACRO_CALL.fullmatch(item.text.strip()) else item.skeleton
+        for item in items
+    )
     functions = tuple(k for k, item in enumerate(items) if item.kind == "function")
     return environment(skeleton, functions, path, options)
 
@@ -66,6 +75,32 @@ def environment_of(items: tuple[Item, ...], path: str, options: Options) -> Envi
 def needed(known: Environment, tokens: Iterable[str]) -> tuple[Declaration, ...]:
     """The declarations that a function's tokens name, directly or through others, in order."""
     return declarations.needed(known.known, tokens)
+
+
+def definition(known: Environment, name: str) -> Declaration | None:
+    """The declaration of a function that a header or a macro defines, with its body."""
+    places = known.known.places.get(name, ())
+    found = (known.known.declarations[k] for k in places)
+    return next((one for one in found if one.definition and one.name == name), None)
+
+
+def internal(known: Environment) -> frozenset[str]:
+    """The functions and variables of a file that are its own (C11 6.2.2: internal linkage)."""
+    static = (one for one in known.known.declarations if "static" in one.tokens[: _specifiers(one)])
+    return frozenset(name for one in static for name in one.names)
+
+
+def replaceable(known: Environment, name: str) -> bool:
+    """Tell a function whose definition may be replaced by that of another file."""
+    places = known.known.places.get(name, ())
+    return any(
+        not known.known.declarations[k].attributes.isdisjoint(("weak", "ifunc", "alias")) for k in places
+    )
+
+
+def _specifiers(declared: Declaration) -> int:
+    ends = (k for k, text in enumerate(declared.tokens) if text in ("(", "{", "=", "["))
+    return next(ends, len(declared.tokens))
 
 
 def per_thread(text: str, known: Environment) -> frozenset[str]:
@@ -77,6 +112,14 @@ def per_thread(text: str, known: Environment) -> frozenset[str]:
     return known.per_thread | named  # One of its own `static` variables; which one is not worth telling.
 
 
+def thread_variables(function: Expanded, known: Environment) -> frozenset[str]:
+    """Names in a function of which each thread has a variable of its own by a directive or a declaration of
+    the file, or by a directive of the function."""
+    pragmas = (pragma.text for pragma in function.pragmas)
+    own = frozenset(name for text in pragmas if "threadprivate" in text for name in words(text))
+    return (known.per_thread | own) & frozenset(function.texts)
+
+
 def place(problem: Problem, item: Item) -> Span:
     """Where in its item a problem stands, relative to the item's start."""
     directive = problem.directive.strip()
@@ -85,6 +128,10 @@ def place(problem: Problem, item: Item) -> Span:
         return Span(0, len(item.text))
     return Span(at, at + len(directive))
 
+
+_OPENMP = re.compile(r"(?:^|\n)[ \t]*(?:#|%:)[ \t]*pragma[ \t]+omp\b|\b_Pragma[ \t]*\([ \t]*\"[ \t]*omp\b")
+
+_MACRO_CALL = re.compile(r"[A-Za-z_]\w*\s*\([^(){};]*\)")
 
 _watched: dict[tuple[str, Options], tuple[tuple[str, int], ...]] = {}
 _generations: dict[tuple[str, Options], int] = {}
@@ -97,6 +144,7 @@ def _environment(
     reading = Reading(path, options)
     reading.begin()
     reading.read_file(skeleton, frozenset(functions))
+    reading.finish()
     return Environment(
         reading.snapshots,
         declarations.index(reading.found),

@@ -16,10 +16,11 @@ _RENAMED = {
     "__alignof__": "_Alignof", "__alignof": "_Alignof", "alignof": "_Alignof",
     "_Float32": "float", "_Float64": "double", "_Float32x": "double",
     "__auto_type": "__polylsp_typeof",
+    "__assume": "__builtin_assume", "__thread": "_Thread_local", "thread_local": "_Thread_local",
     "__func__": '""', "__FUNCTION__": '""', "__PRETTY_FUNCTION__": '""',
 }  # fmt: skip
 _DROPPED = {
-    "__extension__", "_Noreturn", "__noreturn", "__thread", "_Thread_local", "thread_local",
+    "__extension__", "_Noreturn", "__noreturn",
     "__cdecl", "__stdcall", "__fastcall", "__vectorcall", "__pascal",
 }  # fmt: skip
 _DROPPED_WITH_ARGUMENTS = {"__attribute__", "__attribute", "__declspec", "_Alignas", "alignas"}
@@ -28,7 +29,7 @@ _ASM = {"asm", "__asm__", "__asm"}
 _TYPEOF = {"typeof", "__typeof__", "__typeof", "typeof_unqual"}
 _STATIC_ASSERT = {"_Static_assert", "static_assert"}
 _FIRST_ARGUMENT = {"__builtin_expect", "__builtin_expect_with_probability", "__builtin_assume_aligned"}
-_NO_OPERATION = {"__builtin_unreachable", "__builtin_prefetch", "__builtin_assume", "__assume"}
+_NO_OPERATION = {"__builtin_prefetch"}
 _TYPE_WORDS = {
     "void", "char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool", "_Complex",
     "const", "volatile", "struct", "union", "enum", "*", "__int128",
@@ -71,8 +72,15 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
     if _is_plain(texts):
         return PlainTokens(texts, starts, ends)
     out = PlainTokens()
+    partners = _partners(texts)
+    kept: list[tuple[int, int]] = []  # where first arguments end that are kept alone, and their calls
     k, count, depth = 0, len(texts), 0
-    while k < count:
+    while k < count or kept:
+        if kept and k >= kept[-1][0]:
+            close = kept.pop()[1]
+            out.add(")", starts[min(close, count - 1)], ends[min(close, count - 1)])
+            k = max(k, close + 1)
+            continue
         text = texts[k]
         if text == "{":
             depth += 1
@@ -84,7 +92,12 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
                 )
         elif text == "}":
             depth -= 1
-        step = _special(texts, starts, ends, k, depth, out)
+        if text in _FIRST_ARGUMENT and texts[k + 1 : k + 2] == ["("]:
+            out.add("(", starts[k + 1], ends[k + 1])
+            kept.append(_first_argument(texts, k + 1, partners))
+            k += 2
+            continue
+        step = _special(texts, starts, ends, k, depth, partners, out)
         if step:
             k += step
             continue
@@ -96,9 +109,16 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
 def attributes_in(texts: list[str]) -> frozenset[str]:
     """The attributes named in `__attribute__((..))` and `[[..]]`, without underscores around."""
     found: set[str] = set()
+    if "__attribute__" not in texts and "__attribute" not in texts and "[" not in texts:
+        return frozenset()
+    partners: dict[int, int] | None = None
+    close = 0
     for k, text in enumerate(texts):
-        if text in ("__attribute__", "__attribute") or (text == "[" and texts[k + 1 : k + 2] == ["["]):
-            close = _closing(texts, k if text == "[" else k + 1)
+        if k >= close and (
+            text in ("__attribute__", "__attribute") or (text == "[" and texts[k + 1 : k + 2] == ["["])
+        ):
+            partners = partners if partners is not None else _partners(texts)
+            close = partners.get(k if text == "[" else k + 1, len(texts))
             found.update(
                 word.strip("_") for word in texts[k + 1 : close] if word[0].isalpha() or word[0] == "_"
             )
@@ -117,19 +137,27 @@ def _is_plain(texts: list[str]) -> bool:
 
 
 def _special(
-    texts: list[str], starts: list[int], ends: list[int], k: int, depth: int, out: PlainTokens
+    texts: list[str],
+    starts: list[int],
+    ends: list[int],
+    k: int,
+    depth: int,
+    partners: dict[int, int],
+    out: PlainTokens,
 ) -> int:
     """Handle the token at `k` if it is special; how many tokens were used up, 0 if none."""
     text = texts[k]
     start = starts[k]
     if text in _SPECIAL:
-        return _special_word(texts, starts, ends, k, depth, out)
+        return _special_word(texts, starts, ends, k, depth, partners, out)
     if text[0] == "#":
         if text.startswith("#pragma"):
             out.pragmas.append((len(out.texts), text[7:].strip(), start, ends[k]))
         return 1
     if text == "[" and texts[k + 1 : k + 2] == ["["]:
-        return _closing(texts, k) - k + 1
+        close = partners.get(k, len(texts))
+        _add_assumption(texts, starts, ends, k, close, depth, partners, out)
+        return close - k + 1
     if text.startswith("__builtin_") and _LIBRARY.match(text[10:]):
         out.add(text[10:], start, ends[k])
         return 1
@@ -137,7 +165,13 @@ def _special(
 
 
 def _special_word(
-    texts: list[str], starts: list[int], ends: list[int], k: int, depth: int, out: PlainTokens
+    texts: list[str],
+    starts: list[int],
+    ends: list[int],
+    k: int,
+    depth: int,
+    partners: dict[int, int],
+    out: PlainTokens,
 ) -> int:
     text = texts[k]
     if text in _RENAMED:
@@ -150,15 +184,17 @@ def _special_word(
     if text in _DROPPED:
         return 1
     if text in _ASM:
-        return _assembler(texts, starts, ends, k, depth, out)
+        return _assembler(texts, starts, ends, k, depth, partners, out)
     if texts[k + 1 : k + 2] != ["("]:
         return 0
-    close = _closing(texts, k + 1)
+    close = partners.get(k + 1, len(texts))
     span = starts[k], ends[min(close, len(ends) - 1)]
     inner = range(k + 2, close)
     match text:
         case _ if text in _DROPPED_WITH_ARGUMENTS:
-            pass
+            _add_assumption(texts, starts, ends, k, close, depth, partners, out)
+            if text == "__declspec" and texts[k + 2 : close] == ["thread"]:
+                out.add("_Thread_local", *span)
         case _ if text in _STATIC_ASSERT:
             close += texts[close + 1 : close + 2] == [";"]
         case _ if text in _TYPEOF:
@@ -179,34 +215,51 @@ def _special_word(
         case _ if text in _NO_OPERATION:
             for piece in ("(", "(", "void", ")", "0", ")"):
                 out.add(piece, *span)
-        case _ if text in _FIRST_ARGUMENT:
-            _add_first_argument(texts, starts, ends, k + 1, close, out)
         case _:
             return 0
     return close - k + 1
 
 
-def _add_first_argument(
-    texts: list[str], starts: list[int], ends: list[int], opening: int, close: int, out: PlainTokens
+def _add_assumption(
+    texts: list[str],
+    starts: list[int],
+    ends: list[int],
+    k: int,
+    close: int,
+    depth: int,
+    partners: dict[int, int],
+    out: PlainTokens,
 ) -> None:
-    level = 0
-    stop = close
-    for n in range(opening + 1, close):
-        level += (texts[n] in "([{") - (texts[n] in ")]}")
-        if level == 0 and texts[n] == ",":
-            stop = n
-            break
-    out.add("(", starts[opening], ends[opening])
-    inner = plain_c(texts[opening + 1 : stop], starts[opening + 1 : stop], ends[opening + 1 : stop])
+    """A statement that is the attribute `assume` alone becomes the call `__builtin_assume(...)`."""
+    named = next((n for n in range(k, close) if texts[n].strip("_") == "assume"), close)
+    if depth == 0 or texts[close + 1 : close + 2] != [";"] or texts[named + 1 : named + 2] != ["("]:
+        return
+    last = partners.get(named + 1, len(texts)) + 1
+    inner = plain_c(texts[named + 1 : last], starts[named + 1 : last], ends[named + 1 : last])
     if isinstance(inner, PlainTokens):
+        out.add("__builtin_assume", starts[named], ends[named])
         out.texts += inner.texts
         out.starts += inner.starts
         out.ends += inner.ends
-    out.add(")", starts[min(close, len(texts) - 1)], ends[min(close, len(texts) - 1)])
+
+
+def _first_argument(texts: list[str], opening: int, partners: dict[int, int]) -> tuple[int, int]:
+    """Where the first argument of a call ends whose parenthesis is `opening`, and where the call does."""
+    close = partners.get(opening, len(texts))
+    n = opening + 1
+    while n < close and texts[n] != ",":
+        n = partners.get(n, n) + 1
+    return min(n, close), close
 
 
 def _assembler(
-    texts: list[str], starts: list[int], ends: list[int], k: int, depth: int, out: PlainTokens
+    texts: list[str],
+    starts: list[int],
+    ends: list[int],
+    k: int,
+    depth: int,
+    partners: dict[int, int],
+    out: PlainTokens,
 ) -> int:
     """An `asm` statement becomes a call; an `asm` label of a declarator is dropped."""
     opening = k + 1
@@ -220,7 +273,7 @@ def _assembler(
         opening += 1
     if texts[opening : opening + 1] != ["("]:
         return 0
-    close = _closing(texts, opening)
+    close = partners.get(opening, len(texts))
     before = texts[k - 1] if k else ";"
     if depth > 0 and (before in (";", "{", "}", ":", ")", "else", "do") or before[0] == "#"):
         for piece in ("__polylsp_asm", "(", ")"):
@@ -236,13 +289,16 @@ def _destringized(literal: str) -> str:
     return str(value)
 
 
-def _closing(texts: list[str], k: int) -> int:
-    """The index of the bracket that closes the one at `k`; the last token if none does."""
-    opener = texts[k] if k < len(texts) else "("
-    closer = {"(": ")", "[": "]", "{": "}"}.get(opener, ")")
-    depth = 0
-    for n in range(k, len(texts)):
-        depth += (texts[n] == opener) - (texts[n] == closer)
-        if depth == 0:
-            return n
-    return len(texts)
+def _partners(texts: list[str]) -> dict[int, int]:
+    """The index of the bracket that closes each one, as far as there is one."""
+    opened: dict[str, list[int]] = {")": [], "]": [], "}": []}
+    found: dict[int, int] = {}
+    for k, text in enumerate(texts):
+        if text in _CLOSERS:
+            opened[_CLOSERS[text]].append(k)
+        elif opened.get(text):
+            found[opened[text].pop()] = k
+    return found
+
+
+_CLOSERS = {"(": ")", "[": "]", "{": "}"}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polylsp.frontends.c.item_scan import Conditional, ItemScan
+from polylsp.frontends.c.item_scan import Brace, Conditional, ItemScan
 from polylsp.frontends.c.layout import BODY_EVENT, DEFINITE, DIRECTIVE, directive_word, starts_line
 from polylsp.frontends.c.scanner import Cut
 
@@ -12,19 +12,19 @@ def scan_body(scan: ItemScan, at: int) -> Cut | int:
     an `#if`, that offset."""
     text, search = scan.text, BODY_EVENT.search
     opened = scan.opened
-    own_column = starts_line(text, opened[0]) or scan.column_zero(scan.start)
+    own_column = opened is None or starts_line(text, opened.at) or scan.column_zero(scan.start)
     fallback = -1  # where the function ends if nothing says that its last brace was surplus
     while event := search(text, at):
         mark, where = text[event.start()], event.start()
         at = event.end()
         if mark == "{":
-            opened.append(where)
+            opened = Brace(where, opened)
         elif mark == "}":
             column_zero = where == 0 or text[where - 1] == "\n"
             if fallback >= 0 and column_zero:
                 return scan.leave("function", at)
-            opener = opened.pop() if opened else where
-            if not opened:
+            opener, opened = (opened.at, opened.around) if opened else (where, None)
+            if opened is None:
                 if fallback >= 0:
                     continue
                 if scan.conditionals and _continues(scan, at):
@@ -40,10 +40,11 @@ def scan_body(scan: ItemScan, at: int) -> Cut | int:
             directive = DIRECTIVE.match(text, where + 1)
             assert directive is not None
             at = directive.end()
+            scan.opened = opened
             if _body_directive(scan, where + 1, at):
                 return at
             opened = scan.opened
-            if not opened and not scan.conditionals and fallback < 0:
+            if opened is None and not scan.conditionals and fallback < 0:
                 return scan.leave("function", at)
         elif mark == "\n" and scan.scanner.at_header(at):
             return scan.leave("function", fallback if fallback >= 0 else where)
@@ -57,25 +58,25 @@ def _body_directive(scan: ItemScan, start: int, end: int) -> bool:
     if word not in ("pragma", "line"):
         scan.pieces.append("\n" + scan.text[start:end].rstrip() + "\n")
     if word in ("if", "ifdef", "ifndef"):
-        scan.conditionals.append(Conditional(list(scan.opened), 0))
+        scan.conditionals.append(Conditional(scan.opened, 0))
     elif word in ("else", "elif", "elifdef", "elifndef"):
         if not scan.conditionals:
             if scan.merge_back():
-                scan.opened = []
+                scan.opened = None
                 scan.copied = end
                 scan.parens = 0
                 # What the first branch left open is what the function has open after `#endif`.
-                scan.conditionals[-1].after = None
+                scan.conditionals[-1].ended = False
                 return True
             return False
         top = scan.conditionals[-1]
-        if top.after is None:
-            top.after = list(scan.opened)
-        scan.opened = list(top.opened)
+        if not top.ended:
+            top.after, top.ended = scan.opened, True
+        scan.opened = top.opened
     elif word == "endif" and scan.conditionals:
         top = scan.conditionals.pop()
-        if top.after is not None:
-            scan.opened = list(top.after)
+        if top.ended:
+            scan.opened = top.after
     return False
 
 
@@ -95,7 +96,7 @@ def _surplus(scan: ItemScan, at: int) -> bool:
         return False
     if "\n" not in text[at:following]:
         return False
-    line = text.rfind("\n", 0, following) + 1
+    line = scan.scanner.line_start(following)
     return line < following and not text[line:following].strip() and not scan.scanner.at_header(following)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polylsp.frontends.c.item_scan import Conditional, ItemScan
+from polylsp.frontends.c.item_scan import Brace, Conditional, ItemScan
 from polylsp.frontends.c.layout import (
     AGGREGATE,
     ATTRIBUTE_USE,
@@ -42,13 +42,15 @@ def scan_header(scan: ItemScan, at: int) -> Cut | int:
 @dataclass(slots=True)
 class _Header:
     """A header from `begin` on that is read up to `at`. `closed`: a parenthesis was; `assigned`: there was an
-    equals sign outside of them. What ends it is answered: the item, or where the function's body starts."""
+    equals sign outside of them. `passed` is where the last braces of a type or
+    a value ended. What ends it is answered: the item, or where the function's body starts."""
 
     scan: ItemScan
     begin: int
     at: int
     closed: bool = False
     assigned: bool = False
+    passed: int = -1
 
     def take(self, where: int) -> Cut | int | None:
         """Read a mark."""
@@ -87,9 +89,11 @@ class _Header:
 
     def _brace(self, where: int) -> Cut | int | None:
         scan = self.scan
-        split = _split(scan, self.begin, where)
+        split = _split(scan, self.begin, max(self.begin, self.passed), where)
         if split >= 0:
             return scan.leave("stray", split)
+        if self.passed >= 0 and (self.assigned or not self.closed):
+            return self._aggregate(where)
         role = _role(scan, self.begin, where, self.closed, self.assigned)
         if role == "linkage":
             return scan.leave("declaration", self.at)
@@ -103,6 +107,7 @@ class _Header:
         """What stands in the braces of a type or of a value."""
         scan = self.scan
         self.at, broken = _matching(scan, where)
+        self.passed = self.at
         if broken:
             return scan.leave("stray", self.at)
         after = scan.next(self.at)
@@ -128,7 +133,7 @@ def _header_directive(scan: ItemScan, start: int, end: int) -> bool:
     """Take in a directive inside a header; false if it ends the header."""
     word = directive_word(scan.text, start)
     if word in ("if", "ifdef", "ifndef"):
-        scan.conditionals.append(Conditional(list(scan.opened), scan.parens))
+        scan.conditionals.append(Conditional(scan.opened, scan.parens))
         return True
     if word in ("else", "elif", "elifdef", "elifndef"):
         if scan.conditionals:
@@ -152,10 +157,12 @@ def _old_style_body(scan: ItemScan, begin: int, semicolon: int) -> int:
     return semicolon + match.end() - 1 if match else -1
 
 
-def _split(scan: ItemScan, begin: int, brace: int) -> int:
-    """Where a header that follows unfinished text on earlier lines starts, or -1."""
+def _split(scan: ItemScan, begin: int, passed: int, brace: int) -> int:
+    """Where a header that follows unfinished text on earlier lines starts, or -1; none starts before the
+    braces that were `passed`."""
     text = scan.text
-    line = text.rfind("\n", begin, brace)
+    nearest = max(passed, brace - LOOK)
+    line = text.rfind("\n", nearest, brace)
     while line >= 0:
         if line + 1 < brace and (text[line + 1].isalpha() or text[line + 1] == "_"):
             header = HEADER.match(text, line + 1, min(brace + 1, line + 1 + LOOK))
@@ -166,7 +173,7 @@ def _split(scan: ItemScan, begin: int, brace: int) -> int:
                 if has_type and not harmless_before(before):
                     return line
                 return -1
-        line = text.rfind("\n", begin, line)
+        line = text.rfind("\n", nearest, line)
     return -1
 
 
@@ -231,5 +238,5 @@ def _enter(scan: ItemScan, begin: int, brace: int, old_style: bool = False) -> i
     else:
         signature = scan.text[scan.copied : brace].rstrip()
         scan.pieces += [signature, "\n;" if "#" in signature or "//" in signature else ";"]
-    scan.opened = [brace]
+    scan.opened = Brace(brace)
     return brace + 1

@@ -14,17 +14,27 @@ if TYPE_CHECKING:
     from polylsp.frontends.c.outline import Item
 
 
+@dataclass(frozen=True, slots=True)
+class Brace:
+    """An open brace, and the one around it: a list that conditionals share."""
+
+    at: int
+    around: Brace | None = None
+
+
 @dataclass(slots=True)
 class Conditional:
-    """An `#if` inside an item: the open brackets at it, and at the end of its first branch."""
+    """An `#if` inside an item: the innermost open brace at it, and at the end of its first branch, once
+    that has `ended`."""
 
-    opened: list[int]
+    opened: Brace | None
     parens: int
-    after: list[int] | None = None
+    after: Brace | None = None
+    ended: bool = False
 
 
 class ItemScan:
-    """The scan of one item; `opened` are the offsets of the braces that are open."""
+    """The scan of one item; `opened` is the innermost brace that is open."""
 
     def __init__(self, scanner: Scanner, start: int, items: Sequence[Item], starts: Sequence[int]) -> None:
         self.scanner = scanner
@@ -35,7 +45,7 @@ class ItemScan:
         self.merged = 0
         self.returned = False
         self.conditionals: list[Conditional] = []
-        self.opened: list[int] = []
+        self.opened: Brace | None = None
         self.parens = 0
         self.pieces: list[str] = []  # of the skeleton, up to `copied`
         self.copied = start
@@ -63,7 +73,7 @@ class ItemScan:
                     self.pieces.insert(0, self.text[start : self.start])
                     self.body += (self.start - start) if self.body >= 0 else 0
                     self.start = start
-                    self.conditionals.append(Conditional([], 0))
+                    self.conditionals.append(Conditional(None, 0))
                     return True
                 depth -= 1
         return False
@@ -92,7 +102,7 @@ class ItemScan:
 
     def column_zero(self, at: int) -> bool:
         """Whether the line of `at`, or the item if it starts in that line, begins in column 0."""
-        line = self.text.rfind("\n", 0, at) + 1
+        line = self.scanner.line_start(at)
         if line < self.start:  # nothing before the item may matter: it would outdate on an edit there
             return False
         return not self.text[line : line + 1].isspace()

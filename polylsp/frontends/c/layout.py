@@ -24,7 +24,7 @@ _PARENS = r"\((?:[^(){};]|\((?:[^(){};]|\([^(){};]*\))*\))*\)"
 _ATTRIBUTES = rf"(?:\s*(?:__attribute__|__asm__|asm)\s*{_PARENS})*"
 HEADER = re.compile(
     rf"(?!{_CONTROL}|typedef\b)(?:{_WORD}[ \t*]+)*(?:{_WORD}[ \t*]*\n[ \t]*\*?)?(?!{_CONTROL}){_WORD}\s*"
-    rf"{_PARENS}{_ATTRIBUTES}(?:\s|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)*\{{"
+    rf"{_PARENS}{_ATTRIBUTES}(?:\s|/\*(?:[^*]|\*(?!/))*\*/|//[^\n]*(?![^\n]))*\{{"
 )
 OLD_STYLE_REST = re.compile(r"(?:[^;{}=#\"'()]|\([^;{}()]*\))*;(?:(?:[^;{}=#\"'()]|\([^;{}()]*\))*;)*\s*\{")
 OLD_STYLE_START = re.compile(
@@ -37,7 +37,8 @@ COMMENTS = re.compile(rf"({STRING}|{CHARACTER})|/\*[\s\S]*?(?:\*/|$)|{LINE_COMME
 ATTRIBUTE_USE = re.compile(
     rf"(?:__attribute__|__attribute|__declspec|__asm__|asm|_Alignas|__typeof__|typeof)\s*{_PARENS}"
 )
-_CALLED = re.compile(rf"({_WORD})\s*\(")
+_CALLED = re.compile(rf"(?<!\w)({_WORD})\s*\(")
+_CALLED_OR_BRACKET = re.compile(rf"(?<!\w)({_WORD})(?=\s*\()|[()]")
 TYPE_WORD = re.compile(r"\b(?:void|char|int|float|double|struct|union|enum|size_t|_Bool|bool)\b")
 _NOT_A_NAME = frozenset(
     ("int", "char", "void", "float", "double", "long", "short", "signed", "unsigned",
@@ -71,7 +72,7 @@ def function_name(header: str) -> str:
     bare = ATTRIBUTE_USE.sub(" ", header)
     candidates: list[str] = []
     depth = 0
-    for match in re.finditer(rf"({_WORD})(?=\s*\()|[()]", bare):
+    for match in _CALLED_OR_BRACKET.finditer(bare):
         if match.group(1):
             if depth == 0 and match.group(1) not in _NOT_A_NAME:
                 candidates.append(match.group(1))
@@ -92,8 +93,8 @@ def directive_word(text: str, start: int) -> str:
 
 def starts_line(text: str, at: int) -> bool:
     """Whether only white space or a comment stands before `at` in its line."""
-    line = text.rfind("\n", 0, at) + 1
-    return not text[line:at].strip() or text[line:at].strip().endswith("*/")
+    at = trimmed(text, 0, at, "\n")
+    return at == 0 or text[at - 1] == "\n" or text.startswith("*/", max(0, at - 2))
 
 
 def line_end(text: str, at: int) -> int:
@@ -102,8 +103,8 @@ def line_end(text: str, at: int) -> int:
     return len(text) if end < 0 else end
 
 
-def trimmed(text: str, start: int, end: int) -> int:
-    """`end` without the white space before it."""
-    while end > start and text[end - 1].isspace():
+def trimmed(text: str, start: int, end: int, but: str = "") -> int:
+    """`end` without the white space before it, as far as that is not `but` some."""
+    while end > start and text[end - 1].isspace() and text[end - 1] != but:
         end -= 1
     return end

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from polylsp.frontends.c.macro_substitution import NOTHING, Token, substituted
 from polylsp.frontends.c.macros import Macro
@@ -75,7 +76,7 @@ def expand_texts(texts: tuple[str, ...], macros: Mapping[str, Macro]) -> list[st
 class _Run:
     """One expansion: the source tokens that function-like macros may still take in."""
 
-    __slots__ = ("ends", "macros", "position", "source", "starts", "steps")
+    __slots__ = ("_levels", "_lowest", "ends", "macros", "position", "source", "starts", "steps")
 
     def __init__(
         self,
@@ -90,6 +91,8 @@ class _Run:
         self.source = source
         self.position = 0
         self.steps = 0
+        self._levels: list[int] | None = None
+        self._lowest: list[int] = []
 
     def exhaust(self, pending: list[Token], out: list[str], depth: int) -> None:
         """Expand `pending` (last token first) until nothing of it is left."""
@@ -143,7 +146,7 @@ class _Run:
             if pending:
                 token = pending.pop()
                 read.append(token)
-            elif not closed and self.position < len(self.source):
+            elif not closed and self.position < len(self.source) and self._closes(depth):
                 at = self.position
                 token = (self.source[at], self.starts[at] > self.ends[at - 1], NOTHING)
                 self.position += 1
@@ -166,7 +169,24 @@ class _Run:
                 continue
             if text[0] != "#" or len(text) < 3:  # directives inside an argument list are dropped
                 arguments[-1].append(token)
+        if len(read) > 1:
+            self.spend(len(read))
         read.reverse()
         pending += read
         self.position = position
         return None
+
+    def _closes(self, depth: int) -> bool:
+        """Whether the source from here on closes `depth` parentheses, or the one that it begins with."""
+        if depth == 0 and self.source[self.position] != "(":
+            return False
+        if self._levels is None:
+            self._levels, self._lowest = _parentheses(self.source)
+        at = self.position + (depth == 0)
+        return self._lowest[at] <= self._levels[at] - max(1, depth)
+
+
+def _parentheses(texts: tuple[str, ...]) -> tuple[list[int], list[int]]:
+    """How many parentheses are open before each token and at the end, and the least of it from there on."""
+    levels = list(accumulate(((text == "(") - (text == ")") for text in texts), initial=0))
+    return levels, list(accumulate(reversed(levels), min))[::-1]

@@ -100,6 +100,7 @@ def _paste_next(
     left = out.pop()
     joined = tokenize(left[0] + operand[0][0], directives=False).texts
     hide = left[2] | operand[0][2]
+    run.spend(len(left[0]) // 32)
     out += [(piece, left[1] and n == 0, hide) for n, piece in enumerate(joined)]
     out += operand[1:]
 
@@ -107,9 +108,10 @@ def _paste_next(
 def _bind(known: Macro, arguments: list[list[Token]]) -> dict[str, list[Token]]:
     parameters = known.parameters or ()
     if known.variadic and len(arguments) > len(parameters):
-        rest = arguments[len(parameters) - 1]
+        rest = list(arguments[len(parameters) - 1])
         for argument in arguments[len(parameters) :]:
-            rest = [*rest, (",", False, NOTHING), *argument]
+            rest.append((",", False, NOTHING))
+            rest += argument
         arguments = [*arguments[: len(parameters) - 1], rest]
     return {name: arguments[k] if k < len(arguments) else [] for k, name in enumerate(parameters)}
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from polylsp.frontends.c.tokens import tokenize
@@ -44,8 +45,66 @@ def macro(definition: str) -> Macro | None:
     return Macro(texts[0], parameters, variadic, texts[first:], spaces)
 
 
+class History:
+    """The macros of a file as they are defined and taken back, from those that are `given` on."""
+
+    def __init__(self, given: Mapping[str, Macro]) -> None:
+        self.given = dict(given)
+        self.changes: dict[str, list[tuple[int, Macro | None]]] = {}
+        self.count = 0
+        self._names: tuple[int, list[str]] = (-1, [])
+
+    def change(self, name: str, known: Macro | None) -> None:
+        """Note that a macro is defined, or that there is none any more."""
+        self.changes.setdefault(name, []).append((self.count, known))
+        self.count += 1
+
+    def names_from(self, piece: str) -> Iterator[str]:
+        """The names of macros, in force or not, that begin with a piece and are longer."""
+        if self._names[0] != self.count:
+            self._names = self.count, sorted(self.given.keys() | self.changes.keys())
+        names = self._names[1]
+        for at in range(bisect_right(names, piece), len(names)):
+            if not names[at].startswith(piece):
+                return
+            yield names[at]
+
+
+class InForce(Mapping[str, Macro]):
+    """The macros in force at a point of a file, which shares its history with all others."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self._count = history.count
+
+    def find(self, name: str) -> Macro | None:
+        """The macro of that name, if there is one."""
+        changes = self.history.changes.get(name)
+        if changes is not None:
+            at = bisect_left(changes, self._count, key=lambda change: change[0])
+            if at:
+                return changes[at - 1][1]
+        return self.history.given.get(name)
+
+    def __getitem__(self, name: str) -> Macro:
+        found = self.find(name)
+        if found is None:
+            raise KeyError(name)
+        return found
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and self.find(name) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self.history.given.keys() | self.history.changes.keys() if name in self)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 def closure(names: Iterable[str], macros: Mapping[str, Macro]) -> tuple[Macro, ...]:
     """The macros that `names` can lead to, by name: a text's expansion depends on no others."""
+    macros = macros if isinstance(macros, InForce) else InForce(History(macros))
     found: dict[str, Macro] = {}
     names = set(names)
     waiting = [name for name in names if name in macros]
@@ -62,9 +121,10 @@ def closure(names: Iterable[str], macros: Mapping[str, Macro]) -> tuple[Macro, .
     return tuple(found[name] for name in sorted(found))
 
 
-def _pasteable(names: Iterable[str], found: Mapping[str, Macro], macros: Mapping[str, Macro]) -> list[str]:
+def _pasteable(names: Iterable[str], found: Mapping[str, Macro], macros: InForce) -> list[str]:
     """Macros whose name `##` could put together: it would begin with a word at hand."""
     pieces = set(names)
     for known in found.values():
         pieces.update(known.body)
-    return [name for name in macros if any(name[:cut] in pieces for cut in range(1, len(name)))]
+    longer = {name for piece in pieces if piece for name in macros.history.names_from(piece)}
+    return [name for name in longer if name in macros]

@@ -1,22 +1,25 @@
 """How a file is compiled: where headers are searched and what is defined.
 
-From `compile_commands.json` where one names the file, and from the settings.
+From `compile_commands.json` where one names the file, else from `compile_flags.txt`, and from the settings.
 """
 
 from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from polylsp.encoding import decode, is_file, read_file
+from polylsp.frontends.c.header_search import build_folders
 from polylsp.settings import Settings
 
 T = TypeVar("T")
 
 _DATABASE = "compile_commands.json"
+_DATABASE_MB = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,16 @@ class Options:
     forced_includes: tuple[str, ...] = ()
     database: str = ""
     problem: str = ""
+    max_file_mb: int = 32
+
+    def with_openmp(self) -> Options:
+        """The options with OpenMP switched on, unless they say what `_OPENMP` is, or that it is not."""
+        said = {one.partition("=")[0] for one in (*self.defines, *self.undefines)}
+        return self if "_OPENMP" in said else replace(self, defines=(*self.defines, _OPENMP))
+
+
+_OPENMP = "_OPENMP=201511"
+"""OpenMP 4.5, as both gcc and clang support it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +69,17 @@ def options_for(path: str, settings: Settings) -> Options:
     own = Options(
         include_paths=tuple(str(Path(one).absolute()) for one in settings.include_paths),
         defines=settings.defines,
+        max_file_mb=settings.max_file_mb,
     )
     database = _database(path, settings.compile_commands)
     if database is None:
         if settings.compile_commands:
             problem = f"`{settings.compile_commands}` holds no {_DATABASE}."
-            return Options(own.include_paths, defines=own.defines, problem=problem)
-        return own
+            return replace(own, problem=problem)
+        return _joined(own, _flags(path), "")
     commands = _commands(str(database), _modified(database))
     if isinstance(commands, str):
-        return Options(own.include_paths, defines=own.defines, database=str(database), problem=commands)
+        return replace(own, database=str(database), problem=commands)
     found = commands.get(_resolved(path)) or _neighbour(path, commands)
     return _joined(own, found or Options(), str(database))
 
@@ -82,7 +96,7 @@ def parse_arguments(arguments: tuple[str, ...], directory: str) -> Options:
                     found["isystem" if flag == "-idirafter" else flag[1:]].append(value)
                 break
         if argument == "-fopenmp":
-            found["D"].append("_OPENMP=201511")
+            found["D"].append(_OPENMP)
 
     def absolute(values: list[str]) -> tuple[str, ...]:
         return tuple(str(Path(directory, value)) for value in values)
@@ -99,7 +113,7 @@ def parse_arguments(arguments: tuple[str, ...], directory: str) -> Options:
 
 def _forced(directory: str, value: str) -> str:
     candidate = Path(directory, value)
-    return str(candidate) if candidate.is_file() else value
+    return str(candidate) if is_file(candidate) else value
 
 
 def _joined(own: Options, found: Options, database: str) -> Options:
@@ -113,18 +127,42 @@ def _joined(own: Options, found: Options, database: str) -> Options:
         tuple(undefined - names),
         found.forced_includes,
         database,
+        max_file_mb=own.max_file_mb,
     )
 
 
 def _database(path: str, folder: str) -> Path | None:
     if folder:
         candidate = Path(folder) if folder.endswith(".json") else Path(folder, _DATABASE)
-        return candidate if candidate.is_file() else None
+        return candidate if is_file(candidate) else None
     for above in Path(path).absolute().parents:
-        for candidate in (above / _DATABASE, above / "build" / _DATABASE):
-            if candidate.is_file():
+        for candidate in (
+            above / _DATABASE,
+            *(above / each / _DATABASE for each in build_folders(str(above))),
+        ):
+            if is_file(candidate):
                 return candidate
     return None
+
+
+def _flags(path: str) -> Options:
+    """The options in the nearest `compile_flags.txt` above a file: one argument in each line."""
+    for above in Path(path).absolute().parents:
+        candidate = above / "compile_flags.txt"
+        modified = _modified(candidate)
+        if modified >= 0:
+            return _flags_in(str(candidate), modified)
+    return Options()
+
+
+@lru_cache(maxsize=64)
+def _flags_in(path: str, modified: int) -> Options:
+    try:
+        lines = decode(read_file(path, 1)).splitlines()
+    except OSError:
+        return Options()
+    arguments = tuple(line.strip() for line in lines if line.strip())
+    return parse_arguments(("cc", *arguments), str(Path(path).parent))
 
 
 def _modified(path: Path) -> int:
@@ -147,7 +185,7 @@ def _commands(database: str, modified: int) -> dict[str, Options] | str:
 def _entries(database: str, modified: int) -> dict[str, Command] | str:
     """The commands of every file of a compilation database, or why it could not be read."""
     try:
-        entries: Any = json.loads(Path(database).read_text("utf-8"))
+        entries: Any = json.loads(read_file(database, _DATABASE_MB))
     except (OSError, ValueError, RecursionError) as error:
         return f"{_DATABASE} could not be read: {error}"
     if not isinstance(entries, list):

@@ -14,6 +14,7 @@ from typing import Any
 from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
+from polylsp.frontends.c.brackets import matching_brackets
 from polylsp.frontends.c.declarations import Declaration
 from polylsp.frontends.c.lexer import Lexer, classify, known_types
 from polylsp.frontends.c.syntax import syntax_error
@@ -33,6 +34,8 @@ def parse(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parse
     """The tree of one function; a declaration that does not parse is left out."""
     if len(tokens) > _TOKEN_LIMIT:
         return Rejection("budget", _header(tokens), "this function is too long to be analysed", _SPLIT)
+    if len(tokens) > _CHAIN and _longest_chain(tokens) > _CHAIN:
+        return too_deep(tokens)
     kept: dict[int, Declaration] = dict(enumerate(declarations))
     while True:
         lexer = Lexer(tokens, kept)
@@ -50,6 +53,7 @@ def parse(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parse
 
 
 _TOKEN_LIMIT = 250_000  # more than a second of parsing; generated tables and tests of compilers
+_CHAIN = 1000  # `f()()()`, `a[0][0][0]`: deeper than any stack; what is declared so takes the parser long
 _SPLIT = "split the function"
 _DECLINED = (ParseError, ValueError, AssertionError, AttributeError, TypeError)
 
@@ -80,6 +84,18 @@ def too_deep(tokens: tuple[str, ...]) -> Rejection:
         "this function nests its expressions or statements too deeply to be analysed",
         _SPLIT,
     )
+
+
+def _longest_chain(tokens: tuple[str, ...]) -> int:
+    """How many brackets follow directly upon each other at most."""
+    partners = matching_brackets(tokens)
+    longest = 0
+    lengths: dict[int, int] = {}  # of the chains that end before a token
+    for index, token in enumerate(tokens):
+        if token in ("(", "[") and index in partners:
+            length = lengths[partners[index] + 1] = lengths.get(index, 0) + 1
+            longest = max(longest, length)
+    return longest
 
 
 def _no_function(tokens: tuple[str, ...]) -> Rejection:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
-from polylsp.encoding import decode
+from polylsp.encoding import decode, read_file, why_no_file
 from polylsp.frontends.c import declarations
-from polylsp.frontends.c.declarations import Declaration
+from polylsp.frontends.c.declarations import Declaration, Splitter
 from polylsp.frontends.c.directives import Condition, Script, Step, follow, included_name, script
+from polylsp.frontends.c.header_search import Several, project_of, system_header
 from polylsp.frontends.c.macro_expansion import Overflow, expand_texts
-from polylsp.frontends.c.macros import Macro, macro
+from polylsp.frontends.c.macros import History, InForce, Macro, macro
 from polylsp.frontends.c.options import Options
 from polylsp.frontends.c.predefined import predefined
 from polylsp.frontends.c.tokens import normalise, words
@@ -21,7 +23,8 @@ BUNDLED = Path(__file__).parent / "include"
 _DEPTH_LIMIT = 64
 _FILE_LIMIT = 4000
 _OPEN_AT_ONCE = 8
-_HEADER_BYTES = 16_000_000
+_WATCHED = 64
+_ADD_FOLDER = "add its folder to the include paths; what it declares is unknown until then."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +45,17 @@ class Reading:
     path: str
     options: Options
     macros: dict[str, Macro] = field(default_factory=lambda: dict(predefined()))
-    snapshots: dict[int, Mapping[str, Macro]] = field(default_factory=dict[int, Mapping[str, Macro]])
-    snapshot: Mapping[str, Macro] | None = None
+    snapshots: dict[int, InForce] = field(default_factory=dict[int, InForce])
+    history: History | None = None
     found: list[Declaration] = field(default_factory=list[Declaration])
-    pending: list[str] = field(default_factory=list[str])
+    pending: Splitter = field(default_factory=Splitter)
     problems: dict[Problem, None] = field(default_factory=dict[Problem, None])
     headers: dict[str, None] = field(default_factory=dict[str, None])
     wanted: dict[str, None] = field(default_factory=dict[str, None])
+    missing: set[str] = field(default_factory=set[str])
+    nested: dict[tuple[int, str], list[tuple[str, str, str]]] = field(
+        default_factory=dict[tuple[int, str], list[tuple[str, str, str]]]
+    )
     per_thread: set[str] = field(default_factory=set[str])
     once: set[str] = field(default_factory=set[str])
     stack: list[str] = field(default_factory=list[str])
@@ -99,19 +106,20 @@ class Reading:
             self._problem("syntax-error", owner, skeleton[owner][part.start : part.end], misplaced.message)
 
     def _enter_function(self, item: int) -> None:
-        if self.snapshot is None:
-            self.snapshot = dict(self.macros)
-        self.snapshots[item] = self.snapshot
+        if self.history is None:
+            self.history = History(self.macros)
+        self.snapshots[item] = InForce(self.history)
 
     def _perform(self, step: Step, folder: str) -> None:
         match step.kind:
             case "define" if step.macro is not None:
                 if self.macros.get(step.macro.name) != step.macro:
                     self.macros[step.macro.name] = step.macro
-                    self.snapshot = None
+                    if self.history is not None:
+                        self.history.change(step.macro.name, step.macro)
             case "undef":
-                if self.macros.pop(step.argument, None) is not None:
-                    self.snapshot = None
+                if self.macros.pop(step.argument, None) is not None and self.history is not None:
+                    self.history.change(step.argument, None)
             case "include":
                 self._include(step.argument, folder, self.directive)
             case "text" if step.tokens is not None:
@@ -132,10 +140,7 @@ class Reading:
             message = f"The macro `{expanded.name}` expands to far too much code to be analysed."
             self._problem("budget", self.item, expanded.name, message)
             return
-        if self.pending:
-            expanded = self.pending + expanded
-        complete, self.pending = declarations.split(expanded)
-        for piece in complete:
+        for piece in self.pending.feed(expanded):
             known = declarations.declaration(tuple(piece))
             if known is not None:
                 self.found.append(known)
@@ -147,17 +152,46 @@ class Reading:
             return
         name, angle = named
         for candidate in self._candidates(name, angle, folder):
-            if candidate in self.headers or Path(candidate).is_file():
+            if candidate in self.headers or (kind := why_no_file(candidate)) is None:
                 self._read_header(candidate)
+                return
+            if kind:
+                message = (
+                    f"The header `{name}` cannot be read: {kind}; what it declares is unknown until then."
+                )
+                self._problem("missing-header", self.item, directive, message)
                 return
             if not candidate.startswith(str(BUNDLED)):
                 self.wanted[candidate] = None
-        where = f", included by `{Path(self.stack[-1]).name}`," if self.stack else ""
-        message = (
-            f"The header `{name}`{where} was not found: add its folder to the include paths; "
-            "what it declares is unknown until then."
-        )
-        self._problem("missing-header", self.item, directive, message)
+        project = project_of(self.path)
+        match project.header(name, folder) or system_header(name):
+            case str(found):
+                self._read_header(found)
+            case None:
+                self.wanted.update(dict.fromkeys(each for each, _ in project.stamps[:_WATCHED]))
+                self._missing(name, "was not found", directive)
+            case Several() as several:
+                self.wanted.update(dict.fromkeys(several.paths))
+                near = ", ".join(f"`{os.path.relpath(each, project.root)}`" for each in several.paths[:3])
+                self._missing(name, f"may be any of {near}", directive)
+
+    def _missing(self, name: str, what: str, directive: str) -> None:
+        """Note a header that cannot be read; once for all that one line of the file includes."""
+        if name in self.missing:
+            return
+        self.missing.add(name)
+        if self.stack:
+            self.nested.setdefault((self.item, directive), []).append((name, what, self.stack[-1]))
+            return
+        self._problem("missing-header", self.item, directive, f"The header `{name}` {what}: {_ADD_FOLDER}")
+
+    def finish(self) -> None:
+        """Tell of the headers that those of the file include and that cannot be read."""
+        for (item, directive), found in self.nested.items():
+            (name, what, includer), *others = found
+            more = f"; nor were {len(others)} more, {_some(each for each, _, _ in others)}" if others else ""
+            message = f"The header `{name}`, included by `{Path(includer).name}`, {what}{more}: {_ADD_FOLDER}"
+            self._problem("missing-header", item, directive, message)
 
     def _candidates(self, name: str, angle: bool, folder: str) -> list[str]:
         options = self.options
@@ -177,10 +211,10 @@ class Reading:
             message = f"`{Path(path).name}` includes itself without end: give it an include guard."
             self._problem("missing-header", self.item, self.directive, message)
             return
-        read = _header(path, stamp(path))
+        read = _header(path, stamp(path), self.options.max_file_mb)
         self.headers[path] = None
-        if read is None:
-            message = f"The header `{Path(path).name}` could not be read."
+        if isinstance(read, str):
+            message = f"The header `{Path(path).name}` could not be read: {read}."
             self._problem("missing-header", self.item, self.directive, message)
             return
         self.stack.append(path)
@@ -201,14 +235,18 @@ class Reading:
         self.problems[Problem(code, item, directive, message)] = None
 
 
+def _some(names: Iterable[str]) -> str:
+    first = [f"`{name}`" for name in names]
+    return ", ".join(first[:3]) + (", ..." if len(first) > 3 else "")
+
+
 @lru_cache(maxsize=1024)
-def _header(path: str, stamp: int) -> Script | None:
-    """The steps of a header as it was at `stamp`; `None` if it cannot be read."""
+def _header(path: str, stamp: int, most_mb: int) -> Script | str:
+    """The steps of a header as it was at `stamp`, or why it cannot be read."""
     try:
-        with Path(path).open("rb") as file:
-            return script(normalise(decode(file.read(_HEADER_BYTES))))
-    except OSError:
-        return None
+        return script(normalise(decode(read_file(path, most_mb))))
+    except OSError as error:
+        return error.strerror or str(error)
 
 
 def stamp(path: str) -> int:

@@ -6,7 +6,7 @@ was left open before it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from polylsp.frontends.c.layout import BLANK, HEADER, LOOK, line_end
@@ -33,7 +33,12 @@ class Scanner:
 
     text: str
     reach: int = 0
-    comment_ends: dict[int, int] = field(default_factory=dict[int, int])
+    searched: int = 0
+    closing: int = 0
+    """Where the first `*/` at or after `searched` stands, or -1."""
+    line: int = 0
+    line_known: int = 0
+    """Where a line starts that goes on to `line_known` at least."""
 
     def look(self, end: int) -> None:
         """Note that the text before `end` played a part in a decision."""
@@ -48,7 +53,7 @@ class Scanner:
     def comment_end(self, at: int) -> int:
         """Where the `/*` comment at `at` ends. One that is never closed, or closed only beyond
         another comment and a function, ends with its line."""
-        close = self.text.find("*/", at + 2)
+        close = self._close_after(at + 2)
         if close < 0:
             self.look(len(self.text) + 1)
             return line_end(self.text, at)
@@ -62,6 +67,21 @@ class Scanner:
                 return line_end(self.text, at)
             line = self.text.find("\n", line + 1)
         return close + 2
+
+    def _close_after(self, at: int) -> int:
+        """Where the next `*/` stands, or -1."""
+        if not self.searched <= at <= self.closing and not (self.closing < 0 and self.searched <= at):
+            self.searched, self.closing = at, self.text.find("*/", at)
+        return self.closing
+
+    def line_start(self, at: int) -> int:
+        """Where the line of `at` starts."""
+        if at < self.line:
+            self.line = self.line_known = self.text.rfind("\n", 0, at) + 1
+        if at > self.line_known:
+            self.line = max(self.line, self.text.rfind("\n", self.line_known, at) + 1)
+            self.line_known = at
+        return self.line
 
 
 def skip_blank(scanner: Scanner, at: int) -> int:

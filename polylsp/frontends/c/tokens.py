@@ -19,13 +19,15 @@ CHARACTER = r"'(?:[^'\\\n]|\\(?:[ \t]*\n|.)?)*'?"
 _WORDS = r"[^\x00-\x23\x25-\x40\x5b-\x5e\x60\x7b-\x7f][\w$]*"
 
 _TOKEN = rf"""
-  (?:[ \t\f\v]|\n)+ | {CONTINUATION} | {LINE_COMMENT.replace("#", "[#]")} | /\*[\s\S]*?\*/
+  (?:[ \t\f\v]|\n)+ | {CONTINUATION} | {LINE_COMMENT.replace("#", "[#]")}
 | ({_WORDS}(?:(?<=L)(?:{STRING}|{CHARACTER})|(?<=[uU8])(?:{STRING}|{CHARACTER}))?)
 | (\.?\d(?:[eEpP][+-]|[\w.])*)
 | ({STRING}|{CHARACTER})
 | (/\*|<<=|>>=|\.\.\.|->|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^=]=|\#\#|<:|:>|<%|%>|%:|.)
 """
-_LEXER = re.compile(_TOKEN, re.VERBOSE)
+_LEXER = re.compile(rf"/\*[\s\S]*?\*/ | {_TOKEN}", re.VERBOSE)
+_LEXER_IN_COMMENT = re.compile(_TOKEN, re.VERBOSE)
+"""For what follows a comment that is never closed: no other one after it is."""
 _DIRECTIVE = re.compile(rf"^[ \t\f\v]*(?:\#|%:)({DIRECTIVE_REST})", re.MULTILINE)
 _DIGRAPHS = {"<:": "[", ":>": "]", "<%": "{", "%>": "}", "%:": "#"}
 _WORD = re.compile(_WORDS)
@@ -64,18 +66,19 @@ def tokenize(text: str, directives: bool = True) -> Tokens:
     starts: list[int] = []
     ends: list[int] = []
     if not directives or ("#" not in text and "%:" not in text):
-        return Tokens(*_lex(text, 0, len(text), texts, starts, ends))
+        unterminated = _lex(text, 0, len(text), texts, starts, ends)
+        return Tokens(tuple(texts), tuple(starts), tuple(ends), unterminated)
     at = 0
     unterminated = -1
     for start, end in directive_lines(text):
-        bad = _lex(text, at, start, texts, starts, ends)[3]
+        bad = _lex(text, at, start, texts, starts, ends)
         unterminated = unterminated if unterminated >= 0 else bad
         begin = start + len(text[start:end]) - len(text[start:end].lstrip())
         texts.append(directive_text(text[begin:end]))
         starts.append(begin)
         ends.append(end)
         at = end
-    bad = _lex(text, at, len(text), texts, starts, ends)[3]
+    bad = _lex(text, at, len(text), texts, starts, ends)
     return Tokens(tuple(texts), tuple(starts), tuple(ends), unterminated if unterminated >= 0 else bad)
 
 
@@ -124,10 +127,8 @@ def _identifiers(text: str) -> frozenset[str]:
     return frozenset(_WORD.findall(text))
 
 
-def _lex(
-    text: str, start: int, end: int, texts: list[str], starts: list[int], ends: list[int]
-) -> tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...], int]:
-    unterminated = -1
+def _lex(text: str, start: int, end: int, texts: list[str], starts: list[int], ends: list[int]) -> int:
+    """Append the tokens of a part of a text; where a comment starts that is never closed, or -1."""
     for match in _LEXER.finditer(text, start, end):
         kind = match.lastindex
         if kind is None:
@@ -135,9 +136,18 @@ def _lex(
         token = match.group()
         if kind == 4 and len(token) == 2:
             token = _DIGRAPHS.get(token, token)
-            if token == "/*" and unterminated < 0:
-                unterminated = match.start()
         texts.append(token)
         starts.append(match.start())
         ends.append(match.end())
-    return tuple(texts), tuple(starts), tuple(ends), unterminated
+        if token == "/*":
+            break
+    else:
+        return -1
+    opened = starts[-1]
+    for match in _LEXER_IN_COMMENT.finditer(text, opened + 2, end):
+        if match.lastindex is not None:
+            token = match.group()
+            texts.append(_DIGRAPHS.get(token, token))
+            starts.append(match.start())
+            ends.append(match.end())
+    return opened

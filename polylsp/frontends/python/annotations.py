@@ -9,6 +9,7 @@ from polylsp.frontends.python.kinds import (
     DTYPES,
     INT,
     INT64,
+    MOST_DIMENSIONS,
     REAL,
     UNKNOWN,
     WHOLE,
@@ -113,6 +114,8 @@ def _ndarray(arguments: list[ast.expr]) -> Array:
         rank = len(shape.slice.elts)
     element = arguments[-1]
     if isinstance(element, ast.Constant) and isinstance(element.value, int):
+        if not 0 <= element.value <= MOST_DIMENSIONS:
+            return Array(DTYPES.get(_last(shape), DOUBLE), -1)
         return Array(DTYPES.get(_last(shape), DOUBLE), element.value)
     if isinstance(element, ast.Subscript):
         element = element.slice

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from polylsp.frontends.python.names import Callable, Declaration
 from polylsp.frontends.python.outline import Item
@@ -14,14 +16,31 @@ from polylsp.model.rejection import Rejection
 
 @dataclass(frozen=True)
 class Known:
-    """Declarations as an argument of a query."""
+    """Declarations as an argument of a query: the same object for equal ones, which knows its hash."""
 
     names: tuple[tuple[str, Declaration], ...]
 
     @staticmethod
     def of(names: dict[str, Declaration]) -> Known:
         """Those that say something of types: imports, values and classes."""
-        return Known(tuple((n, d) for n, d in names.items() if not isinstance(d, Callable)))
+        return _known(tuple((n, d) for n, d in names.items() if not isinstance(d, Callable)))
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Declaration]:
+        """The declarations by their names."""
+        return dict(self.names)
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash(self.names)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+@lru_cache(maxsize=64)
+def _known(names: tuple[tuple[str, Declaration], ...]) -> Known:
+    return Known(names)
 
 
 def body_of(item: Item) -> list[ast.stmt]:

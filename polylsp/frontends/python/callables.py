@@ -7,7 +7,7 @@ import ast
 from polylsp.frontends.python.bodies import Known
 from polylsp.frontends.python.inference import inferred
 from polylsp.frontends.python.kinds import UNKNOWN, Kind, Nothing, joined
-from polylsp.frontends.python.names import Callable, Declaration, Parameter
+from polylsp.frontends.python.names import Callable, Declarations, Parameter
 from polylsp.frontends.python.outline import Item
 from polylsp.frontends.python.parameters import Definition, parameter_kinds, result_annotated
 from polylsp.frontends.python.parse import parse
@@ -23,7 +23,7 @@ def callable_of(item: Item, known: Known) -> Callable:
     return contained(
         f"reading the function `{item.name}`",
         lambda: _callable(item, known),
-        lambda: Callable(item.name, (), UNKNOWN, "an internal error of polylsp stopped its analysis"),
+        lambda mishap: Callable(item.name, (), UNKNOWN, mishap.of("it")),
     )
 
 
@@ -35,7 +35,7 @@ def _callable(item: Item, known: Known) -> Callable:
     node = next((n for n in parsed.tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
     if node is None:
         return Callable(name, (), UNKNOWN, "it does not parse")
-    declarations = dict(known.names)
+    declarations = known.by_name
     kinds = parameter_kinds(node, declarations, item.owner)
     optional = _optional(node)
     parameters = tuple(Parameter(one, kind, one in optional) for one, kind in kinds.items())
@@ -80,7 +80,7 @@ def _problem(node: Definition) -> str:
     return ""
 
 
-def _returned(node: Definition, given: dict[str, Kind], declarations: dict[str, Declaration]) -> Kind:
+def _returned(node: Definition, given: dict[str, Kind], declarations: Declarations) -> Kind:
     """What a function returns, by its `return`s."""
     kinds = inferred(node.body, given, declarations)
     result: Kind | None = None

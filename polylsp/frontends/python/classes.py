@@ -25,7 +25,7 @@ def class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf:
     return contained(
         f"reading the class `{found.name}`",
         lambda: _class_of(found, known, bases),
-        lambda: ClassOf(found.name, ()),
+        lambda _: ClassOf(found.name, ()),
     )
 
 

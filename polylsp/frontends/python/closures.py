@@ -17,12 +17,13 @@ Names = dict[str, Declaration]
 
 def seen_inside(functions: Sequence[Item], known: Known) -> dict[int, Names]:
     """What each function in another one sees of the names that those around it bind, by where it starts."""
-    names = {item.name for item in functions}
+    named: dict[str, Item] = {}
     found: dict[int, Names] = {}
-    for item in functions:
-        around = [name for name in _prefixes(item.name) if name in names]
+    for item in sorted(functions, key=lambda item: item.start):
+        around = [named[name] for name in _prefixes(item.name) if name in named]
         if around:
-            found[item.start] = _seen(item, around, functions, known)
+            found[item.start] = _seen(around, known)
+        named[item.name] = item
     return found
 
 
@@ -32,22 +33,21 @@ def _prefixes(name: str) -> Iterator[str]:
     return (".".join(parts[:k]) for k in range(1, len(parts)))
 
 
-def _seen(item: Item, around: Sequence[str], functions: Sequence[Item], known: Known) -> Names:
+def _seen(around: Sequence[Item], known: Known) -> Names:
     found: Names = {}
-    for name in around:
-        outer = [one for one in functions if one.name == name and one.start < item.start]
-        found |= dict(_scope(outer[-1], known)) if outer else {}
+    for outer in around:
+        found |= dict(_scope(outer, known))
     return found
 
 
 @query(size=1024)
 def _scope(item: Item, known: Known) -> tuple[tuple[str, Declaration], ...]:
     """The names that a function binds."""
-    return contained(f"reading the names of `{item.name}`", lambda: tuple(_bound(item, known)), tuple)
+    return contained(f"reading the names of `{item.name}`", lambda: tuple(_bound(item, known)), lambda _: ())
 
 
 def _bound(item: Item, known: Known) -> Iterator[tuple[str, Declaration]]:
-    declarations = dict(known.names)
+    declarations = known.by_name
     for node in body_of(item):
         if isinstance(node, Definition):
             given = parameter_kinds(node, declarations, item.owner)

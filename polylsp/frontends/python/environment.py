@@ -77,7 +77,7 @@ def _variable(names: Mapping[str, Declaration], items: Outline) -> dict[str, Dec
 @query(size=64)
 def _module(item: Item) -> tuple[tuple[str, Declaration], ...]:
     """What the code outside of functions declares."""
-    return contained("reading the code outside of functions", lambda: _declared(item), tuple)
+    return contained("reading the code outside of functions", lambda: _declared(item), lambda _: ())
 
 
 def _declared(item: Item) -> tuple[tuple[str, Declaration], ...]:

@@ -40,18 +40,18 @@ class Kept:
 def kept_by(item: Item, known: Known) -> Kept:
     """What a function keeps of the arrays that it names."""
     every = Kept(item.words, (), item.words)
-    return contained(f"reading what `{item.name}` keeps", lambda: _kept(item, known), lambda: every)
+    return contained(f"reading what `{item.name}` keeps", lambda: _kept(item, known), lambda _: every)
 
 
 def _kept(item: Item, known: Known) -> Kept:
     node = next((one for one in body_of(item) if isinstance(one, Definition)), None)
     if node is None:
         return Kept(item.words, (), item.words)
-    declarations = dict(known.names)
+    declarations = known.by_name
     kinds = inferred(node.body, parameter_kinds(node, declarations, item.owner), declarations)
     names = frozenset(one.id for one in ast.walk(node) if isinstance(one, ast.Name))
     found, passed = _uses(node, kinds, declarations)
-    found |= {one for one in _declared_outside(node) if one in _bound(node)}
+    found |= _declared_outside(node) & _bound(node)
     return Kept(found, passed, names - kinds.local)
 
 
@@ -78,11 +78,20 @@ def _through(
     aliases: set[tuple[str, str]], found: set[str], passed: set[Passed]
 ) -> tuple[frozenset[str], tuple[Passed, ...]]:
     """What is done to an array by another name of the function's own is done to it."""
-    before = -1
-    while before < len(found) + len(passed):
-        before = len(found) + len(passed)
-        found |= {name for name, other in aliases if other in found}
-        passed |= {(name, to, at) for name, other in aliases for one, to, at in tuple(passed) if one == other}
+    named: dict[str, list[str]] = {}
+    for name, other in aliases:
+        named.setdefault(other, []).append(name)
+    pending = list(found)
+    while pending:
+        more = [name for name in named.get(pending.pop(), ()) if name not in found]
+        found.update(more)
+        pending += more
+    along = list(passed)
+    while along:
+        one, to, at = along.pop()
+        new = [(name, to, at) for name in named.get(one, ()) if (name, to, at) not in passed]
+        passed.update(new)
+        along += new
     return frozenset(found), tuple(sorted(passed))
 
 
@@ -124,11 +133,21 @@ def keeping_parameters(
 ) -> dict[str, frozenset[str]]:
     """The parameters of functions whose arrays these, or what they call, keep."""
     found = {name: set(one.names) for name, one in kept.items()}
-    before = -1
-    while before < (count := sum(map(len, found.values()))):
-        before = count
-        for name, one in kept.items():
-            found[name].update(n for n, to, at in one.passed if _keeps(functions, found, to, at))
+    callers: dict[str, list[str]] = {}
+    for name, one in kept.items():
+        for to in {to for _, to, _ in one.passed}:
+            callers.setdefault(to, []).append(name)
+    pending = list(kept)
+    waiting = set(pending)
+    while pending:
+        name = pending.pop()
+        waiting.discard(name)
+        before = len(found[name])
+        found[name].update(n for n, to, at in kept[name].passed if _keeps(functions, found, to, at))
+        if len(found[name]) > before:
+            more = [caller for caller in callers.get(name, ()) if caller not in waiting]
+            waiting.update(more)
+            pending += more
     return {name: frozenset(names) for name, names in found.items()}
 
 

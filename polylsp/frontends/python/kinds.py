@@ -15,6 +15,8 @@ INT64 = Integer(64, True)
 BOOL = Integer(1, False)
 DOUBLE = Floating(64)
 COMPLEX = Floating(128)
+MOST_DIMENSIONS = 64
+"""Of an array, in NumPy."""
 
 NumberType = Union[Integer, Floating]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from polylsp.frontends.python.tokens import Line, Tokens, tokenize
+from polylsp.frontends.python.tokens import scan_lines
 
 _PYTHON_CELLS = frozenset(["time", "timeit", "capture", "prun", "memit", "mprun", "lprun", "snakeviz"])
 """Magics of whole cells whose rest is code of the notebook."""
@@ -40,39 +40,30 @@ def without_magics(code: str) -> str:
             return _commented(code, 0, len(code))
         end = _line_end(code, first)
         return without_magics(_commented(code, 0, end)) if end < len(code) else _commented(code, 0, end)
-    start = 0
+    done: list[str] = []
     # Each magic hides what follows it from the tokenizer (`!echo "`), so it is taken out before going on.
+    start = 0
     while (found := _next(code, start)) is not None:
         begin, words = found
         end = _line_end(code, begin)
-        code = code[:begin] + _python(words, code[begin:end], _indent(code, begin)) + code[end:]
+        done += (code[start:begin], _python(words, code[begin:end], _indent(code, begin)))
         start = end
-    return code
+    return "".join((*done, code[start:]))
 
 
 def _next(code: str, start: int) -> tuple[int, str] | None:
-    """Where the next magic begins, and what it is."""
-    tokens = tokenize(code)
-    for line in tokens.lines:
-        begin = tokens.starts[line.first]
-        if begin < start:
-            continue
-        texts = tokens.texts[line.first : line.last]
-        if texts[0] in ("%", "!", "?", ",", ";", "/") or texts[0][:1] == "%":
+    """Where the first magic from a line on begins, and what it is."""
+    texts: list[str] = []
+    starts: list[int] = []
+    for line in scan_lines(code, start, texts, starts, []):
+        begin = starts[line.first]
+        if texts[line.first] in ("%", "!", "?", ",", ";", "/") or texts[line.first][:1] == "%":
             return begin, code[begin : _line_end(code, begin)]
-        assigned = _assigned(tokens, line)
-        if assigned is not None:
-            return assigned, code[assigned : _line_end(code, assigned)]
-        if texts[-1] == "?":
+        for number in range(line.first, line.last - 1):
+            if texts[number] == "=" and texts[number + 1] in ("%", "!"):
+                return starts[number + 1], code[starts[number + 1] : _line_end(code, starts[number + 1])]
+        if texts[line.last - 1] == "?":
             return begin, "?"
-    return None
-
-
-def _assigned(tokens: Tokens, line: Line) -> int | None:
-    """Where the magic of `name = %magic` begins."""
-    for number in range(line.first, line.last - 1):
-        if tokens.texts[number] == "=" and tokens.texts[number + 1] in ("%", "!"):
-            return tokens.starts[number + 1]
     return None
 
 

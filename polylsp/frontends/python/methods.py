@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from polylsp.frontends.python.bodies import Known
 from polylsp.frontends.python.callables import callable_of
@@ -20,15 +21,25 @@ def with_methods(
     """The classes of a file with their methods, those of their bases in the file among them."""
     bases = {each.name: each.bases for each in classes}
     own = {each.name: _own(each, known) for each in classes}
+    derived: dict[str, dict[str, dict[str, Callable]]] = {}
+    for name, one in own.items():
+        for above in _above(name, bases):
+            derived.setdefault(above, {})[name] = one
     found: dict[str, ClassOf] = {}
     for each in classes:
         declared = names.get(each.name)
         if isinstance(declared, ClassOf):
             inherited = {m.name: m for b in reversed(each.bases) if b in found for m in found[b].methods}
-            below = {name: one for name, one in own.items() if each.name in _above(name, bases)}
+            below = derived.get(each.name, {})
             methods = {_last(m.name): m for m in inherited.values()}
             methods |= {name: _checked(m, declared, below) for name, m in own[each.name].items()}
-            found[each.name] = replace(declared, methods=tuple(_closed(methods, declared)))
+            found[each.name] = _one(replace(declared, methods=tuple(_closed(methods, declared))))
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _one(found: ClassOf) -> ClassOf:
+    """The same object for equal classes, so that comparing what functions need of a file is quick."""
     return found
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Union
 
 from polylsp.frontends.python.kinds import Kind
@@ -52,13 +53,20 @@ class Value:
     kept: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClassOf:
-    """A class of the file, what its objects' attributes are, and its methods."""
+    """A class of the file, what its objects' attributes are, and its methods; knows its hash."""
 
     name: str
     fields: tuple[tuple[str, Kind], ...]
     methods: tuple[Callable, ...] = ()
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.fields, self.methods))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def method(self, name: str) -> Callable | None:
         """The method of a name, which may be that of a class that this one is derived from."""

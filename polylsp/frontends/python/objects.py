@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
 from polylsp.frontends.python.names import ClassOf, Declarations
+from polylsp.frontends.python.usage import own_nodes
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Attributes = dict[tuple[str, str], Kind]
@@ -108,9 +109,9 @@ def _bound(body: Sequence[ast.AST]) -> Iterator[str]:
     return (node.attr for node in nodes if isinstance(node, ast.Attribute) and not _loads(node))
 
 
-def _bound_inside(body: Sequence[ast.AST]) -> Iterator[str]:
+def _bound_inside(body: Sequence[ast.stmt]) -> Iterator[str]:
     """The attributes that functions inside of a function bind."""
-    return _bound([node for one in body for node in ast.walk(one) if isinstance(node, _SCOPES)])
+    return _bound([node for node in own_nodes(body) if isinstance(node, _SCOPES)])
 
 
 class _Renamer(ast.NodeTransformer):

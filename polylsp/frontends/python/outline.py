@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from itertools import islice
 
 from polylsp.frontends.python.magics import without_magics
 from polylsp.frontends.python.tokens import Line, Tokens, normalise, tokenize
@@ -113,20 +114,29 @@ def _outline(plain: str) -> Outline:
 
 _MARGIN = re.compile(r"^(?=def\b|class\b|async def\b|@)", re.MULTILINE)
 _QUOTES = re.compile(r"\"\"\"|'''")
+_STRING_ENDS = {quotes: re.compile(rf"(?:[^\\]|\\[\s\S])*?{quotes}") for quotes in ('"""', "'''")}
 
 
 def _pieces(text: str) -> Iterator[str]:
     """The text cut before each definition at the left margin, but within strings of several lines."""
-    cuts = [match.start() for match in _MARGIN.finditer(text)]
-    start = 0
-    for cut in cuts:
-        part = text[start:cut]
-        if cut == start or (part.lstrip().startswith("@") and _is_decorators(part)):
+    start = before = 0  # of the piece, and of what no decision was made of yet
+    opened = ""  # the quotes of a string that began before
+    for cut in (match.start() for match in _MARGIN.finditer(text)):
+        part = text[before:cut]
+        if opened:
+            closed = _STRING_ENDS[opened].match(part)
+            if closed is None:
+                before = cut
+                continue
+            part, opened = part[closed.end() :], ""
+        elif not part or (part.lstrip().startswith("@") and _is_decorators(part)):
+            before = cut
             continue
-        if _QUOTES.search(part) and not _is_whole(part):
-            continue
-        yield part
-        start = cut
+        opened = _open_string(part) if _QUOTES.search(part) else ""
+        if not opened:
+            yield text[start:cut]
+            start = cut
+        before = cut
     yield text[start:]
 
 
@@ -137,12 +147,13 @@ def _is_decorators(part: str) -> bool:
 
 
 @query(size=8192)
-def _is_whole(part: str) -> bool:
-    """Whether no string of several lines goes on beyond some text."""
+def _open_string(part: str) -> str:
+    """The quotes of a string of several lines that goes on beyond some text, or an empty string."""
     last = tokenize(part).texts[-1:]
     opened = last[0].lstrip("rRbBuUfF") if last else ""
     quotes = opened[:3]
-    return quotes not in ('"""', "'''") or (len(opened) > 5 and opened.endswith(quotes))
+    whole = quotes not in _STRING_ENDS or (len(opened) > 5 and opened.endswith(quotes))
+    return "" if whole else quotes
 
 
 @query(size=8192)
@@ -186,10 +197,11 @@ class _Cutter:
         lines, rest = self.tokens.lines, list[Line]()
         number = first
         while number < last:
-            header = self._header(number, last)
-            if header is None:
-                rest.append(lines[number])
-                number += 1
+            header, defines = self._header(number, last)
+            if not defines:
+                following = max(header, number + 1)
+                rest += lines[number:following]
+                number = following
                 continue
             end = self._end(header, last)
             self._definition(number, header, end, prefix, owner)
@@ -197,18 +209,16 @@ class _Cutter:
             number = end
         return rest
 
-    def _header(self, number: int, last: int) -> int | None:
-        """The line of the `def` or `class` that the line is, or is a decorator of."""
+    def _header(self, number: int, last: int) -> tuple[int, bool]:
+        """The line that the line is, or is a decorator of, and whether it is a `def` or `class`."""
         texts, lines = self.tokens.texts, self.tokens.lines
         while number < last and texts[lines[number].first] == "@":
             number += 1
         if number == last:
-            return None
+            return number, False
         word = texts[lines[number].first]
-        following = texts[lines[number].first + 1 : lines[number].last]
-        if word in ("def", "class") or (word == "async" and following[:1] == ("def",)):
-            return number
-        return None
+        following = texts[lines[number].first + 1 : min(lines[number].first + 2, lines[number].last)]
+        return number, word in ("def", "class") or (word == "async" and following[:1] == ("def",))
 
     def _end(self, header: int, last: int) -> int:
         lines = self.tokens.lines
@@ -267,7 +277,7 @@ def loop_lines(item: Item) -> Iterator[tuple[int, Line]]:
     for number, line in enumerate(item.lines):
         if inside is not None and line.indent <= inside:
             inside = None
-        words = item.texts[line.first : line.last]
+        words = item.texts[line.first : min(line.first + 2, line.last)]
         word = words[1] if words[:1] == ("async",) and len(words) > 1 else (words[0] if words else "")
         if (
             word in ("def", "class")
@@ -281,4 +291,5 @@ def loop_lines(item: Item) -> Iterator[tuple[int, Line]]:
 
 def _is_decorated(item: Item, number: int) -> bool:
     """Whether the line is the item's own `def`, after its decorators."""
-    return all(item.texts[line.first] == "@" for line in item.lines[:number] if line.last > line.first)
+    before = islice(item.lines, number)
+    return all(item.texts[line.first] == "@" for line in before if line.last > line.first)

@@ -47,8 +47,10 @@ def _settled(told: Kind | None, used: Kind) -> Kind:
     if isinstance(told, Array) and told.rank < 0:
         if told.lists:
             return replace(used, lists=True) if isinstance(used, Array) else Other("a list")
-        rank = used.rank if isinstance(used, Array) else -1
-        return Array(told.element, abs(rank), told.assumed, rank < 0)
+        if not isinstance(used, Array):
+            return Array(told.element, 1, told.assumed, guessed=True)
+        element = used.element if told.assumed else told.element
+        return Array(element, used.rank, told.assumed, used.guessed)
     return told
 
 

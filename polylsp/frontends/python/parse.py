@@ -39,7 +39,12 @@ class Parsed:
 
     def text(self, node: ast.AST) -> str:
         """The spelling of a node for a message."""
-        return ast.unparse(node)
+        try:
+            return ast.unparse(node)
+        except (ValueError, RecursionError):
+            # It holds a number of more digits than Python writes, or nests too deeply.
+            site = self.site(node)
+            return " ".join(self.texts[site.first : site.last + 1])
 
 
 def parse(texts: tuple[str, ...], lines: tuple[Line, ...]) -> Parsed | Rejection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 _PREFIX = r"(?:[rRbBuUfF]|[bBfF][rR]|[rR][bBfF])?"
@@ -74,30 +75,38 @@ def tokenize(text: str) -> Tokens:
     texts: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    lines: list[Line] = []
-    first = depth = start_of_line = 0
-    for match in _TOKEN.finditer(text):
+    lines = tuple(scan_lines(text, 0, texts, starts, ends))
+    return Tokens(tuple(texts), tuple(starts), tuple(ends), lines)
+
+
+def scan_lines(text: str, at: int, texts: list[str], starts: list[int], ends: list[int]) -> Iterator[Line]:
+    """The logical lines of a normalised text from one that begins at `at`; when one is given, its tokens have
+    been appended to the lists."""
+    depth, first = 0, len(texts)
+    begins = True  # only white space was seen in the line so far
+    for match in _TOKEN.finditer(text, at):
         group = match.lastindex
         if group is None:
+            begins = begins and match[0].isspace()
             continue
         if group == 1:
-            start_of_line = match.end()
+            begins = True
             if depth == 0 and len(texts) > first:
-                lines.append(_line(text, starts, first, len(texts)))
+                yield _line(text, starts, first, len(texts))
                 first = len(texts)
             continue
         word = match[0]
-        if depth and group == 3 and word in _STATEMENTS and not text[start_of_line : match.start()].strip():
-            lines.append(_line(text, starts, first, len(texts)))
+        if depth and begins and group == 3 and word in _STATEMENTS:
+            yield _line(text, starts, first, len(texts))
             first, depth = len(texts), 0
+        begins = False
         if group == 5:
             depth = max(0, depth + (word in "([{") - (word in ")]}"))
         texts.append(word)
         starts.append(match.start())
         ends.append(match.end())
     if len(texts) > first:
-        lines.append(_line(text, starts, first, len(texts)))
-    return Tokens(tuple(texts), tuple(starts), tuple(ends), tuple(lines))
+        yield _line(text, starts, first, len(texts))
 
 
 def _line(text: str, starts: list[int], first: int, last: int) -> Line:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from polylsp.frontends.python.kinds import DOUBLE, INT64, REAL, UNKNOWN, WHOLE, Array, Kind
+from polylsp.frontends.python.kinds import DOUBLE, INT64, MOST_DIMENSIONS, REAL, UNKNOWN, WHOLE, Array, Kind
 from polylsp.frontends.python.library import LIKE_MAKERS, numpy_name
 from polylsp.frontends.python.names import Callable, Declarations, path_of
 
 
-def own_nodes(body: list[ast.stmt]) -> Iterator[ast.AST]:
+def own_nodes(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     """All nodes of a function's body in source order, but those of functions and classes inside it."""
     pending: list[ast.AST] = list(reversed(body))
     while pending:
@@ -40,13 +40,15 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
     whole = _whole(nodes, declarations)
     bare = _whole_arrays(nodes, names)
     subscripts = {*_of_subscripts(nodes, whole, declarations), *_of_parts(nodes, whole, declarations)}
+    views = _updated_views(nodes, declarations)
     found: dict[str, Kind] = {}
     for name in names:
         if name in ranks:
             # One that is subscripted with less than its rank somewhere else is an array too.
-            found[name] = Array(INT64 if name in subscripts else DOUBLE, ranks[name], assumed=True)
+            element = INT64 if name in subscripts else DOUBLE
+            found[name] = Array(element, ranks[name], assumed=True, guessed=name in views)
         elif name in subscripts:
-            found[name] = Array(INT64, 1, assumed=True)
+            found[name] = Array(INT64, 1, assumed=True, guessed=name in views)
         elif name in bare:
             found[name] = UNKNOWN
         else:
@@ -59,7 +61,7 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations) -> dict[str, int]:
     found: dict[str, int] = {}
 
     def note(base: ast.expr, rank: int) -> None:
-        if isinstance(base, ast.Name):
+        if isinstance(base, ast.Name) and rank <= MOST_DIMENSIONS:
             found[base.id] = max(found.get(base.id, 0), rank)
 
     for node in nodes:
@@ -99,6 +101,17 @@ def _copied(nodes: list[ast.AST], ranks: dict[str, int], declarations: Declarati
             if known and name in ranks:
                 for source, taken in sources:
                     ranks[source] = max(ranks.get(source, 0), ranks[name] + taken)
+
+
+def _updated_views(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
+    """The arrays of which an element gets a name that is then updated in place (`for x in a: x += 1`). Were
+    there more dimensions than its subscripts tell, the element would be a view, and the array be written."""
+    updated = {n.target.id for n in nodes if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    bound = [(name, source) for node in nodes for name, (source, _) in _sources(node, declarations)]
+    found: set[str] = set()
+    for _ in range(3):
+        found |= {source for name, source in bound if name in updated | found and source}
+    return found
 
 
 def _sources(node: ast.AST, declarations: Declarations) -> Iterator[tuple[str, tuple[str, int]]]:

@@ -28,7 +28,7 @@ def split(body: Sequence[ast.stmt], given: Iterable[str], names: Iterable[str]) 
     chosen = frozenset(names) - _entangled(body)
     flow = _Flow(chosen)
     flow.reaching = {name: frozenset((flow.new(name),)) for name in given if name in chosen}
-    flow.run(body)
+    flow.settle(body)
     return flow.rename()
 
 
@@ -73,6 +73,9 @@ class _Flow:
     breaks: list[list[Reaching]] = field(default_factory=list[list[Reaching]])
     continues: list[list[Reaching]] = field(default_factory=list[list[Reaching]])
     tried: list[dict[str, set[int]]] = field(default_factory=list[dict[str, set[int]]])
+    back: dict[int, Reaching | None] = field(default_factory=dict[int, "Reaching | None"])
+    """What the last walk found to come back to the header of each loop."""
+    settled: bool = False
 
     # --- Bindings and uses ---------------------------------------------------------------
 
@@ -127,6 +130,15 @@ class _Flow:
             self.evaluate(child)
 
     # --- Statements ----------------------------------------------------------------------
+
+    def settle(self, body: Sequence[ast.stmt]) -> None:
+        """Walk until nothing more comes back to any loop: what a round leaves reaches the next, and little
+        more than that."""
+        given = self.reaching
+        while not self.settled:
+            self.settled = True
+            self.reaching = given
+            self.run(body)
 
     def run(self, body: Sequence[ast.stmt]) -> None:
         for statement in body:
@@ -192,23 +204,21 @@ class _Flow:
     def loop(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
         if not isinstance(node, ast.While):
             self.evaluate(node.iter)
-        entry = done = self.reaching
-        breaks = list[Reaching]()
-        for _ in range(2):
-            # What a round leaves reaches the next, and nothing more comes from a third.
-            self.breaks.append([])
-            self.continues.append([])
-            if isinstance(node, ast.While):
-                self.evaluate(node.test)
-                done = self.reaching
-            else:
-                done = self.reaching
-                self.evaluate(node.target)
-            self.run(node.body)
-            breaks += self.breaks.pop()
-            self.reaching = _merged([entry, self.reaching, *self.continues.pop()])
-            done = _merged([done, self.reaching])
-        self.reaching = done
+        entry, back = self.reaching, self.back.get(id(node))
+        self.breaks.append([])
+        self.continues.append([])
+        self.reaching = _merged([entry, back])
+        if isinstance(node, ast.While):
+            self.evaluate(node.test)
+            done = self.reaching
+        else:
+            done = self.reaching
+            self.evaluate(node.target)
+        self.run(node.body)
+        breaks = self.breaks.pop()
+        self.back[id(node)] = _merged([self.reaching, *self.continues.pop()])
+        self.settled = self.settled and self.back[id(node)] == back
+        self.reaching = _merged([done, entry, self.back[id(node)]])
         self.run(node.orelse)
         self.reaching = _merged([self.reaching, *breaks])
 

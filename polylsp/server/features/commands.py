@@ -35,6 +35,7 @@ def status(ls: PolylspServer, *_: Any) -> dict[str, Any]:
         "version": ls.version,
         "pid": os.getpid(),
         "workerPid": ls.jobs.worker_pid,
+        "workerPids": ls.jobs.worker_pids,
         "workerRestarts": ls.jobs.restarts,
         "documents": len(ls.documents),
     }

@@ -25,16 +25,21 @@ def register(ls: PolylspServer) -> None:
 
 
 async def diagnostic(ls: PolylspServer, params: types.DocumentDiagnosticParams) -> JsonText:
-    """The diagnostics of the present text, once it has been analysed."""
+    """The diagnostics of the present text, once it has been analysed; while that lasts, those of functions
+    that are finished, as soon as they are others than the client has."""
     document = ls.documents.get(params.text_document.uri)
     if document is None or not document.is_ours:
         return _NOTHING
     ls.job_progress.attach(params.work_done_token, document.uri)
     try:
-        outcome = await document.settle(None)
+        outcome = "part" if document.is_partly_reported else await document.settle(None, in_part=True)
+        while outcome == "part" and ls.findings(document)[1] == params.previous_result_id:
+            outcome = await document.settle(None, in_part=True)
     finally:
         ls.job_progress.end(params.work_done_token)
-    if outcome != "reported":
+    if outcome == "part":
+        ls.owe_diagnostics(document)
+    elif outcome != "reported":
         raise ls.server_cancelled(retry=outcome == "changed" and document.uri in ls.documents)
     items, name = ls.findings(document)
     if name == params.previous_result_id:

@@ -16,6 +16,8 @@ from polylsp.server.session import PolylspServer
 async def inlay_hint(ls: PolylspServer, params: types.InlayHintParams) -> list[convert.Json] | None:
     """The verdicts beside the loops of a range."""
     document = ls.document_of(params.text_document.uri)
+    if document is not None and (seen := document.seen(params.text_document.uri)) is not None:
+        ls.shows(document, convert.span_of(seen, params.range, ls.client.encoding))
     report = await fresh(document)
     if document is not None and not document.is_reported:
         ls.owe_hints(document)

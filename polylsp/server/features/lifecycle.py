@@ -30,7 +30,8 @@ def initialize(ls: PolylspServer, params: types.InitializeParams) -> None:
     ls.configure(known.get("settings"))
     if ls.client.pulls:
         diagnostic.register(ls)
-    end_with(params.process_id, ls.jobs.close)
+    if not ls.outlives_client:
+        end_with(params.process_id, ls.jobs.close)
 
 
 def did_change_trust(ls: PolylspServer, params: Any) -> None:

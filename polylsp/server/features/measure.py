@@ -86,7 +86,7 @@ async def _measured(ls: PolylspServer, document: Document, ask: AskToMeasure, ba
         raise JsonRpcContentModified("The text changed")
     if isinstance(plan, (Declined, NoPlan)):
         return told(ls, NotMeasured(plan.reason))
-    outcome = await ls.measurements.carried_out(plan, settings, bar.report)
+    outcome = await ls.measurements.carried_out(plan, settings, ls.folders.values(), bar.report)
     if isinstance(outcome, Measurement):
         remember(ls, document, loop, outcome)
     return told(ls, outcome, document.path, loop)

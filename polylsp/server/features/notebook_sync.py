@@ -30,20 +30,22 @@ def did_open(ls: PolylspServer, params: types.DidOpenNotebookDocumentParams) -> 
 
 def did_change(ls: PolylspServer, params: types.DidChangeNotebookDocumentParams) -> None:
     """Cells came, went, became something else, or have another text."""
-    document = ls.documents.get(params.notebook_document.uri)
     version, changed = params.notebook_document.version, params.change.cells
-    if not isinstance(document, NotebookDocument) or not document.accepts(version):
+    document = ls.follows(params.notebook_document.uri, version)
+    if not isinstance(document, NotebookDocument):
         return
     if changed is not None:
         _structure(document, changed.structure)
         for cell in changed.data or ():
             document.set_kind(cell.document, is_code=cell.kind == types.NotebookCellKind.Code)
         for text in changed.text_content or ():
+            if text.document.uri not in document.uris:
+                ls.edits_lost(document.uri)
+                return
             edits = [edit_of(change) for change in text.changes]
             document.edit_cell(text.document.uri, edits, text.document.version, ls.client.encoding)
-    before = document.version
     document.commit(version)
-    if changed is not None and before != version:
+    if changed is not None:
         ls.changed(document)
 
 

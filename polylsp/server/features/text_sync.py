@@ -22,9 +22,11 @@ def did_open(ls: PolylspServer, params: types.DidOpenTextDocumentParams) -> None
 
 def did_change(ls: PolylspServer, params: types.DidChangeTextDocumentParams) -> None:
     """The text changed."""
-    document = ls.documents.get(params.text_document.uri)
     edits = [edit_of(change) for change in params.content_changes]
-    if document is not None and document.edit(edits, params.text_document.version, ls.client.encoding):
+    uri, version = params.text_document.uri, params.text_document.version
+    document = ls.follows(uri, version, is_whole=any(each.start is None for each in edits))
+    if document is not None:
+        document.edit(edits, version, ls.client.encoding)
         ls.changed(document)
 
 

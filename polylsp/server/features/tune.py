@@ -46,7 +46,8 @@ async def _tuned(ls: PolylspServer, document: Document, ask: AskToMeasure, bar: 
         return told(ls, NotMeasured(plan.reason))
     shown = _Shown(bar)
     try:
-        outcome = await ls.measurements.carried_out(plan, ls.settings_of(document), shown.report)
+        settings, folders = ls.settings_of(document), ls.folders.values()
+        outcome = await ls.measurements.carried_out(plan, settings, folders, shown.report)
         if isinstance(outcome, Measurement):
             shown.best = best_of(outcome.figures)
             remember(ls, document, loop, outcome)

@@ -243,8 +243,15 @@ def test_sums_in_scalars_are_held_in_place(name: str) -> None:
 def test_rows_of_sums_get_copies(name: str) -> None:
     loops = indent(f"{SCRATCH[name]}\n(void)a, (void)l, (void)s;", "    ")
     made = _compare(_PROGRAM.format(loops=loops, type="double"))
-    assert "ts[9][512]" in made
+    assert "ts[9][40]" in made
     assert ("if (i == 1 && hh + 9 >= n)" in made) == (name == "the last row")
+
+
+def test_rows_that_may_be_long_have_versions() -> None:
+    """One of which runs for long rows alone, as there are where the matrices have so many columns."""
+    loops = indent(f"{SCRATCH['rows of its own']}\n(void)a, (void)l, (void)s;", "    ")
+    made = _compare(_PROGRAM.format(loops=loops, type="double").replace("N = 40", "N = 600"))
+    assert "ts[9][512]" in made and "if (m <= 512) {" in made
 
 
 def test_sums_of_what_is_written_in_their_tile_stay_as_they_are() -> None:

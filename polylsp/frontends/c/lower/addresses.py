@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from pycparser import c_ast
+
 from polylsp.frontends.c.lower.context import Context
 from polylsp.model.program import (
     AddressOf,
@@ -17,6 +21,7 @@ from polylsp.model.program import (
     Select,
     Struct,
     Type,
+    Variable,
 )
 
 
@@ -37,6 +42,17 @@ def give(context: Context, value: Expr) -> None:
     """A value is passed to code that may keep it."""
     if isinstance(value.type, Pointer | Struct):
         context.leaked |= _sources(context, value)
+
+
+def initialise_static(context: Context, init: Any) -> None:
+    """Record the addresses in the initialiser of an object with static storage: they get away at once."""
+    pending: list[Any] = [init]
+    while pending:
+        node = pending.pop()
+        named = context.lookup(node.name) if isinstance(node, c_ast.ID) else None
+        if isinstance(named, Variable):
+            context.leaked.add("&" + named.name)
+        pending += [child for _, child in node.children()] if node is not None else []
 
 
 def escaped(context: Context) -> frozenset[str]:

@@ -51,6 +51,8 @@ def effect(context: Context, node: Any, fx: Effects) -> None:
         case c_ast.ExprList():
             for part in node.exprs:
                 effect(context, part, fx.sequenced())
+        case c_ast.FuncCall() if (fact := calls.fact(context, node, fx)) is not None:
+            fx.statements.extend(fact)
         case c_ast.FuncCall():
             result = calls.call(context, node, fx)
             if isinstance(result, Call) and not result.pure:
@@ -208,7 +210,7 @@ def _leaves(context: Context, target: Place, source: Place, site: Site, pairs: _
     steps: list[tuple[Field | Index, Type]]
     match target.type:
         case Struct(name=name, union=False) if name in context.structs:
-            steps = [(Field(entry.name, entry.type), entry.type) for entry in context.structs[name]]
+            steps = [(entry.step, entry.type) for entry in context.structs[name]]
         case Array(element=element, extent=Constant(value=count)) if count <= _WHOLE_COPY_LIMIT:
             steps = [(Index(Constant(position, INT, site)), element) for position in range(int(count))]
         case _ if is_scalar(target.type):

@@ -24,6 +24,14 @@ _TO_INTEGER = {
 _BITS = ("popcount", "clz", "ctz", "ffs", "parity")
 _READS_MEMORY = {"strlen": SIZE, "strcmp": INT, "strncmp": INT, "memcmp": INT, "atoi": INT, "atof": DOUBLE}
 _ALLOCATORS = frozenset(("malloc", "calloc", "realloc", "aligned_alloc", "alloca", "valloc", "memalign"))
+_KEEPS_ERRNO = (
+    frozenset(
+        f"{name}{suffix}"
+        for name in "fabs floor ceil trunc round rint nearbyint roundeven copysign fmax fmin nan cbrt".split()  # noqa: SIM905
+        for suffix in ("", "f", "l")
+    )
+    | frozenset(name for name in _TO_INTEGER if name[:2] not in ("lr", "ll", "il"))
+)
 # They neither keep a pointer that they are given nor hand one to something that does.
 _FORGETFUL = frozenset(
     "printf fprintf sprintf snprintf scanf fscanf sscanf puts fputs memcpy memmove memset memcmp strlen "  # noqa: SIM905
@@ -74,6 +82,13 @@ def memory_result(name: str) -> Type | None:
 def is_allocator(name: str) -> bool:
     """Whether the result points at something new."""
     return name in _ALLOCATORS
+
+
+def library_variables(name: str) -> tuple[str, ...]:
+    """The variables of the library that a function of this name may set beside its result."""
+    if name in _KEEPS_ERRNO or name.startswith("__builtin_"):
+        return ()
+    return ("errno", "signgam") if name.startswith(("lgamma", "gamma")) else ("errno",)
 
 
 def is_forgetful(name: str) -> bool:

@@ -12,6 +12,7 @@ from polylsp.frontends.c.lower.builtins import (
     is_allocator,
     is_forgetful,
     library_result,
+    library_variables,
     memory_result,
     pure_result,
 )
@@ -22,6 +23,7 @@ from polylsp.frontends.c.lower.types import DOUBLE, INT, promote
 from polylsp.frontends.c.lower.values import convert, is_scalar
 from polylsp.model.program import (
     AddressOf,
+    Assume,
     Call,
     Cast,
     Constant,
@@ -34,6 +36,7 @@ from polylsp.model.program import (
     Read,
     Struct,
     Type,
+    Variable,
 )
 
 
@@ -88,7 +91,34 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
     if not (pure or reads or is_forgetful(name)):
         for argument in arguments:
             give(context, argument)
-    return Call(name, arguments, pure, _result(name, known), site, reads and not pure)
+    ends = known.ends if known is not None else False
+    sets = library_variables(name) if pure and _is_library(known) else ()
+    watched = tuple(v for v, names in _WATCHING.items() if not names.isdisjoint(context.sites.words))
+    return Call(name, arguments, pure, _result(name, known), site, reads and not pure, ends, sets, watched)
+
+
+_WATCHING = {"errno": frozenset(("errno", "perror", "__errno_location")), "signgam": frozenset(("signgam",))}
+
+
+def fact(context: Context, node: Any, fx: Effects) -> list[Assume] | None:
+    """The facts that a call states which stands for an assumption or an assertion; `None` for any other call.
+    An assertion is evaluated; an assumption is not, and says nothing where it would have effects."""
+    name = node.name.name if isinstance(node.name, c_ast.ID) else ""
+    if name not in _FACTS or isinstance(context.lookup(name), Variable):
+        return None
+    from polylsp.frontends.c.lower.expressions import condition
+
+    site = context.site(node)
+    operands = node.args.exprs if node.args is not None else []
+    if not operands:
+        return [Assume(Constant(0, INT, site), site)]
+    inner = fx.sequenced() if name == "__polylsp_assert" else Effects()
+    stated = condition(context, operands[-1], inner)
+    evaluated = inner.statements and name != "__polylsp_assert"
+    return [] if inner.rejections or evaluated else [Assume(stated, site)]
+
+
+_FACTS = frozenset(("__builtin_unreachable", "__builtin_assume", "__polylsp_assert"))
 
 
 def _callee(context: Context, node: Any, fx: Effects) -> tuple[str, Prototype | None]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from polylsp.frontends.c.lower.sites import Sites
 from polylsp.frontends.unique_names import UniqueNames
-from polylsp.model.program import Constant, Expr, Site, Statement, Type, Variable
+from polylsp.model.program import Constant, Expr, Field, Site, Statement, Type, Variable
 from polylsp.model.rejection import Rejection, RejectionCode
 
 
@@ -21,17 +21,25 @@ class Prototype:
     const: bool = False
     pure: bool = False
     defined: bool = False
+    ends: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a structure; an unnamed one is searched for its own members."""
+    """A member of a structure; an unnamed one is searched for its own members. `shares`: a bit-field's
+    neighbours in the same memory location."""
 
     name: str
     type: Type
     volatile: bool = False
     anonymous: bool = False
     bit_field: bool = False
+    shares: tuple[Field, ...] = ()
+
+    @property
+    def step(self) -> Field:
+        """The step of a place from the structure to the member."""
+        return Field(self.name, self.type, self.shares)
 
 
 @dataclass(slots=True)
@@ -74,6 +82,7 @@ class Context(UniqueNames):
     escaping: frozenset[str]
     ordinals: dict[int, int]
     jumped_to: frozenset[str] = frozenset()
+    per_thread: frozenset[str] = frozenset()
     result: Type | None = None
     scopes: list[Scope] = field(default_factory=lambda: [Scope()])
     structs: dict[str, tuple[Member, ...]] = field(default_factory=dict)

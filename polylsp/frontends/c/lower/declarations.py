@@ -8,11 +8,12 @@ from typing import Any, Literal
 from pycparser import c_ast
 
 from polylsp.frontends.c.declarations import Declaration
+from polylsp.frontends.c.lower.addresses import initialise_static
 from polylsp.frontends.c.lower.context import Context, Effects, Prototype
 from polylsp.frontends.c.lower.declarators import FUNCTION, is_const, is_volatile, prototype, resolve
 from polylsp.frontends.c.lower.initializers import initialise, sized
 from polylsp.frontends.c.lower.sites import token_of
-from polylsp.frontends.c.lower.types import INT
+from polylsp.frontends.c.lower.types import INT, size
 from polylsp.frontends.c.lower.values import convert, is_scalar
 from polylsp.model.program import (
     Array,
@@ -78,10 +79,18 @@ def declare_local(context: Context, decl: Any, fx: Effects) -> None:
     if decl.init is not None and _is_typeof(type):
         type = _inferred(context, decl)
     storage = _storage(decl)
-    variable = _enter(context, decl.name, type, storage, storage == "static" and _is_table(decl))
+    variable = _enter(
+        context,
+        decl.name,
+        type,
+        storage,
+        storage == "static" and _is_table(decl),
+        storage != "local" and _is_per_thread(context, decl),
+    )
     if is_volatile(context, decl):
         context.volatile.add(variable.name)
     if storage != "local":
+        initialise_static(context, decl.init)
         if decl.init is not None and is_const(decl):
             _remember(context, variable, decl.init)
         return
@@ -120,15 +129,30 @@ def _is_table(decl: Any) -> bool:
     return defined and isinstance(declared, c_ast.TypeDecl) and "const" in (declared.quals or ())
 
 
+def _is_per_thread(context: Context, decl: Any) -> bool:
+    """Whether each thread has a variable of its own; `errno` is one, whatever a program says."""
+    return "_Thread_local" in decl.storage or decl.name in context.per_thread or decl.name == "errno"
+
+
 def _enter(
     context: Context,
     name: str,
     type: Any,
     storage: Literal["parameter", "local", "static", "global"],
     const: bool = False,
+    per_thread: bool = False,
 ) -> Variable:
     unique = context.unique(name)
-    variable = Variable(unique, name, type, storage, unique in context.escaping, const)
+    variable = Variable(
+        unique,
+        name,
+        type,
+        storage,
+        unique in context.escaping,
+        const,
+        bytes=size(type, context.structs),
+        per_thread=per_thread,
+    )
     context.scopes[-1].names[name] = variable
     return variable
 
@@ -151,14 +175,23 @@ def _global(context: Context, decl: Any) -> None:
     if isinstance(known, Variable):
         # `extern double a[];` beside `double a[10];`: the one that knows more is kept.
         complete = isinstance(known.type, Array) and known.type.extent is not None
-        variable = replace(known, type=known.type if complete else type, const=known.const or _is_table(decl))
+        of_type = known.type if complete else type
+        variable = replace(
+            known,
+            type=of_type,
+            const=known.const or _is_table(decl),
+            bytes=size(of_type, context.structs),
+            per_thread=known.per_thread or _is_per_thread(context, decl),
+        )
         context.scopes[-1].names[decl.name] = variable
         if complete:
             return
     else:
-        variable = _enter(context, decl.name, type, "global", _is_table(decl))
+        per_thread = _is_per_thread(context, decl)
+        variable = _enter(context, decl.name, type, "global", _is_table(decl), per_thread)
     if is_volatile(context, decl):
         context.volatile.add(variable.name)
+    initialise_static(context, decl.init)
     if is_const(decl) and decl.init is not None:
         _remember(context, variable, decl.init)
 
@@ -167,12 +200,14 @@ def _function(context: Context, decl: Any, source: Declaration | None, own: froz
     defined = decl.name in own or (source is not None and bool(source.definition))
     const = source is not None and source.const
     pure = source is not None and source.pure
+    ends = source is not None and source.ends
     known = context.scopes[-1].names.get(decl.name)
     if isinstance(known, Prototype):
         const, pure, defined = const or known.const, pure or known.pure, defined or known.defined
+        ends = ends or known.ends
     found = prototype(context, decl.name, decl.type, const, pure)
     context.scopes[-1].names[decl.name] = Prototype(
-        found.name, found.result, found.parameters, const, pure, defined
+        found.name, found.result, found.parameters, const, pure, defined, ends
     )
 
 

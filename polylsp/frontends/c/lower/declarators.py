@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from pycparser import c_ast
@@ -12,6 +14,7 @@ from polylsp.model.program import (
     Array,
     Constant,
     Expr,
+    Field,
     Integer,
     OtherType,
     Pointer,
@@ -147,6 +150,8 @@ def _struct(context: Context, node: Any, fx: Effects) -> Type:
 
 def _members(context: Context, node: Any, fx: Effects) -> tuple[Member, ...]:
     members: list[Member] = []
+    locations: dict[int, list[Field]] = {}
+    location = 0
     for index, decl in enumerate(node.decls):
         if not isinstance(decl, c_ast.Decl):
             continue
@@ -156,8 +161,21 @@ def _members(context: Context, node: Any, fx: Effects) -> tuple[Member, ...]:
             type = Integer(max(1, int(width.value)), type.signed)
         anonymous = decl.name is None
         name = decl.name or f"#{index}"
-        members.append(Member(name, type, is_volatile(context, decl), anonymous, decl.bitsize is not None))
-    return tuple(members)
+        bit_field = decl.bitsize is not None
+        if not bit_field or (isinstance(width, Constant) and width.value == 0):
+            location = index + 1
+        elif not anonymous:
+            locations.setdefault(location, []).append(Field(name, type))
+        members.append(Member(name, type, is_volatile(context, decl), anonymous, bit_field))
+    return tuple(_with_neighbours(member, locations.values()) for member in members)
+
+
+def _with_neighbours(member: Member, locations: Iterable[list[Field]]) -> Member:
+    """A bit-field with the others of its memory location."""
+    for fields in locations if member.bit_field else ():
+        if any(one.name == member.name for one in fields):
+            return replace(member, shares=tuple(one for one in fields if one.name != member.name))
+    return member
 
 
 def _enumeration(context: Context, node: Any, fx: Effects) -> Type:

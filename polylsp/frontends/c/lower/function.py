@@ -22,18 +22,22 @@ from polylsp.model.rejection import Rejection
 
 
 def lower(
-    tokens: tuple[str, ...], declarations: tuple[Declaration, ...], own: frozenset[str] = frozenset()
+    tokens: tuple[str, ...],
+    declarations: tuple[Declaration, ...],
+    own: frozenset[str] = frozenset(),
+    per_thread: frozenset[str] = frozenset(),
 ) -> Function:
     """The program of one function. One that does not parse has a problem and its loops' headers.
 
     `own` are the functions that the file itself defines: a `hypot` among them is not the library's
-    (only names of the library matter, see `builtins.in_library`).
+    (only names of the library matter, see `builtins.in_library`); `per_thread` names variables of
+    which each thread has its own.
     """
     parsed = parse(tokens, declarations)
     if isinstance(parsed, Rejection):
         return rejected(tokens, parsed)
     try:
-        return _lower(tokens, parsed, own)
+        return _lower(tokens, parsed, own, per_thread)
     except RecursionError:
         return rejected(tokens, too_deep(tokens))
 
@@ -46,20 +50,24 @@ def rejected(tokens: tuple[str, ...], rejection: Rejection) -> Function:
     return Function(name, (), Block((body,)), site, (rejection,))
 
 
-def _lower(tokens: tuple[str, ...], parsed: Parsed, own: frozenset[str]) -> Function:
+def _lower(
+    tokens: tuple[str, ...], parsed: Parsed, own: frozenset[str], per_thread: frozenset[str]
+) -> Function:
     """Lower once, and a second time if addresses got away: only then is it known of which."""
     ordinals = _ordinals(parsed.definition)
     sites = Sites(tokens)
-    function, context = _once(sites, parsed, own, ordinals, frozenset())
+
+    def once(escaping: frozenset[str]) -> tuple[Function, Context]:
+        jumped_to = _jumped_to(parsed.definition)
+        return _once(Context(sites, escaping, ordinals, jumped_to, per_thread), parsed, own)
+
+    function, context = once(frozenset())
     escaping = escaped(context)
-    return _once(sites, parsed, own, ordinals, escaping)[0] if escaping else function
+    return once(escaping)[0] if escaping else function
 
 
-def _once(
-    sites: Sites, parsed: Parsed, own: frozenset[str], ordinals: dict[int, int], escaping: frozenset[str]
-) -> tuple[Function, Context]:
+def _once(context: Context, parsed: Parsed, own: frozenset[str]) -> tuple[Function, Context]:
     definition = parsed.definition
-    context = Context(sites, escaping, ordinals, _jumped_to(definition))
     for source, tree in parsed.declarations:
         declare_file_level(context, tree, source, own)
     decl = definition.decl

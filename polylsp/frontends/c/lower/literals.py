@@ -19,6 +19,8 @@ def number(text: str) -> tuple[int | float, Type] | None:
         value = _integer(digits)
     except ValueError:
         return None
+    if value.bit_length() > 64:
+        return None  # No type of C holds it.
     return value, _integer_type(value, lower[len(digits) :], decimal=not (lower[0] == "0" and len(lower) > 1))
 
 

@@ -15,7 +15,6 @@ from polylsp.model.program import (
     Array,
     Constant,
     Expr,
-    Field,
     OtherType,
     Place,
     Pointer,
@@ -77,9 +76,7 @@ def member(context: Context, whole: Place, name: str, site: Site, fx: Effects) -
         return None
     if any(step.volatile for step in path):
         refuse(fx, "volatile", site, f"`{name}` is `volatile`, so its accesses must keep their order")
-    return Place(
-        whole.variable, whole.steps + tuple(Field(m.name, m.type) for m in path), path[-1].type, site
-    )
+    return Place(whole.variable, whole.steps + tuple(m.step for m in path), path[-1].type, site)
 
 
 def _path(context: Context, struct: Type, name: str) -> tuple[Member, ...] | None:

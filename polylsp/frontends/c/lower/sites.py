@@ -19,6 +19,7 @@ class Sites:
 
     def __init__(self, tokens: tuple[str, ...]):
         self.tokens = tokens
+        self.words = frozenset(tokens)
         self.match = matching_brackets(tokens)
         self._known: dict[int, tuple[int, int, Any]] = {}
 

@@ -11,8 +11,9 @@ from polylsp.frontends.c.lower.context import Context, Effects, Scope, refuse
 from polylsp.frontends.c.lower.declarations import declare_local, define_type
 from polylsp.frontends.c.lower.order import settle
 from polylsp.frontends.c.lower.sites import token_of
-from polylsp.frontends.c.lower.values import convert
+from polylsp.frontends.c.lower.values import convert, negated
 from polylsp.model.program import (
+    Assume,
     Block,
     Constant,
     If,
@@ -156,7 +157,22 @@ def _if(context: Context, node: Any) -> list[Statement]:
     then, otherwise = block(context, node.iftrue), block(context, node.iffalse)
     if isinstance(test, Constant) and not _can_be_reached(node.iffalse if test.value else node.iftrue):
         return [*fx.statements, then if test.value else otherwise]
+    if _never_reached(then):
+        return [*fx.statements, Assume(negated(test), site), otherwise]
+    if _never_reached(otherwise):
+        return [*fx.statements, Assume(test, site), then]
     return [*fx.statements, If(test, then, otherwise, site)]
+
+
+def _never_reached(branch: Block) -> bool:
+    """Whether a branch does nothing but say that control never comes to it."""
+    match branch.statements:
+        case (Assume(Constant(value=0)),):
+            return True
+        case (Block() as inner,):
+            return _never_reached(inner)
+        case _:
+            return False
 
 
 def _can_be_reached(dead: Any) -> bool:

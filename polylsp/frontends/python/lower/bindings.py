@@ -91,9 +91,9 @@ def _bound(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
                     yield item.optional_vars, None
         case _:
             pass
-    for node in own_nodes([statement]):
-        if isinstance(node, ast.NamedExpr) and not isinstance(statement, (ast.For, ast.While, ast.If)):
-            yield node.target, None
+    if not isinstance(statement, (ast.For, ast.While, ast.If)):
+        named = (node for node in own_nodes([statement]) if isinstance(node, ast.NamedExpr))
+        yield from ((node.target, None) for node in named)
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr | None]]:

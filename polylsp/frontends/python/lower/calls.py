@@ -24,6 +24,7 @@ from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.passing import called, method_called, method_of
 from polylsp.frontends.python.lower.places import not_a_number
 from polylsp.frontends.python.names import Callable
+from polylsp.model.library import python_call_obstacle
 from polylsp.model.program import (
     Call,
     Expr,
@@ -60,10 +61,11 @@ def call(context: Context, node: ast.Call, fx: Effects) -> Expr:
         of = context.text(node.func.value)
         text = f"what `{of}` is cannot be told"
         return refuse(context, fx, "unsupported-type", node, text, f"annotate `{of}`")
+    known = python_call_obstacle(path, name)
+    if known is not None:
+        return refuse(context, fx, "unknown-call", node, known.reason, known.advice)
     advice = f"define `{name}` in this file" if isinstance(node.func, ast.Name) else ""
-    return refuse(
-        context, fx, "unknown-call", node, f"it is not known what `{name}` reads and writes", advice
-    )
+    return refuse(context, fx, "unknown-call", node, f"the effects of `{name}` are unknown", advice)
 
 
 def _is_array(kind: Kind | None) -> bool:

@@ -117,7 +117,7 @@ def _constant(context: Context, node: ast.Constant, fx: Effects) -> Expr:
     site = context.site(node)
     match node.value:
         case bool() | int():
-            return Constant(int(node.value), INT, site)
+            return _whole(context, node, int(node.value), fx)
         case float():
             return Constant(node.value, DOUBLE, site)
         case complex():
@@ -127,11 +127,20 @@ def _constant(context: Context, node: ast.Constant, fx: Effects) -> Expr:
             return refuse(context, fx, "unsupported-type", node, f"{what} stands where a number is expected")
 
 
+def _whole(context: Context, node: ast.expr, value: int, fx: Effects) -> Expr:
+    """A whole number, if it is not beyond all that are modelled."""
+    if value.bit_length() >= INT.bits:
+        message = "this whole number has too many digits to be modelled"
+        return refuse(context, fx, "unsupported-type", node, message)
+    return Constant(value, INT, context.site(node))
+
+
 def _name(context: Context, node: ast.Name, fx: Effects) -> Expr:
     found = context.kinds.declarations.get(node.id) if node.id not in context.kinds.local else None
     if isinstance(found, Value) and found.constant is not None:
-        is_whole = isinstance(found.constant, int)
-        return Constant(found.constant, INT if is_whole else DOUBLE, context.site(node))
+        if isinstance(found.constant, int):
+            return _whole(context, node, found.constant, fx)
+        return Constant(found.constant, DOUBLE, context.site(node))
     number = library.constant(context.path(node)) if node.id not in context.kinds.local else None
     if number is not None:
         return Constant(number, DOUBLE, context.site(node))
@@ -174,7 +183,7 @@ def shape_entry(context: Context, node: ast.Subscript) -> Expr | None:
     lengths = _lengths(context, node.value.value)
     try:
         number = ast.literal_eval(node.slice)
-    except ValueError:
+    except (ValueError, TypeError):
         return None
     if lengths is None or not isinstance(number, int) or not -len(lengths) <= number < len(lengths):
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from polylsp.frontends.python.inference import Kinds, inferred
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
@@ -32,14 +33,11 @@ from polylsp.frontends.python.parse import Parsed, parse
 from polylsp.frontends.python.tokens import Line
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.versions import split
-from polylsp.mishap import contained
+from polylsp.mishap import Mishap, contained
 from polylsp.model.program import Block, Declare, Function, Site, Unsupported
 from polylsp.model.rejection import Rejection
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
-
-_TOO_DEEP = "this function is nested too deeply to be analysed"
-_OURS = "an internal error of polylsp stopped the analysis of this function"
 
 
 def lower(
@@ -54,16 +52,13 @@ def lower(
     parsed = parse(texts, lines)
     if isinstance(parsed, Rejection):
         return rejected(name, texts, lines, parsed)
-    whole = Site(0, max(0, len(texts) - 1))
 
-    def work() -> Function:
-        try:
-            return _lower(name, parsed, declarations, owner)
-        except RecursionError:
-            return rejected(name, texts, lines, Rejection("budget", whole, _TOO_DEEP))
+    def stopped(mishap: Mishap) -> Function:
+        why = Rejection(mishap.code, _name_site(texts), mishap.of("this function"), mishap.advice)
+        return rejected(name, texts, lines, why)
 
-    ours = Rejection("budget", whole, _OURS, "please report it")
-    return contained(f"lowering the function `{name}`", work, lambda: rejected(name, texts, lines, ours))
+    work = partial(_lower, name, parsed, declarations, owner)
+    return contained(f"lowering the function `{name}`", work, stopped)
 
 
 def rejected(name: str, texts: tuple[str, ...], lines: tuple[Line, ...], rejection: Rejection) -> Function:

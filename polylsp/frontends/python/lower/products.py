@@ -125,7 +125,7 @@ def axes_of(node: ast.Call, arguments: list[ast.expr], rank: int) -> tuple[int, 
         return tuple(range(rank)) if len(arguments) == 1 else None
     try:
         found = ast.literal_eval(told)
-    except ValueError:
+    except (ValueError, TypeError):
         return None
     if found is None:
         return tuple(range(rank))

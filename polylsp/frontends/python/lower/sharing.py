@@ -10,6 +10,7 @@ from polylsp.frontends.python.inference import Kinds
 from polylsp.frontends.python.kinds import Array, Number
 from polylsp.frontends.python.lower.bindings import in_place, times_bound
 from polylsp.frontends.python.names import Callable as FunctionOf
+from polylsp.frontends.python.usage import own_nodes
 
 _HARMLESS = frozenset(("shape", "size", "ndim", "dtype", "nbytes", "itemsize"))
 _FRESH = frozenset(
@@ -52,7 +53,7 @@ def keeping(
 ) -> Iterator[tuple[str, ast.AST]]:
     """All that may keep the arrays of names, or of `every` name, whatever it is known to hold. `outlives`:
     what is returned is kept."""
-    for node, parents in _names(body, ()):
+    for node, parents in _names(body):
         if every or isinstance(kinds.of_name(node.id), Array):
             keeper = _keeper(node, parents, kinds, path, viewed, outlives)
             if keeper is not None:
@@ -72,18 +73,25 @@ def _chained(body: Sequence[ast.stmt], kinds: Kinds) -> Iterator[tuple[str, ast.
 def captured(body: Sequence[ast.AST]) -> frozenset[str]:
     """The names that functions inside of a function read or bind."""
     inner = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-    found = (node for root in body for node in ast.walk(root) if isinstance(node, inner))
+    found = (node for node in own_nodes(body) if isinstance(node, inner))
     return frozenset(n.id for one in found for n in ast.walk(one) if isinstance(n, ast.Name))
 
 
-def _names(
-    nodes: Sequence[ast.AST], parents: tuple[ast.AST, ...]
-) -> Iterator[tuple[ast.Name, tuple[ast.AST, ...]]]:
+def _names(body: Sequence[ast.AST]) -> Iterator[tuple[ast.Name, tuple[ast.AST, ...]]]:
     """Every name that is read, with the nodes around it, the nearest last."""
-    for node in nodes:
+    around: list[ast.AST] = []
+    pending = [iter(body)]
+    while pending:
+        node = next(pending[-1], None)
+        if node is None:
+            pending.pop()
+            if around:
+                around.pop()
+            continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            yield node, parents
-        yield from _names(list(ast.iter_child_nodes(node)), (*parents, node))
+            yield node, tuple(around)
+        around.append(node)
+        pending.append(ast.iter_child_nodes(node))
 
 
 def _keeper(

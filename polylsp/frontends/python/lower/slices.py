@@ -54,7 +54,7 @@ def _step(node: ast.expr | None) -> int | None:
         return 1
     try:
         found = ast.literal_eval(node)
-    except ValueError:
+    except (ValueError, TypeError):
         return None
     return found if isinstance(found, int) and found != 0 else None
 

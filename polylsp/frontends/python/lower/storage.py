@@ -28,13 +28,16 @@ def array_type(kind: Array, extents: tuple[Expr, ...]) -> ArrayType:
     return found
 
 
+_COUNTS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
+
+
 def assumption(context: Context, unique: str, name: str, kind: Kind) -> tuple[str, ...]:
     """What the type of a variable, and its lengths, rest on, if the source does not tell it."""
     if not isinstance(kind, Array):
         return ()
     name = spelled(name)
     holds = f"holds {dtype_name(kind.element)}" if kind.assumed else ""
-    dimensions = "has one dimension" if kind.guessed else ""
+    dimensions = f"has {_COUNTS.get(kind.rank, f'{kind.rank} dimensions')}" if kind.guessed else ""
     if kind.lists and kind.rank > 1:
         dimensions = "has rows that are lists of their own, all as long"
     words = " and ".join(filter(None, (holds, dimensions)))

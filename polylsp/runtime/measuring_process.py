@@ -1,4 +1,4 @@
-"""The process that measures: `python -m polylsp.runtime`. It is told one plan on standard input, and says on
+"""The process that measures (`process.COMMAND`). It is told one plan on standard input, and says on
 standard output how far it is and what came of it. It starts the programs; whoever started it has none.
 """
 
@@ -36,9 +36,9 @@ def _outcome(errand: Errand) -> Outcome:
     if errand.settings.cluster:
         from polylsp.runtime.remote import measured_there
 
-        return measured_there(errand.plan, errand.settings, _say)
+        return measured_there(errand, _say)
     try:
-        return measured(errand.plan, errand.settings, errand.folder, _tell)
+        return measured(errand.plan, errand.settings, errand.folder, _tell, errand.workspace)
     except OSError as error:
         return NotMeasured(f"The system does not let programs be built or run: {error}.")
 
@@ -54,7 +54,3 @@ def _say(message: Step | Outcome) -> None:
 
 def _leave(_number: int, _frame: FrameType | None) -> None:
     raise SystemExit(1)
-
-
-if __name__ == "__main__":
-    main()

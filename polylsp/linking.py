@@ -1,0 +1,128 @@
+"""Summaries of functions whose bodies stand in other files of a project."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+
+from polylsp.analysis.summaries import NoSummary, Summary
+from polylsp.deciding import summaries
+from polylsp.encoding import decode, read_file
+from polylsp.frontends.c.header_search import nearest, project_of
+from polylsp.frontends.c.lower.builtins import in_library
+from polylsp.frontends.c.outline import outline
+from polylsp.frontends.c.reading import stamp
+from polylsp.language import C
+from polylsp.languages.functions import Functions
+from polylsp.languages.reading import language_for
+from polylsp.model.expressions import subexpressions
+from polylsp.model.library import effect_of
+from polylsp.model.program import Read, Variable
+from polylsp.prepared import Prepared
+from polylsp.process import Stop
+from polylsp.settings import Settings
+
+_MOST_BYTES = 2_000_000
+_DEEPEST = 8
+"""The largest number of files that a chain of calls may pass."""
+
+
+def called(
+    path: str,
+    settings: Settings,
+    functions: Functions,
+    callers: Iterable[Prepared],
+    stopped: Callable[[str], Stop | None] = lambda key: None,
+    begin: Callable[[str, str], None] = lambda key, name: None,
+) -> dict[str, Summary | NoSummary]:
+    """Summaries of the functions that some of a file call, wherever in its project they are defined;
+    `stopped` and `begin` as in `summaries`."""
+    linker = _Linker(settings, stopped, begin)
+    names = dict.fromkeys(name for one in callers for name in one.calls)
+    return summaries(functions.callable, names, partial(linker.outside, path, ()), stopped, begin)
+
+
+Chain = tuple[tuple[str, str], ...]
+"""The files and functions on the way to a call, the latest last."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Linker:
+    """Finds the definitions of functions in other files."""
+
+    settings: Settings
+    stopped: Callable[[str], Stop | None]
+    begin: Callable[[str, str], None]
+
+    def outside(self, path: str, chain: Chain, name: str) -> Summary | NoSummary | None:
+        """The summary of a function that a file calls and does not define."""
+        if language_for(path) is not C or in_library(name) or effect_of(name) is not None:
+            return None
+        home = _defined_in(path, name)
+        if home is None or len(chain) >= _DEEPEST:
+            return None
+        if (home, name) in chain:
+            return NoSummary(name, "it calls itself")
+        return self._linked(home, name, (*chain, (home, name)))
+
+    def _linked(self, home: str, name: str, chain: Chain) -> Summary | NoSummary | None:
+        from polylsp.languages.c import linkable
+
+        found = linkable(home, _text(home, stamp(home)), name, self.settings)
+        if found is None:
+            return None
+        outside = partial(self.outside, home, chain)
+        summary = summaries(found.functions, [name], outside, self.stopped, self.begin)[name]
+        return _seen_outside(summary, found.internal, home)
+
+
+def _defined_in(path: str, name: str) -> str | None:
+    """The file that defines a function for others: the nearest to `path`, if there is just one."""
+    folder = str(Path(path).absolute().parent)
+    homes = [one for one in project_of(path).sources if name in _functions(one, stamp(one)) and one != path]
+    near = nearest(homes, folder)
+    return near[0] if len(near) == 1 else None
+
+
+def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: str) -> Summary | NoSummary:
+    """A summary for callers in other files: variables of its own file are none of theirs of the same name."""
+
+    def seen(variable: Variable) -> Variable:
+        if variable.storage != "global" or variable.source_name not in internal:
+            return variable
+        return replace(variable, name=f"{variable.source_name}@static@{home}", storage="static")
+
+    state = summary.state
+    if state is not None:
+        state = tuple(replace(one, variable=seen(one.variable)) for one in state)
+    if isinstance(summary, NoSummary):
+        return replace(summary, state=state)
+    value = summary.returns
+    named = () if value is None else (e.place.variable for e in subexpressions(value) if isinstance(e, Read))
+    hidden = any(seen(variable) is not variable for variable in named)
+    return replace(
+        summary,
+        key=f"{summary.key} {home}",
+        accesses=tuple(replace(one, variable=seen(one.variable)) for one in summary.accesses),
+        returns=None if hidden else value,
+        state=state,
+        counters=tuple(map(seen, summary.counters)),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _functions(path: str, version: int) -> frozenset[str]:
+    """The functions that a file defines."""
+    return frozenset(item.name for item in outline(_text(path, version)).items if item.kind == "function")
+
+
+@lru_cache(maxsize=64)
+def _text(path: str, version: int) -> str:
+    """The text of a file as it was at that `stamp`; none of a file that is too long."""
+    try:
+        data = read_file(path, 1 + _MOST_BYTES // 2**20)
+    except OSError:
+        return ""
+    return decode(data) if len(data) <= _MOST_BYTES else ""

@@ -1,0 +1,230 @@
+"""System calls that programs of the user may not make: a filter that Linux runs before each of them.
+
+Files, processes and the network are cut off by namespaces and Landlock where the kernel has them
+(`kernel.py`). This filter needs neither. It closes what they leave open: local sockets, which reach services
+of the user; the other system calls that act outside of the program's own memory and folder; and the
+interfaces by which a program would get around the filter: io_uring, x32, 32-bit calls, and calls that are
+newer than this table.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import platform
+import struct
+import sys
+
+_SET_NO_NEW_PRIVILEGES, _SET_SECCOMP, _MODE_FILTER = 38, 22, 2
+_ALLOW, _ERRNO, _KILL = 0x7FFF0000, 0x00050000, 0x80000000
+_LOAD, _AND, _RETURN = 0x20, 0x54, 0x06
+_JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT = 0x15, 0x35, 0x45
+_NUMBER, _ARCHITECTURE, _FIRST_ARGUMENT = 0, 4, 16
+_X32 = 0x40000000
+_NEWEST = 462
+"""The last number that these tables know (`mseal`, Linux 6.10): libraries do without newer calls."""
+
+_UNIX, _KIND, _STREAM, _PACKETS = 1, 0xF, 1, 5
+_NEW_NAMESPACES = 0x7E020000
+_TERMINAL_INPUT, _CONSOLE = 0x5412, 0x541C
+_SET_FLAGS, _SET_EXTENDED_FLAGS = 0x40086602, 0x401C5820
+
+_MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}
+"""The column of a machine in the tables below, and the number of its system calls' architecture."""
+
+Table = dict[str, tuple[int | None, int | None]]
+
+CONDITIONAL: Table = {
+    "socket": (41, 198),
+    "socketpair": (53, 199),
+    "clone": (56, 220),
+    "ioctl": (16, 29),
+}
+REFUSED: Table = {
+    # What a pair of sockets, or a socket that CUDA's driver listens on, could still reach.
+    "connect": (42, 203),
+    # Memory and files of other processes.
+    "ptrace": (101, 117),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "kcmp": (312, 272),
+    "pidfd_getfd": (438, 438),
+    "process_madvise": (440, 440),
+    "process_mrelease": (448, 448),
+    # Keys of the user's session.
+    "keyctl": (250, 219),
+    "add_key": (248, 217),
+    "request_key": (249, 218),
+    # Mounts and namespaces.
+    "mount": (165, 40),
+    "umount2": (166, 39),
+    "pivot_root": (155, 41),
+    "chroot": (161, 51),
+    "move_mount": (429, 429),
+    "open_tree": (428, 428),
+    "fsopen": (430, 430),
+    "fsconfig": (431, 431),
+    "fsmount": (432, 432),
+    "fspick": (433, 433),
+    "mount_setattr": (442, 442),
+    "unshare": (272, 97),
+    "setns": (308, 268),
+    "open_by_handle_at": (304, 265),
+    "name_to_handle_at": (303, 264),
+    # The machine.
+    "bpf": (321, 280),
+    "perf_event_open": (298, 241),
+    "userfaultfd": (323, 282),
+    "swapon": (167, 224),
+    "swapoff": (168, 225),
+    "init_module": (175, 105),
+    "finit_module": (313, 273),
+    "delete_module": (176, 106),
+    "kexec_load": (246, 104),
+    "kexec_file_load": (320, 294),
+    "reboot": (169, 142),
+    "acct": (163, 89),
+    "quotactl": (179, 60),
+    "quotactl_fd": (443, 443),
+    "settimeofday": (164, 170),
+    "clock_settime": (227, 112),
+    "clock_adjtime": (305, 266),
+    "adjtimex": (159, 171),
+    "sethostname": (170, 161),
+    "setdomainname": (171, 162),
+    "iopl": (172, None),
+    "ioperm": (173, None),
+    "modify_ldt": (154, None),
+    "syslog": (103, 116),
+    "fanotify_init": (300, 262),
+    "fanotify_mark": (301, 263),
+    "vhangup": (153, 58),
+}
+ABSENT: Table = {
+    "io_uring_setup": (425, 425),
+    "io_uring_enter": (426, 426),
+    "io_uring_register": (427, 427),
+    # Its flags lie in memory, where a filter cannot look: libraries fall back on `clone`.
+    "clone3": (435, 435),
+}
+ATTRIBUTES: Table = {
+    "chmod": (90, None),
+    "fchmod": (91, 52),
+    "fchmodat": (268, 53),
+    "fchmodat2": (452, 452),
+    "chown": (92, None),
+    "fchown": (93, 55),
+    "lchown": (94, None),
+    "fchownat": (260, 54),
+    "utime": (132, None),
+    "utimes": (235, None),
+    "futimesat": (261, None),
+    "utimensat": (280, 88),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "fsetxattr": (190, 7),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "fremovexattr": (199, 16),
+}
+"""What changes a file that is open for reading only, and what Landlock lets through."""
+
+SHARED_MEMORY: Table = {
+    "shmget": (29, 194),
+    "shmat": (30, 196),
+    "shmctl": (31, 195),
+    "msgget": (68, 186),
+    "msgsnd": (69, 189),
+    "msgrcv": (70, 188),
+    "msgctl": (71, 187),
+    "semget": (64, 190),
+    "semop": (65, 193),
+    "semtimedop": (220, 192),
+    "semctl": (66, 191),
+    "mq_open": (240, 180),
+    "mq_unlink": (241, 181),
+}
+"""What is found by a number or a name of the whole machine, unless it has a namespace."""
+
+
+def call_filter(
+    *, attributes: bool, shared_memory: bool, device: bool, machine: str = platform.machine()
+) -> bytes | None:
+    """The program of a filter for a machine, `None` for one that is not known. Changes of the attributes of
+    files, and memory that processes share by its number, are let through or not. `device`: CUDA's driver
+    listens on a local socket, to which nothing can connect."""
+    if machine not in _MACHINES or sys.byteorder != "little":
+        return None
+    column, architecture = _MACHINES[machine]
+
+    def numbers(*tables: Table) -> list[int]:
+        return [each for table in tables for pair in table.values() if (each := pair[column]) is not None]
+
+    refused = [REFUSED, *([] if attributes else [ATTRIBUTES]), *([] if shared_memory else [SHARED_MEMORY])]
+    ioctls = (_TERMINAL_INPUT, _CONSOLE, *(() if attributes else (_SET_FLAGS, _SET_EXTENDED_FLAGS)))
+    socket, socketpair, clone, ioctl = numbers(CONDITIONAL)
+    no_family = _ERRNO | errno.EAFNOSUPPORT
+    local = _argument(0) + _unless(_JUMP_EQUAL, _UNIX, no_family) + _argument(1) + _step(_AND, _KIND)
+    return b"".join(
+        (
+            _step(_LOAD, _ARCHITECTURE),
+            _unless(_JUMP_EQUAL, architecture, _KILL),
+            _step(_LOAD, _NUMBER),
+            _when(_JUMP_AT_LEAST, _X32, _KILL) if machine == "x86_64" else b"",
+            _when(_JUMP_AT_LEAST, _NEWEST + 1, _ERRNO | errno.ENOSYS),
+            *(_when(_JUMP_EQUAL, each, _ERRNO | errno.ENOSYS) for each in numbers(ABSENT)),
+            *(_when(_JUMP_EQUAL, each, _ERRNO | errno.EPERM) for each in numbers(*refused)),
+            # Sockets for datagrams would send to any socket that has a name.
+            _on_call(socketpair, local, _unless(_JUMP_EQUAL, _STREAM, no_family)),
+            _on_call(
+                socket,
+                *((local, _when(_JUMP_EQUAL, _STREAM, _ALLOW)) if device else ()),
+                *((_when(_JUMP_EQUAL, _PACKETS, _ALLOW),) if device else ()),
+                _step(_RETURN, no_family),
+            ),
+            _on_call(clone, _argument(0) + _when(_JUMP_ANY_BIT, _NEW_NAMESPACES, _ERRNO | errno.EPERM)),
+            _on_call(
+                ioctl, _argument(1), *(_when(_JUMP_EQUAL, each, _ERRNO | errno.EPERM) for each in ioctls)
+            ),
+            _step(_RETURN, _ALLOW),
+        )
+    )
+
+
+def install(program: bytes | None) -> bool:
+    """Run a filter before every system call of this process and its children from now on; answers whether
+    the kernel does."""
+    if program is None or not sys.platform.startswith("linux"):
+        return False
+    libc = ctypes.CDLL(None, use_errno=True)
+    steps = ctypes.create_string_buffer(program, len(program))
+    # struct sock_fprog: a length in steps of eight bytes, and a pointer.
+    described = ctypes.create_string_buffer(struct.pack("@HP", len(program) // 8, ctypes.addressof(steps)))
+    libc.prctl(_SET_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+    answer: int = libc.prctl(_SET_SECCOMP, _MODE_FILTER, described, 0, 0)
+    return answer == 0
+
+
+def _step(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
+    return struct.pack("=HBBI", code, if_so, if_not, value)
+
+
+def _when(test: int, value: int, outcome: int) -> bytes:
+    """Decide if the test of what is loaded holds, else go on."""
+    return _step(test, value, 0, 1) + _step(_RETURN, outcome)
+
+
+def _unless(test: int, value: int, outcome: int) -> bytes:
+    """Decide if the test of what is loaded fails, else go on."""
+    return _step(test, value, 1, 0) + _step(_RETURN, outcome)
+
+
+def _argument(number: int) -> bytes:
+    """Load the low half of an argument."""
+    return _step(_LOAD, _FIRST_ARGUMENT + 8 * number)
+
+
+def _on_call(number: int, *parts: bytes) -> bytes:
+    """Steps that decide on one system call, and allow what they leave open."""
+    steps = b"".join(parts) + _step(_RETURN, _ALLOW)
+    return _step(_JUMP_EQUAL, number, 0, len(steps) // 8) + steps

@@ -1,0 +1,167 @@
+"""Limits of the analysis count work, and cost the smallest piece."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polylsp.analysis.budget import Budget, Exhausted, costly, file_size
+from polylsp.model.facts import FunctionFacts
+from polylsp.model.verdict import Parallel, Sequential, Unknown
+from polylsp.pipeline import analyse
+from polylsp.settings import Settings
+
+
+def work(operations: int) -> str:
+    for _ in range(operations):
+        isl.Val(1)
+    return "done"
+
+
+def test_work_within_the_limit_is_counted() -> None:
+    budget = Budget(1000)
+    assert budget.run(lambda: work(500)) == "done"
+    assert 500 <= budget.spent < 550
+
+
+def test_a_piece_that_takes_more_is_given_up() -> None:
+    budget = Budget(1000)
+    assert budget.run(lambda: work(1500)) == Exhausted("piece")
+    assert budget.run(lambda: work(900)) == "done"
+
+
+def test_all_pieces_together_have_a_limit() -> None:
+    budget = Budget(1000)
+    outcomes = [budget.run(lambda: work(900)) for _ in range(8)]
+    assert outcomes[:6] == ["done"] * 6
+    assert outcomes[6:] == [Exhausted("all")] * 2
+    assert budget.spent <= budget.whole
+
+
+def test_work_inside_of_other_work_counts_for_both() -> None:
+    budget = Budget(1000)
+
+    def outer() -> str:
+        inner = budget.run(lambda: work(400), share=2)
+        assert inner == "done"
+        return work(700)
+
+    assert budget.run(outer) == Exhausted("piece")
+    assert budget.run(lambda: work(600), share=2) == Exhausted("piece")
+
+
+def test_operations_on_deep_nests_count_for_more() -> None:
+    budget = Budget(1000)
+    assert budget.run(lambda: work(200), depth=12) == "done"
+    assert budget.spent >= 800
+    assert budget.run(lambda: work(300), depth=12) == Exhausted("piece")
+
+
+def test_costly_operations_get_fewer() -> None:
+    budget = Budget(1000)
+    assert budget.run(lambda: costly(10, lambda: work(80))) == "done"
+    assert budget.run(lambda: costly(10, lambda: work(200))) == Exhausted("piece")
+
+
+def test_functions_of_a_large_file_share_its_operations() -> None:
+    assert file_size(1) == file_size(64)
+    assert Budget(1000, file_size(65)).whole == Budget(1000).whole // 2
+    assert Budget(1000, file_size(100)) == Budget(1000, file_size(128))
+
+
+def only(text: str, settings: Settings | None = None, *, schedules: bool = False) -> FunctionFacts:
+    report = analyse("/a.c", text, settings or Settings(), schedules=schedules)
+    return report.functions[-1].answer.facts
+
+
+def branches(count: int) -> str:
+    """Branches whose ways are too many to be told apart, each with a loop, and a plain loop."""
+    parts = "".join(
+        f"if (c >= {k + 9}) {{ s = n; c = c - {k}; }} else s = {k};\n"
+        f"if ((c / {k + 2}) % 2 == 1) {{ t = 1; u = h; }} else {{ t = h + {k}; u = n; }}\n"
+        f"for (int i = t; i <= u; i++) for (int j = s; j < n; j++) a[i * n + j] = b[j];\n"
+        for k in range(count)
+    )
+    return (
+        "void f(int n, int h, int c, double *restrict a, double *restrict b) {\n"
+        f"int s, t, u;\n{parts}for (int i = 0; i < n; i++) b[i] = 0;\n}}\n"
+    )
+
+
+def codes(facts: FunctionFacts) -> list[str]:
+    verdicts = [loop.verdict for loop in facts.loops]
+    return [v.rejection.code if isinstance(v, Unknown) else type(v).__name__ for v in verdicts]
+
+
+def test_branches_that_explode_cost_no_plain_loop() -> None:
+    found = only(branches(6))
+    assert codes(found)[-1] == "Parallel"
+    assert "budget" not in codes(found)
+
+
+def test_a_limit_costs_the_smallest_piece() -> None:
+    few = Settings(max_operations=100_000)
+    found = only(branches(6), few)
+    assert codes(found)[-1] == "Parallel"
+
+
+def test_answers_and_operations_are_the_same_each_time() -> None:
+    few = Settings(max_operations=30_001)
+    first, second = (only(branches(5) + f"// {k}\nint g{k};\n", few) for k in range(2))
+    assert codes(first) == codes(second)
+    assert first.operations == second.operations > 0
+
+
+def test_raising_the_limit_helps() -> None:
+    counts = [
+        codes(only(branches(6), Settings(max_operations=n))).count("budget") for n in (200, 2000, 200_000)
+    ]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > 0 and counts[-1] == 0
+
+
+SCATTERED = """
+void f(int w, int h, float p[w][h], float q[w][h], float r[w][h], float s[w][h]) {
+    for (int t = 0; t < 10; t++)
+        for (int i = 1; i < w - 1; i++)
+            for (int j = 1; j < h - 1; j++) {
+                p[i][j] = p[i - 1][j - 1] + p[i + 1][j + 1] + r[i][j - 1];
+                r[i][j] = p[i][j - 1] + s[i - 1][j];
+                s[i][j] = r[i - 1][j + 1] + p[i][j];
+                q[i][j] = r[i + 1][j] + s[i][j - 1] + q[i - 1][j + 1];
+                p[j][i] = q[i][j] + p[j - 1][i];
+                r[j][i] += s[j][i] + q[j + 1][i - 1];
+                s[i][j] += r[j][i] * q[i][j];
+                q[j][i] += p[i][j] * s[j][i];
+            }
+}
+"""
+
+
+def test_a_schedule_that_takes_too_much_leaves_the_verdicts() -> None:
+    """isl's scheduler takes ten seconds here, in a few operations."""
+    found = only(SCATTERED, schedules=True)
+    assert all(isinstance(loop.verdict, Sequential) for loop in found.loops)
+    (nest,) = found.nests
+    assert nest.transform is not None and nest.transform.kind == "none-found"
+
+
+def test_calls_of_calls_have_summaries_of_bounded_size() -> None:
+    chain = "static void f0(int n, double *a) { a[n] = n; }\n"
+    for k in range(1, 60):
+        chain += f"static void f{k}(int n, double *a) {{ f{k - 1}(n, a); f{k - 1}(n + 1, a); }}\n"
+    found = only(chain + "void g(int n, double *a) { for (int i = 0; i < n; i++) f59(100 * i, a); }\n")
+    assert [type(loop.verdict) for loop in found.loops] == [Parallel]
+    found = only(chain + "void g(int n, double *a) { for (int i = 0; i < n; i++) f59(i, a); }\n")
+    assert [type(loop.verdict) for loop in found.loops] == [Sequential]
+
+
+def test_a_nest_of_many_loops_is_answered_or_given_up() -> None:
+    headers = "".join(f"for (int i{k} = 0; i{k} < n; i{k}++)\n" for k in range(40))
+    index = " + ".join(f"i{k}" for k in range(40))
+    text = f"void f(int n, double *a) {{ {headers} a[{index}] = 0; }}\n"
+    plain = "void g(int n, double *a) { for (int i = 0; i < n; i++) a[i] = 0; }\n"
+    settings = Settings(max_operations=100_000)
+    report = analyse("/a.c", text + plain, settings, schedules=False)
+    deep, last = (placed.answer.facts for placed in report.functions)
+    assert set(codes(deep)) <= {"budget", "Sequential", "Parallel"}
+    assert codes(last) == ["Parallel"]

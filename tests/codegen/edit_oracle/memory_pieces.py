@@ -1,0 +1,388 @@
+"""Pieces of programs that are about memory: pointers in it, addresses of variables, structures, scatters,
+flat images, large arrays."""
+
+from __future__ import annotations
+
+from .writing import OPEN, PARALLEL, ROOM, SEQUENTIAL, SIZE, Writer
+
+
+def pointers(w: Writer) -> None:
+    """Values of pointers that are loaded, stored, compared and copied."""
+    kind = w.pick("double", "int", "char", "void", "struct", "function")
+    base = w.name("cells")
+    if kind == "function":
+        one, two, three = w.name("f"), w.name("f"), w.name("f")
+        element = w.name("fp")
+        for k, each in enumerate((one, two, three)):
+            w.top.append(f"static int {each}(int v) {{ return v + {k}; }}")
+        w.top.append(f"typedef int (*{element})(int);")
+        value = f"(drawn_int(0, 2) ? {one} : drawn_int(0, 1) ? {two} : {three})"
+        seen, null = "({0} ? {0}(1) : -1)", "0"
+    elif kind == "struct":
+        tag = w.name("node")
+        w.top.append(f"struct {tag} {{ struct {tag} *next; int v; }};")
+        element = f"struct {tag} *"
+        w.top.append(f"static struct {tag} {base}[{ROOM}];")
+        value, seen, null = f"&{base}[drawn_int(0, {SIZE})]", f"({{0}} ? {{0}} - {base} : -1)", "NULL"
+    else:
+        element = f"{kind} *"
+        w.top.append(f"static {'char' if kind == 'void' else kind} {base}[{ROOM}];")
+        cast = f"({'char' if kind == 'void' else kind} *)"
+        value, seen, null = f"{base} + drawn_int(0, {SIZE})", f"({{0}} ? {cast}{{0}} - {base} : -1)", "NULL"
+    container = w.pick("array", "array", "restrict", "plain", "field", "rows")
+    if kind == "struct" and w.chance(40):
+        container = "link"
+    target, source = _pointer_arrays(w, container, element, value, seen, base, kind)
+    fits_move = kind in ("double", "int", "char", "struct")
+    shift = w.pick("", "", " - 1", " + 1", " + 1", " - 2", " + 8", " - 9", "k", "k")
+    low = {" - 1": "1", " - 2": "2", " - 9": "9", "k": "9"}.get(shift, w.pick("0", "1"))
+    if shift == "k":
+        shift = f" {w.pick('+', '-')} {w.integer(w.pick(3, 1, 7), w.pick(1, 2))}"
+    other = w.chance(45)
+    here, there = target("i"), (source if other else target)(f"i{shift}")
+    mark = PARALLEL if other or not shift else SEQUENTIAL
+    temp = w.local("t")
+    if kind == "function":
+        forms = [
+            [f"{here} = {there};"],
+            [f"{element} {temp} = {there};", f"{here} = {temp};"],
+            [f"{here} = {there} ? {there} : {one};"],
+            [f"if ({there} == {two}) {here} = {one};", f"else {here} = {three};"],
+        ]
+    else:
+        flags = w.array("int")
+        forms = [
+            [f"{here} = {there};"],
+            [f"{element} {temp} = {there};", f"{here} = {temp};"],
+            [f"{here} = {flags}[0] > 0 ? {there} : {here};"],
+            [f"if ({there} == {null}) {here} = ({element}){base};", f"else {here} = {null};"],
+            [f"{flags}[i] = ({there} == {null});", f"{here} = {null};"],
+            [f"if ({there}) {here} = {there};"],
+            [f"{here} = ({element})(void *){there};"],
+            [f"{here} = ({element})(intptr_t){there};"],
+            [f"memcpy(&{here}, &{there}, sizeof {here});"],
+        ]
+        if fits_move:
+            step = w.pick("1", w.integer(2, 1))
+            forms += [
+                [f"{here} = {there} + {step};"],
+                [f"{flags}[i] = (int)({there} - {base});", f"{here} = ({element}){base} + i;"],
+            ]
+        if kind in ("double", "int") and container != "link":
+            put, get = w.name("put"), w.name("get")
+            w.top.append(f"static void {put}({element}*to, {element}from) {{ *to = from; }}")
+            w.top.append(f"static {element}{get}({element}const *from) {{ return *from; }}")
+            forms += [
+                [f"{put}(&{here}, {there});"],
+                [f"{here} = {get}(&{there});"],
+                [f"{here} = {base} + i;", f"{flags}[i] = (int)({there} != {null});"],
+                [f"{here} = {base} + i;", f"if ({there}) {flags}[i] = (int)*{there};"],
+            ]
+        if shift and not other:
+            forms.append([f"{element} {temp} = {here};", f"{here} = {there};", f"{there} = {temp};"])
+    body = w.pick(*forms)
+    if w.chance(12) and kind != "function":
+        last = w.local("last")
+        w.head.append(f"{element} {last} = {null};")
+        body, mark = [f"{element} c = {here};", f"{here} = {last};", f"{last} = c;"], SEQUENTIAL
+    w.code += w.loop(w.mixed(body), mark, low)
+
+
+def _pointer_arrays(w: Writer, container: str, element: str, value: str, seen: str, base: str, kind: str):
+    """Two arrays that hold pointers, as functions of a subscript."""
+    if container == "link":
+        tag = element.split()[1]
+        names = []
+        for _ in range(2):
+            stored = w.name("nodes")
+            w.top.append(f"static struct {tag} {stored}[{ROOM}];")
+            names.append(stored)
+            _loop_in_main(w, f"{stored}[k].next = {value};", seen.format(f"{stored}[k].next"))
+        return tuple(lambda at, name=name: f"{name}[{at}].next" for name in names)
+    found = []
+    for _ in range(2):
+        stored = w.name("m")
+        if container == "field":
+            tag = w.name("holder")
+            w.top.append(f"struct {tag} {{ int v; {element} p; double x; }};")
+            w.top.append(f"static struct {tag} {stored}[{ROOM}];")
+            _loop_in_main(w, f"{stored}[k].p = {value};", seen.format(f"{stored}[k].p"))
+            name = stored
+            if w.chance(50):
+                name = w.local("s")
+                w.params.append((f"struct {tag} *{w.pick('', 'restrict ')}{name}", stored))
+            found.append(lambda at, name=name: f"{name}[{at}].p")
+            continue
+        if container == "rows":
+            w.top.append(f"static {element} {stored}[{ROOM}][3];")
+            _loop_in_main(w, f"{stored}[k][1] = {value};", seen.format(f"{stored}[k][1]"))
+            found.append(lambda at, name=stored: f"{name}[{at}][1]")
+            continue
+        w.top.append(f"static {element} {stored}[{ROOM}];")
+        _loop_in_main(w, f"{stored}[k] = {value};", seen.format(f"{stored}[k]"))
+        name = stored
+        if container != "array":
+            name = w.local("p")
+            star = "*restrict " if container == "restrict" else "*"
+            w.params.append((f"{element} {star}{name}", stored))
+        found.append(lambda at, name=name: f"{name}[{at}]")
+    return tuple(found)
+
+
+def _loop_in_main(w: Writer, fill: str, seen: str, count: int = ROOM) -> None:
+    """What is filled and shown element by element."""
+    w.fill.append(f"for (int k = 0; k < {count}; k++) {fill}")
+    w.show.append(
+        f"{{ double sum = 0; for (int k = 0; k < {count}; k++) sum = sum * 3 + (double)({seen}), "
+        f"sum = fmod(sum, 1000003.0); show_number({w.next_shown()}, sum); }}"
+    )
+
+
+def addresses(w: Writer) -> None:
+    """Variables of the function that pointers lead to, too."""
+    kind = w.pick("double", "int", "long", "float")
+    a, b = w.array(kind), w.read(kind)
+    t, p = w.local("t"), w.local("p")
+    form = w.number(0, 9)
+    static = w.pick("", "", "static ")
+    aliased = w.chance(60)
+    """An alias that a copy per iteration does not move."""
+    if form <= 1:
+        shape, write, read = f"{static}{kind} {t}[2];", f"{t}[0]", f"{p}[0]"
+        alias, none = f"{kind} *{p} = {t};", f"{t}[0]"
+    elif form <= 3:
+        shape, write, read = f"{static}{kind} {t};", t, f"*{p}"
+        alias, none = f"{kind} *{p} = &{t};", t
+    elif form == 4:
+        tag = w.name("pair")
+        w.top.append(f"struct {tag} {{ {kind} x, y; }};")
+        shape, write, read = f"struct {tag} {t};", f"{t}.x", f"{p}->x"
+        alias, none = f"struct {tag} *{p} = &{t};", f"{t}.x"
+    elif form == 5:
+        shape, write, read = f"{kind} {t}[4][4];", f"{t}[2][3]", f"{p}[3]"
+        alias, none = f"{kind} *{p} = {t}[2];", f"{t}[2][3]"
+    elif form == 6:
+        other = w.name("gp")
+        w.top.append(f"{w.pick('', 'static ')}{kind} *{other};")
+        shape, write, read = f"static {kind} {t};", t, f"*{other}"
+        alias, none = f"{other} = &{t};", t
+    elif form == 7:
+        tag = w.name("pair")
+        w.top.append(f"struct {tag} {{ {kind} x, y[3]; }};")
+        shape, write, read = f"struct {tag} {t};", f"{t}.y[1]", f"*{p}"
+        alias, none = f"{kind} *{p} = &{t}.y[1];", f"{t}.y[1]"
+    elif form == 8:
+        shape, write, read = f"{kind} {t}[6];", f"{t}[3]", f"{p}[1]"
+        alias, none = f"{kind} *{p} = {t} + 2;", f"{t}[3]"
+    else:
+        hold = w.name("hold")
+        w.top.append(f"struct {hold} {{ {kind} *at; }};")
+        shape, write, read = f"{kind} {t}[3];", f"{t}[1]", f"{p}.at[1]"
+        alias, none = f"struct {hold} {p} = {{ {t} }};", f"{t}[1]"
+    use = read if aliased else none
+    first = write
+    if aliased and w.chance(35):
+        first, use = read, none
+    body = [f"{first} = {b}[i];", f"{a}[i] = {use}{w.pick('', ' + 1', ' * 2')};"]
+    if w.chance(25):
+        body.insert(1, f"for (int j = 0; j < 5; j++) {first} += j;")
+    place = w.pick("before", "before", "inside", "assigned")
+    mark = OPEN if aliased else PARALLEL
+    if place == "inside" and not static and form != 6:
+        body = [shape, alias, *body]
+        mark = PARALLEL
+    elif place == "assigned" and alias.split(" = ")[0].count("*") == 1 and form != 6:
+        w.head += [shape, alias.split(" = ")[0] + ";"]
+        body = [f"{p} = {alias.split(' = ')[1]}", *body]
+        mark = PARALLEL if not static else OPEN
+    else:
+        w.head += [shape, alias] if form != 6 else [shape]
+        if form == 6:
+            w.code.append(alias)
+    w.code += w.loop(w.mixed(body), mark)
+    outside = place not in ("inside",) or static or form == 6
+    if outside and w.chance(30) and w.sizes[1] > 0:
+        w.result(w.pick(read, none) if (alias in w.head or form == 6) else none)
+
+
+def scatters(w: Writer) -> None:
+    """`h[idx[i]] += ...`, with and without repeated subscripts."""
+    kind = w.pick("double", "int", "unsigned", "float", "long")
+    h = w.array(kind)
+    repeated = w.chance(60)
+    idx_store = w.name("idx")
+    w.data.append(f"static int {idx_store}[{ROOM}];")
+    span = w.pick(5, 17, SIZE)
+    w.fill.append(
+        f"for (int k = 0; k < {ROOM}; k++) {idx_store}[k] = "
+        + (f"drawn_int(0, {span - 1});" if repeated else f"(k * 7 + 3) % {ROOM};")
+    )
+    idx = w.local("idx")
+    w.params.append((f"const int *{w.pick('', 'restrict ')}{idx}", idx_store))
+    if repeated:
+        w.violated.add("distinct-values")
+    at = f"{idx}[i]"
+    b = w.read(kind, 0, 6) if w.chance(80) else h
+    bit = kind in ("int", "unsigned", "long")
+    x = f"{b}[i]" if b != h else "1"
+    place = f"{h}[{at}]"
+    if w.chance(15):
+        x = f"{h}[i]"
+    forms = [
+        [f"{place} += {x};"], [f"{place} = {place} + {x};"], [f"{place} += 1;"], [f"{place}++;"], [f"{place} -= {x};"],
+        [f"{place} = {x};"], [f"if ({x} > {place}) {place} = {x};"],
+        [f"{place} = {place} > {x} ? {place} : {x};"],
+        [f"int k = {at};", f"{h}[k] += {x};"],
+        [f"{h}[{at} % 8] += {x};"],
+        [f"{kind} *q = &{place};", f"*q += {x};"],
+    ]  # fmt: skip
+    if bit:
+        forms += [[f"{place} |= {x};"], [f"{place} ^= (int)i;"]]
+    gathers = [[f"{h}[i] = {b}[{at}];"], [f"{h}[i] += {b}[{at}];"], [f"{h}[i] = {at};"]] if b != h else []
+    if gathers and w.chance(35):
+        w.code += w.loop(w.mixed(w.pick(*gathers)), PARALLEL)
+        return
+    w.code += w.loop(w.mixed(w.pick(*forms)), OPEN)
+    if w.chance(25):
+        w.code += w.loop([f"{h}[{idx}[j]] += 1;"], OPEN, name="j")
+
+
+def big_arrays(w: Writer) -> None:
+    """A scratch array of each iteration, which may be larger than a stack."""
+    kind = w.pick("double", "float", "int")
+    is_big = w.chance(50)
+    length = (
+        {"double": "1300000", "float": "2500000", "int": "2400000"}[kind] if is_big else w.pick("16", "40")
+    )
+    tmp, store = w.name("tmp"), ""
+    form = w.pick("file", "file", "static", "field", "rows")
+    if form == "static":
+        w.head.append(f"static {kind} {tmp}[{length}];")
+        store = f"{tmp}[{{0}}]"
+    elif form == "field":
+        tag = w.name("work")
+        w.top.append(f"struct {tag} {{ int used; {kind} w[{length}]; }};")
+        w.top.append(f"static struct {tag} {tmp};")
+        store = f"{tmp}.w[{{0}}]"
+    elif form == "rows":
+        w.top.append(f"static {kind} {tmp}[{length}][1];")
+        store = f"{tmp}[{{0}}][0]"
+    else:
+        w.top.append(f"{w.pick('', 'static ')}{kind} {tmp}[{length}];")
+        store = f"{tmp}[{{0}}]"
+    count = length if w.chance(75) or form == "field" else "9"
+    a, b = w.array(kind), w.read(kind)
+    updates = w.pick("=", "=", "=", "+=")
+    body = [f"for (int j = 0; j < {count}; j++) {store.format('j')} {updates} {b}[i] + j % 7;"]
+    body += [f"{a}[i] = {store.format('3')} + {store.format('1')};"]
+    is_whole = count == length and updates == "=" and form != "field"
+    mark = PARALLEL if not is_big and is_whole else OPEN
+    w.code += w.loop(w.mixed(body), mark, "0", "3" if is_big else "n")
+    if w.chance(40):
+        w.result(store.format(w.pick("3", "8")))
+    if form != "static":
+        w.fill.append(f"memset(&{tmp}, 0, sizeof {tmp});")
+
+
+def structures(w: Writer) -> None:
+    """Arrays of structures and structures of arrays."""
+    kind = w.pick("double", "int", "float")
+    if w.chance(55):
+        tag, stored = w.name("item"), w.name("items")
+        w.top.append(f"struct {tag} {{ {kind} x, y; int v; {kind} w[3]; }};")
+        w.top.append(f"{w.pick('', 'static ')}struct {tag} {stored}[{ROOM}];")
+        _loop_in_main(
+            w,
+            f"{{ {stored}[k].x = drawn_int(-3, 4); {stored}[k].y = drawn_int(-3, 4); {stored}[k].v = drawn_int(0, 5); "
+            f"for (int j = 0; j < 3; j++) {stored}[k].w[j] = drawn_int(-3, 4); }}",
+            f"{stored}[k].x + 2 * {stored}[k].y + 3 * {stored}[k].v + 5 * {stored}[k].w[0] + 7 * {stored}[k].w[1]"
+            f" + 9 * {stored}[k].w[2]",
+        )
+        s = stored
+        if w.chance(60):
+            s = w.local("s")
+            w.params.append((f"struct {tag} *{w.pick('', 'restrict ')}{s}", stored))
+        low, k = "2", w.pick(" - 1", " + 1", " - 2", " + 4")
+        body, mark = w.pick(
+            ([f"{s}[i].x = {s}[i].y * 2;"], PARALLEL),
+            ([f"{s}[i].x = {s}[i{k}].y * 2;"], PARALLEL),
+            ([f"{s}[i].x = {s}[i{k}].x + 2;"], SEQUENTIAL),
+            ([f"{s}[i] = {s}[i{k}];"], SEQUENTIAL),
+            ([f"{s}[i].w[0] = {s}[i{k}].w[1];"], PARALLEL),
+            ([f"{s}[i].w[0] = {s}[i{k}].w[0];"], SEQUENTIAL),
+            ([f"struct {tag} t = {s}[i];", "t.x += t.y;", f"{s}[i] = t;"], PARALLEL),
+            ([f"struct {tag} t = {s}[i{k}];", "t.x += t.y;", f"{s}[i] = t;"], SEQUENTIAL),
+            ([f"struct {tag} *q = &{s}[i];", "q->x = q->y + q->v;"], PARALLEL),
+            ([f"struct {tag} *q = &{s}[i];", f"q->x = (q{k})->x + 1;"], SEQUENTIAL),
+            ([f"{s}[i].v = {s}[{s}[i].v].v;"], OPEN),
+            ([f"for (int j = 0; j < 3; j++) {s}[i].w[j] += {s}[i].x;"], PARALLEL),
+            ([f"for (int j = 0; j < 3; j++) {s}[0].w[j] += {s}[i].x;"], OPEN),
+            ([f"{kind} *q = {s}[i].w;", "q[0] = q[1];", f"{s}[i].y = {s}[i].w[0];"], PARALLEL),
+            ([f"memcpy(&{s}[i], &{s}[i{k}], sizeof {s}[i]);"], SEQUENTIAL),
+            ([f"memcpy({s}[i].w, &{s}[i].x, sizeof({kind}));"], PARALLEL),
+        )
+        w.code += w.loop(w.mixed(body), mark, low)
+        return
+    tag, stored = w.name("vec"), w.name("vecs")
+    w.top.append(f"struct {tag} {{ int n; {kind} *x, *y; {kind} z[{ROOM}]; }};")
+    w.top.append(f"static struct {tag} {stored};")
+    x, y = w.name("store"), w.name("store")
+    same = w.chance(15)
+    w.top.append(f"static {kind} {x}[{ROOM}], {y}[{ROOM}];")
+    if same:
+        w.violated.add("no-overlap")
+    w.fill.append(f"{stored}.n = n; {stored}.x = {x}; {stored}.y = {x + ' + 1' if same else y};")
+    for each in (x, y, f"{stored}.z"):
+        _loop_in_main(w, f"{each}[k] = drawn_int(-3, 4);", f"{each}[k]")
+    v = f"{stored}."
+    if w.chance(70):
+        name = w.local("v")
+        w.params.append((f"struct {tag} *{w.pick('', 'restrict ')}{name}", f"&{stored}"))
+        v = f"{name}->"
+    d = w.pick(" - 1", " + 1", " - 2")
+    unknown = OPEN
+    body, mark = w.pick(
+        ([f"{v}x[i] = {v}y[i] + 1;"], unknown),
+        ([f"{v}x[i] += {v}y[i{d}];"], unknown),
+        ([f"{v}x[i] = {v}x[i{d}] + 1;"], SEQUENTIAL),
+        ([f"{v}z[i] = {v}z[i] * 2 + i;"], PARALLEL),
+        ([f"{v}z[i] = {v}z[i{d}] + 2;"], SEQUENTIAL),
+        ([f"{v}z[i] = {v}x[i] - {v}y[i{d}];"], unknown),
+        ([f"{kind} *q = {v}x;", f"q[i] = {v}x[i{d}];"], SEQUENTIAL),
+        ([f"{v}x[i] = 1;", f"{v}y[i] = 2;"], unknown),
+    )
+    w.code += w.loop(w.mixed(body), mark, "2", w.pick("n", "n", f"{v}n"), plain=True)
+
+
+def flat_images(w: Writer) -> None:
+    """Two dimensions in one array, all subscripts inside of it."""
+    kind = w.pick("double", "int", "float", "unsigned char")
+    rows = w.integer(w.pick(9, 10), 3, "r")
+    columns = w.pick("m", "8", "m")
+    if columns == "m":
+        columns = w.integer(w.pick(11, 8, 12), 5, "c")
+    room = "400"
+    a, b = w.array(kind, room), w.array(kind, room)
+    here = f"i*{columns} + j"
+    turned = w.pick(
+        f"({rows} - 1 - i)*{columns} + j", f"i*{columns} + ({columns} - 1 - j)", f"j*{rows} + i",
+        f"j*{rows} + ({rows} - 1 - i)", f"({columns} - 1 - j)*{rows} + i", f"(i + 1)*{columns} + j + 1", here,
+    )  # fmt: skip
+    body, outer, inner = w.pick(
+        ([f"{a}[{turned}] = {b}[{here}];"], PARALLEL, PARALLEL),
+        ([f"{a}[{here}] = {b}[{turned}];"], PARALLEL, PARALLEL),
+        ([f"{a}[{here} + {columns}] = {a}[{here}] + 1;"], SEQUENTIAL, PARALLEL),
+        ([f"{a}[{here} + 1] = {a}[{here}] + 1;"], SEQUENTIAL, SEQUENTIAL),
+        ([f"{a}[i*{columns} + {columns} - 1 - j] = {a}[{here}];"], PARALLEL, OPEN),
+        ([f"{a}[{here}] = {a}[{here}] + {b}[{here}];"], PARALLEL, PARALLEL),
+        ([f"{a}[i] += {b}[{here}];"], PARALLEL, PARALLEL),
+        ([f"{a}[j] += {b}[{here}];"], OPEN, PARALLEL),
+        ([f"{a}[i + j] = {b}[{here}];"], OPEN, PARALLEL),
+        ([f"{a}[i + j] += {b}[{here}];"], OPEN, PARALLEL),
+    )
+    inside = w.loop(body, inner, "0", columns, "j", plain=w.chance(60))
+    offset = w.chance(20)
+    if offset:
+        shift = w.integer(w.pick(0, 3, 13), 2, "off")
+        inside = [line.replace(f"{a}[", f"{a}[{shift} + ") for line in inside]
+    w.code += w.loop(inside, outer, "0", rows, "i", plain=w.chance(60))
