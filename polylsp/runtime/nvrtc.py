@@ -80,7 +80,9 @@ def compiled(text: str, architecture: int, option: str) -> tuple[bool, str]:
     options = [f"--gpu-architecture=sm_{architecture}".encode(), option.encode()]
     (status,) = nvrtc.nvrtcCompileProgram(program, len(options), options)
     _, size = nvrtc.nvrtcGetProgramLogSize(program)
-    log = b" " * size
+    # NVRTC writes into this object. A string of a single byte is one that all of Python shares: writing into
+    # it changes that byte everywhere in the process.
+    log = bytes(size + 1)
     nvrtc.nvrtcGetProgramLog(program, log)
     nvrtc.nvrtcDestroyProgram(program)
     is_compiled = status == nvrtc.nvrtcResult.NVRTC_SUCCESS

@@ -8,7 +8,7 @@ import pytest
 
 from polylsp.model.device_code import Compiled, DeviceCode, NotCompiled, Resources
 from polylsp.model.occupancy import occupancy
-from polylsp.runtime.nvrtc import ARCHITECTURES, compiler_word, is_installed, resources
+from polylsp.runtime.nvrtc import ARCHITECTURES, compiled, compiler_word, is_installed, resources
 
 SHIFT = """\
 __global__ void __launch_bounds__(64) shift_2_kernel0(int n, double *__restrict__ a)
@@ -38,6 +38,13 @@ def test_what_is_refused_is_told_as_the_compiler_does() -> None:
     too_much = SHIFT.replace("[64]", "[64 * 1024]", 1)
     refused = compiler_word(DeviceCode(too_much, ()), (75,))
     assert isinstance(refused, NotCompiled) and "shared data" in refused.message
+
+
+def test_the_compiler_writes_into_no_bytes_of_others() -> None:
+    # An empty log is a single byte, and Python has one object for each string of one.
+    for log in ("--ptxas-options=-v", "-lineinfo"):
+        assert compiled(SHIFT, 90, log)[0]
+    assert [each.encode()[0] for each in " \0"] == [32, 0]
 
 
 def test_names_and_spills_are_read_from_the_log() -> None:
