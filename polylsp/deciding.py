@@ -45,9 +45,19 @@ def task_of(
     prepared: Prepared, summaries: tuple[Summary | NoSummary, ...], wanted: Wanted, *, cached: bool
 ) -> Task:
     """The task, named so that equal keys mean equal facts, in any process."""
-    exactly = replace(wanted, serial=frozenset()), sorted(wanted.serial)  # Sets have no order of their own.
+    # Sets have no order of their own.
+    exactly = replace(wanted, serial=frozenset(), schedules=False), sorted(wanted.serial)
     key = digest(prepared.key, [s.key for s in summaries], exactly)
-    return Task(key, prepared, summaries, wanted, cached)
+    return Task(_named(key, schedules=wanted.schedules), prepared, summaries, wanted, cached)
+
+
+_LONGER = "s"
+"""The end of the key of a task with schedules."""
+
+
+def _named(key: str, *, schedules: bool) -> str:
+    """The key of a task with or without schedules, from that of either."""
+    return key.removesuffix(_LONGER) + (_LONGER if schedules else "")
 
 
 @query()
@@ -73,19 +83,12 @@ def decided(task: Task) -> FunctionFacts:
 
 
 def _facts(task: Task) -> FunctionFacts:
-    known = _from_cache(task)
-    if known is not None:
-        return known
     found, nests = facts(task.prepared.function, calls_of(task.summaries), task.wanted)
     keep_models(task.key, nests)
     found = replace(found, seconds=(*task.prepared.seconds, *found.seconds))
     if task.cached and _is_worth_caching(task):
         fact_cache().put(task.key, found)
     return found
-
-
-def _from_cache(task: Task) -> FunctionFacts | None:
-    return fact_cache().get(task.key) if task.cached and _is_worth_caching(task) else None
 
 
 def _is_worth_caching(task: Task) -> bool:
@@ -97,15 +100,20 @@ def _is_worth_caching(task: Task) -> bool:
     return bool(function.directives) or bool(loops_in(function.body))
 
 
-def is_known(task: Task) -> bool:
-    """Whether the facts are at hand, here or in the user's cache."""
+def at_hand(task: Task) -> Task | None:
+    """The task, or the same with schedules, whose facts are known, here or in the user's cache; these are
+    remembered. A cache is looked into here alone, once for each task."""
+    complete = _with_schedules(task, schedules=True)
+    return next((each for each in dict.fromkeys((complete, task)) if _is_known(each)), None)
+
+
+def _is_known(task: Task) -> bool:
     if decided.remembers(task):
         return True
-    known = _from_cache(task)
-    if known is None:
-        return False
-    decided.remember(known, task)
-    return True
+    known = fact_cache().get(task.key) if task.cached and _is_worth_caching(task) else None
+    if known is not None:
+        decided.remember(known, task)
+    return known is not None
 
 
 def _quick(task: Task) -> Task:
@@ -114,8 +122,10 @@ def _quick(task: Task) -> Task:
 
 
 def _with_schedules(task: Task, *, schedules: bool) -> Task:
-    wanted = replace(task.wanted, schedules=schedules)
-    return task_of(task.prepared, task.summaries, wanted, cached=task.cached)
+    if task.wanted.schedules == schedules:
+        return task
+    key = _named(task.key, schedules=schedules)
+    return replace(task, key=key, wanted=replace(task.wanted, schedules=schedules))
 
 
 def _set_aside(function: Function, stop: Stop) -> FunctionFacts:
@@ -201,14 +211,6 @@ def lighter(task: Task, stopped: Mapping[str, Stop]) -> Task:
     return quick if task.key in stopped or quick.key in stopped else task
 
 
-def richest(task: Task) -> Task:
-    """The task with schedules, if that one is answered already."""
-    if task.wanted.schedules:
-        return task
-    complete = _with_schedules(task, schedules=True)
-    return complete if is_known(complete) else task
-
-
 def keys_of(task: Task) -> tuple[str, ...]:
     """The keys of a task and of the lighter one that may stand in for it."""
     return task.key, _quick(task).key
@@ -216,7 +218,7 @@ def keys_of(task: Task) -> tuple[str, ...]:
 
 def take_finished(task: Task, finished: Callable[[str], FunctionAnswer | None]) -> None:
     """Remember the facts for a task, with or without schedules, that another process has found."""
-    for each in (task, _with_schedules(task, schedules=True)):
+    for each in dict.fromkeys((task, _with_schedules(task, schedules=True))):
         if not decided.remembers(each) and (answer := finished(each.key)) is not None:
             decided.remember(answer.facts, each)
 
@@ -242,7 +244,6 @@ def answer_of(task: Task, stopped: Mapping[str, Stop]) -> FunctionAnswer:
     if (stop := stopped.get(key)) is not None:
         found, key = _set_aside(prepared.function, stop), f"stopped-{key}-{digest(stop)}"
     else:
-        task = richest(task)
         found, key = decided(task), task.key
     answer_key = f"{key}-{prepared.places}"
     places = (prepared.starts, prepared.ends, prepared.pragmas)

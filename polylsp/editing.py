@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from polylsp.analysis.budget import file_size
 from polylsp.analysis.facts import Wanted, nests_of
-from polylsp.deciding import Task, calls_of, decided, richest, task_of, tried_key, used
+from polylsp.deciding import Task, at_hand, calls_of, decided, task_of, tried_key, used
 from polylsp.languages.functions import Functions
 from polylsp.languages.reading import read
 from polylsp.linking import called
@@ -41,7 +41,8 @@ def subject_of(
     # An edit needs the verdicts alone: who asked for it must not wait for isl's scheduler.
     wanted = wanted_of(settings, functions, schedules=False)
     summarised = used(one, called(path, settings, functions, [one]))
-    task = richest(task_of(one, summarised, wanted, cached=settings.cache))
+    task = task_of(one, summarised, wanted, cached=settings.cache)
+    task = at_hand(task) or task
     return placed_in(text, prepared, starts, task, decided(task))
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -50,17 +50,21 @@ Chain = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class _Linker:
-    """Finds the definitions of functions in other files."""
+    """Finds the definitions of functions in other files, as these are when the first is looked for."""
 
     settings: Settings
     stopped: Callable[[str], Stop | None]
     begin: Callable[[str, str], None]
+    homes: dict[str, Mapping[str, tuple[str, ...]]] = field(
+        default_factory=lambda: dict[str, Mapping[str, tuple[str, ...]]]()
+    )
+    """By the folder of a caller, the files of its project that define a function, by its name."""
 
     def outside(self, path: str, chain: Chain, name: str) -> Summary | NoSummary | None:
         """The summary of a function that a file calls and does not define."""
         if language_for(path) is not C or in_library(name) or effect_of(name) is not None:
             return None
-        home = _defined_in(path, name)
+        home = self._defined_in(path, name)
         if home is None or len(chain) >= _DEEPEST:
             return None
         if (home, name) in chain:
@@ -77,13 +81,22 @@ class _Linker:
         summary = summaries(found.functions, [name], outside, self.stopped, self.begin)[name]
         return _seen_outside(summary, found.internal, home)
 
+    def _defined_in(self, path: str, name: str) -> str | None:
+        """The file that defines a function for others: the nearest to `path`, if there is just one."""
+        folder = str(Path(path).absolute().parent)
+        if folder not in self.homes:
+            self.homes[folder] = _homes(project_of(path).sources)
+        near = nearest((one for one in self.homes[folder].get(name, ()) if one != path), folder)
+        return near[0] if len(near) == 1 else None
 
-def _defined_in(path: str, name: str) -> str | None:
-    """The file that defines a function for others: the nearest to `path`, if there is just one."""
-    folder = str(Path(path).absolute().parent)
-    homes = [one for one in project_of(path).sources if name in _functions(one, stamp(one)) and one != path]
-    near = nearest(homes, folder)
-    return near[0] if len(near) == 1 else None
+
+def _homes(sources: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
+    """By the name of a function, the files that define it."""
+    found: dict[str, list[str]] = {}
+    for path in sources:
+        for name in _functions(path, stamp(path)):
+            found.setdefault(name, []).append(path)
+    return {name: tuple(paths) for name, paths in found.items()}
 
 
 def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: str) -> Summary | NoSummary:

@@ -22,8 +22,8 @@ from types import MappingProxyType
 
 from polylsp.deciding import (
     answer_of,
+    at_hand,
     calls_of,
-    is_known,
     keys_of,
     lighter,
     take_finished,
@@ -34,7 +34,7 @@ from polylsp.deciding import (
 from polylsp.editing import placed_in, rewritten, subject_of, tried, wanted_of
 from polylsp.encoding import decode, read_file
 from polylsp.fact_cache import fact_cache
-from polylsp.languages.functions import Observer
+from polylsp.languages.functions import Functions, Observer
 from polylsp.languages.reading import language_for, read
 from polylsp.linking import called
 from polylsp.mishap import Mishap, contained
@@ -75,12 +75,6 @@ def analyse(
     tried in their turn when the file is analysed again; `observe` is called again between two of them.
     Functions that the `stream` leaves to another process are not in the report."""
 
-    @cache
-    def problems() -> tuple[FileProblem, ...]:
-        broken = frozenset(start for start, one in prepared if _is_broken(one))
-        doing = "telling what is wrong between functions"
-        return contained(doing, partial(functions.problems, broken), _none)
-
     def stopped(key: str) -> Stop | None:
         return given_up.get(key) or (_ELSEWHERE if stream.busy(key) else None)
 
@@ -88,7 +82,34 @@ def analyse(
         if observe is not None:
             observe(key, name, done, len(prepared))
 
+    def answered(start: int, one: Prepared) -> FunctionAnswer | None:
+        """The answer about a function, found now; none where another process is at it."""
+        whole = task_of(one, used(one, known), wanted, cached=settings.cache)
+        task = lighter(whole, given_up)
+        take_finished(task, stream.finished)
+        pause = partial(begin, task.key, one.function.name, len(answers))
+        if task.key not in given_up:
+            ready = at_hand(task)
+            if ready is None and stream.busy(task.key):
+                return None
+            if ready is None:
+                pause()
+            task = ready or task
+        answer = answer_of(task, given_up)
+        if edits:
+            elsewhere = tried_elsewhere(answer, stream.finished)
+            if elsewhere is None and process_time() < until and not stream.busy(task.key):
+                subject = partial(placed_in, text, prepared, start, task)
+                again = rewritten(path, settings, one.function.name, start)
+                stream.found(start, answer)
+                elsewhere = tried(answer, task, settings, until, pause, subject, again)
+            answer = elsewhere or answer
+        keys = keys_of(whole)
+        state.answers[one] = Answers(wanted, task.summaries, keys, tuple(map(given_up.get, keys)), answer)
+        return answer
+
     functions = read(path, text, settings, stopped=stopped, observe=observe)
+    problems = cache(partial(_problems, functions))
     prepared, state = functions.prepared, state_of(path)
     known = called(path, settings, functions, [one for _, one in prepared], stopped, begin)
     wanted = wanted_of(settings, functions, schedules=schedules, relations=relations)
@@ -110,25 +131,8 @@ def analyse(
     for start, one in urgent_first(waiting, stream.focus):
         if not stream.takes(start):
             continue
-        whole = task_of(one, used(one, known), wanted, cached=settings.cache)
-        task = lighter(whole, given_up)
-        take_finished(task, stream.finished)
-        pause = partial(begin, task.key, one.function.name, len(answers))
-        if task.key not in given_up and not is_known(task):
-            if stream.busy(task.key):
-                continue
-            pause()
-        answer = answer_of(task, given_up)
-        if edits:
-            elsewhere = tried_elsewhere(answer, stream.finished)
-            if elsewhere is None and process_time() < until and not stream.busy(task.key):
-                subject = partial(placed_in, text, prepared, start, task)
-                again = rewritten(path, settings, one.function.name, start)
-                stream.found(start, answer)
-                elsewhere = tried(answer, task, settings, until, pause, subject, again)
-            answer = elsewhere or answer
-        keys = keys_of(whole)
-        state.answers[one] = Answers(wanted, task.summaries, keys, tuple(map(given_up.get, keys)), answer)
+        if (answer := answered(start, one)) is None:
+            continue
         answers[start] = answer
         stream.found(start, answer)
     forget(path, state, prepared)
@@ -136,6 +140,13 @@ def analyse(
         fact_cache().flush()
     placed = tuple(PlacedFunction(start, answers[start]) for start, _ in prepared if start in answers)
     return FileReport(path, language.name, placed, problems())
+
+
+def _problems(functions: Functions) -> tuple[FileProblem, ...]:
+    """The problems between functions; none where finding them fails."""
+    broken = frozenset(start for start, one in functions.prepared if _is_broken(one))
+    doing = "telling what is wrong between functions"
+    return contained(doing, partial(functions.problems, broken), _none)
 
 
 def _none(_mishap: Mishap) -> tuple[FileProblem, ...]:
@@ -273,7 +284,7 @@ def _read(path: Path) -> str | None:
     if not path.exists():
         return None
     try:
-        return decode(read_file(path, 32))
+        return decode(read_file(path, Settings().max_file_mb))
     except OSError:
         return ""
 

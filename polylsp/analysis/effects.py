@@ -127,6 +127,14 @@ def nodes(statement: Statement) -> Iterator[Expr]:
         yield from subexpressions(expression)
 
 
+def places_in(*statements: Statement) -> Iterator[Place]:
+    """The places, at any depth, that are read, written, or whose address is taken."""
+    for statement in walk(*statements):
+        if isinstance(statement, Assign):
+            yield statement.target
+        yield from (node.place for node in nodes(statement) if isinstance(node, (Read, AddressOf)))
+
+
 def loops_in(*statements: Statement) -> list[Loop]:
     """Every loop, in source order."""
     return [s for s in walk(*statements) if isinstance(s, Loop)]

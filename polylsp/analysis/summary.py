@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import blake2b
 
@@ -12,12 +12,13 @@ from polylsp.analysis.budget import Exhausted, budgeted
 from polylsp.analysis.callee_state import state_of
 from polylsp.analysis.calls import with_calls
 from polylsp.analysis.conflicts import Conflicts
-from polylsp.analysis.effects import effects, expressions, walk
+from polylsp.analysis.effects import effects, places_in, walk
 from polylsp.analysis.memory import to_scop
 from polylsp.analysis.obstacles import obstacle
 from polylsp.analysis.private import never_exposed
 from polylsp.analysis.regions import start_values
 from polylsp.analysis.scope import Scope
+from polylsp.analysis.spelling import is_zero
 from polylsp.analysis.state import Parameters
 from polylsp.analysis.summaries import Calls, NoSummary, Summary, SummaryAccess
 from polylsp.analysis.thread_storage import library_variables_set, thread_variables_of
@@ -35,7 +36,6 @@ from polylsp.model.program import (
     Index,
     Integer,
     Jump,
-    Place,
     Pointer,
     Read,
     Site,
@@ -254,7 +254,7 @@ def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr
     that they hold or lead to; `None` where it is none, or where these may change before."""
     if len(access.memory.shape) != len(way) + 1:
         return None
-    named, rank = (p for p in _places(function) if p.site == access.site), len(access.memory.shape)
+    named, rank = (p for p in places_in(function.body) if p.site == access.site), len(access.memory.shape)
     lasts = {p.steps[-1] for p in named if p.variable == access.memory.variable and len(p.steps) == rank}
     last = next(iter(lasts)) if len(lasts) == 1 else None
     if not isinstance(last, Index):
@@ -266,7 +266,7 @@ def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr
         match node:
             case Read(place):
                 of_parameter = place.variable in function.parameters and place.variable.name not in written
-                led = all(isinstance(step, Field) or _is_zero(step) for step in place.steps)
+                led = all(isinstance(step, Field) or is_zero(step) for step in place.steps)
                 steady = not place.steps or not (stored or changed.calls)
                 if not (of_parameter and led and steady):
                     return None
@@ -275,18 +275,6 @@ def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr
             case _:
                 return None
     return last.subscript
-
-
-def _is_zero(step: Index) -> bool:
-    return isinstance(step.subscript, Constant) and step.subscript.value == 0
-
-
-def _places(function: Function) -> Iterator[Place]:
-    for statement in walk(function.body):
-        if isinstance(statement, Assign):
-            yield statement.target
-        for value in expressions(statement):
-            yield from (node.place for node in subexpressions(value) if isinstance(node, Read))
 
 
 def _sets_pointers(conflicts: Conflicts) -> bool:

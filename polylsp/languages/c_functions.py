@@ -17,6 +17,7 @@ from polylsp.frontends.c.macros import Macro
 from polylsp.frontends.c.outline import Item
 from polylsp.frontends.c.pragmas import directives_in, pragma_spans
 from polylsp.frontends.c.tokens import normalise, tokenize
+from polylsp.languages.functions import reading_stopped
 from polylsp.mishap import Mishap, contained
 from polylsp.model.directive import AnyDirective
 from polylsp.model.program import Function, Site
@@ -29,8 +30,7 @@ from polylsp.text import Span
 
 def stopped_reading(stop: Stop) -> Unexpandable:
     """The rejection of a function whose reading reached a limit."""
-    message = f"Reading this function was stopped because {stop.reason}."
-    return Unexpandable("budget", Span(0, 1), message, stop.advice)
+    return Unexpandable("budget", Span(0, 1), reading_stopped(stop), stop.advice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,11 @@ def never_stopped(key: str) -> Stop | None:
     return None
 
 
+def reading_stopped(stop: Stop) -> str:
+    """The message on a function whose reading reached a limit."""
+    return f"Reading this function was stopped because {stop.reason}."
+
+
 @dataclass(frozen=True, slots=True)
 class Functions:
     """The functions of one version of a file, each with the offset at which it starts, in source order.

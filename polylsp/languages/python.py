@@ -14,7 +14,7 @@ from polylsp.frontends.python.names import Declaration
 from polylsp.frontends.python.outline import Item, Outline, loop_lines, outline
 from polylsp.frontends.python.tokens import Line
 from polylsp.language import PYTHON
-from polylsp.languages.functions import Functions, Observer, Stopped, never_stopped
+from polylsp.languages.functions import Functions, Observer, Stopped, never_stopped, reading_stopped
 from polylsp.mishap import Mishap, contained
 from polylsp.model.program import Function, Site
 from polylsp.model.rejection import Rejection, RejectionCode
@@ -61,8 +61,7 @@ def read(
         if one is None:
             key = item.code
             if (stop := stopped(key)) is not None:
-                message = f"Reading this function was stopped because {stop.reason}."
-                prepared.append((item.start, _refused(item, "budget", message, stop.advice)))
+                prepared.append((item.start, _refused(item, "budget", reading_stopped(stop), stop.advice)))
                 continue
             if observe is not None:
                 observe(key, item.name, number, len(chosen))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import loops_in, walk
-from polylsp.codegen.harness.members import places, spelling
+from polylsp.analysis.effects import loops_in, places_in, walk
+from polylsp.codegen.harness.members import spelling
 from polylsp.codegen.harness.starts import Rows, rows
 from polylsp.codegen.harness.storage import Storage
 from polylsp.codegen.subject import Subject
@@ -41,7 +41,7 @@ class Contents:
 def contents(subject: Subject, data: Storage) -> Contents | NoPlan:
     """What the data have to be like, or why those that are valid cannot be made up."""
     known = _Known(subject, data)
-    used = list(places(subject))
+    used = list(places_in(subject.function.body))
     found = tuple(rows(subject, data, used))
     bounded = {each.loop for each in found}
     for loop in loops_in(subject.function.body):

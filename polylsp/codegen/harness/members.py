@@ -7,18 +7,14 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polylsp.analysis.effects import expressions, walk
+from polylsp.analysis.effects import places_in
 from polylsp.codegen.subject import Subject
-from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
-    AddressOf,
-    Assign,
     Constant,
     Field,
     Index,
     Place,
     Pointer,
-    Read,
     Struct,
     Type,
     Variable,
@@ -45,7 +41,7 @@ def members(subject: Subject, parameter: Variable) -> tuple[Member, ...] | None:
     whole."""
     own = subject.effects
     found: dict[str, Type] = {}
-    for place in places(subject):
+    for place in places_in(subject.function.body):
         if place.variable != parameter:
             continue
         spelled = spelling(place)
@@ -101,17 +97,6 @@ def type_name(subject: Subject, parameter: Variable) -> str | None:
     named = rf"{before_name}\b{parameter.source_name}\b"
     found = re.search(rf"[(,]\s*(?:{_QUALIFIER})*((?:struct\s+)?\w+)(?:\s+const)?{named}", header)
     return found[1] if found is not None else None
-
-
-def places(subject: Subject) -> Iterator[Place]:
-    """Every place that is read, written, or whose address is taken."""
-    for statement in walk(subject.function.body):
-        if isinstance(statement, Assign):
-            yield statement.target
-        for expression in expressions(statement):
-            for node in subexpressions(expression):
-                if isinstance(node, (Read, AddressOf)):
-                    yield node.place
 
 
 def _is_first(step: Index | Field) -> bool:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal
 
-from polylsp.codegen.harness.members import places, type_name
+from polylsp.analysis.effects import places_in
+from polylsp.codegen.harness.members import type_name
 from polylsp.codegen.harness.numbers import declared
 from polylsp.codegen.subject import Subject
 from polylsp.model.measurement import Member
@@ -28,7 +29,7 @@ _MOST_FIELDS, _LONGEST = 32, 63
 def fields(subject: Subject, variable: Variable) -> tuple[Member, ...]:
     """The numbers in the structures of an array; none where it is used as something else too."""
     found: dict[str, Member] = {}
-    for place in places(subject):
+    for place in places_in(subject.function.body):
         if place.variable != variable:
             continue
         made = _member(place)

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polylsp.analysis.effects import effects, expressions, walk
+from polylsp.analysis.effects import effects, places_in, walk
 from polylsp.analysis.induction import same_element
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.elements import element_in, runs
 from polylsp.model.action import Declined
 from polylsp.model.expressions import subexpressions, subscripts
-from polylsp.model.program import AddressOf, Assign, Declare, Jump, Loop, Place, Read, Site, Variable
+from polylsp.model.program import Assign, Declare, Jump, Loop, Place, Read, Site
 from polylsp.model.scop import Access, Memory, Scop
 from polylsp.model.verdict import Parallel, ReductionOperator
 from polylsp.text import Span
@@ -81,7 +81,7 @@ def _of_memory(subject: Subject, scop: Scop, ordinal: int, memory: Memory) -> li
     loop, name = subject.loop(ordinal), memory.path
     accesses = [a for a in _inside(scop, ordinal) if a.memory is memory]
     groups: list[list[Access]] = []
-    places = {place.site: place for place in _places(loop, memory.variable)}
+    places = {place.site: place for place in places_in(loop) if place.variable == memory.variable}
     others = [a for a in accesses if a.update is None]
     for access in (a for a in accesses if a.update is not None):
         place = places.get(access.site)
@@ -160,17 +160,6 @@ def _is_another(scop: Scop, ordinal: int, update: Access, other: Access) -> bool
     reached = other.relation.project_out(_IN, depth, other.relation.dim(_IN) - depth)
     reached = reached.reset_tuple_id(_IN) if reached.has_tuple_id(_IN) else reached
     return place.intersect(reached).is_empty()
-
-
-def _places(loop: Loop, variable: Variable) -> Iterator[Place]:
-    """Where a loop names a variable, or steps into it."""
-    for statement in walk(loop):
-        if isinstance(statement, Assign) and statement.target.variable == variable:
-            yield statement.target
-        for value in expressions(statement):
-            for node in subexpressions(value):
-                if isinstance(node, (Read, AddressOf)) and node.place.variable == variable:
-                    yield node.place
 
 
 def _moving(subject: Subject, loop: Loop, place: Place) -> str:

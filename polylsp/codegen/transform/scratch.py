@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.conflicts import Conflicts
-from polylsp.analysis.effects import effects, expressions, loops_in, walk
+from polylsp.analysis.effects import effects, loops_in, places_in, walk
 from polylsp.analysis.liveness import live_after_loops
 from polylsp.analysis.private import covered_in_iteration
 from polylsp.codegen.subject import Subject
@@ -16,7 +16,6 @@ from polylsp.codegen.transform.chain import Chain, chain_around, opened, unstabl
 from polylsp.codegen.transform.dependences import leaves_of
 from polylsp.codegen.transform.expression import Linear
 from polylsp.model.action import Declined
-from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     Assign,
     Block,
@@ -72,14 +71,8 @@ def _written(subject: Subject, ordinal: int) -> set[Variable]:
 
 
 def places_of(loop: Loop, variable: Variable) -> Iterator[Place]:
-    """Where a loop names a variable."""
-    for statement in walk(loop):
-        if isinstance(statement, Assign) and statement.target.variable == variable:
-            yield statement.target
-        for value in expressions(statement):
-            for node in subexpressions(value):
-                if isinstance(node, Read) and node.place.variable == variable:
-                    yield node.place
+    """The places of a loop that are in a variable."""
+    return (place for place in places_in(loop) if place.variable == variable)
 
 
 def _scratch(

@@ -76,7 +76,7 @@ def project_of(path: str) -> Project:
     """The project that a file belongs to."""
     root = project_root(path)
     known = _projects.get(root)
-    if known is None or any(_stamp(folder) != before for folder, before in known.stamps):
+    if known is None or any(modified(folder) != before for folder, before in known.stamps):
         known = _projects[root] = _indexed(root)
         if len(_projects) > _PROJECTS:
             del _projects[next(iter(_projects))]
@@ -91,7 +91,7 @@ def project_root(path: str) -> str:
     for above in (own, *own.parents)[:_MOST_ABOVE]:
         if _is_shared(above):
             break
-        listed = _listed(str(above), _stamp(str(above)))
+        listed = _listed(str(above), modified(str(above)))
         names = frozenset(name.lower() for name in listed)
         if not names.isdisjoint(_REPOSITORY):
             return str(above)
@@ -110,7 +110,7 @@ def system_header(name: str) -> str | None:
 
 def build_folders(folder: str) -> tuple[str, ...]:
     """The names of the folders in one that are usual for what is built, `build` first."""
-    found = (name for name in _listed(folder, _stamp(folder)) if name.lower().startswith(_BUILT))
+    found = (name for name in _listed(folder, modified(folder)) if name.lower().startswith(_BUILT))
     return ("build", *sorted(name for name in found if name != "build"))
 
 
@@ -141,7 +141,7 @@ def _indexed(root: str) -> Project:
     stamps: list[tuple[str, int]] = []
     count = 0
     for folder, names in _folders(root):
-        stamps.append((folder, _stamp(folder)))
+        stamps.append((folder, modified(folder)))
         for name in names:
             found.setdefault(name, []).append(str(Path(folder, name)))
         count += len(names)
@@ -186,8 +186,9 @@ def _same(one: str, other: str) -> bool:
         return False
 
 
-def _stamp(folder: str) -> int:
+def modified(path: str | Path) -> int:
+    """The time of a file's or folder's last change; -1 where there is none."""
     try:
-        return Path(folder).stat().st_mtime_ns
+        return Path(path).stat().st_mtime_ns
     except OSError:
         return -1

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polylsp.encoding import decode, is_file, read_file
-from polylsp.frontends.c.header_search import build_folders
+from polylsp.frontends.c.header_search import build_folders, modified
 from polylsp.settings import Settings
 
 T = TypeVar("T")
@@ -60,7 +60,7 @@ class Command:
 def command_for(path: str, settings: Settings) -> Command | None:
     """The command that compiles a file, or another one of its folder, if a compilation database has one."""
     database = _database(path, settings.compile_commands)
-    entries = _entries(str(database), _modified(database)) if database is not None else ""
+    entries = _entries(str(database), modified(database)) if database is not None else ""
     return None if isinstance(entries, str) else entries.get(_resolved(path)) or _neighbour(path, entries)
 
 
@@ -77,7 +77,7 @@ def options_for(path: str, settings: Settings) -> Options:
             problem = f"`{settings.compile_commands}` holds no {_DATABASE}."
             return replace(own, problem=problem)
         return _joined(own, _flags(path), "")
-    commands = _commands(str(database), _modified(database))
+    commands = _commands(str(database), modified(database))
     if isinstance(commands, str):
         return replace(own, database=str(database), problem=commands)
     found = commands.get(_resolved(path)) or _neighbour(path, commands)
@@ -149,14 +149,14 @@ def _flags(path: str) -> Options:
     """The options in the nearest `compile_flags.txt` above a file: one argument in each line."""
     for above in Path(path).absolute().parents:
         candidate = above / "compile_flags.txt"
-        modified = _modified(candidate)
-        if modified >= 0:
-            return _flags_in(str(candidate), modified)
+        stamp = modified(candidate)
+        if stamp >= 0:
+            return _flags_in(str(candidate), stamp)
     return Options()
 
 
 @lru_cache(maxsize=64)
-def _flags_in(path: str, modified: int) -> Options:
+def _flags_in(path: str, stamp: int) -> Options:
     try:
         lines = decode(read_file(path, 1)).splitlines()
     except OSError:
@@ -165,24 +165,17 @@ def _flags_in(path: str, modified: int) -> Options:
     return parse_arguments(("cc", *arguments), str(Path(path).parent))
 
 
-def _modified(path: Path) -> int:
-    try:
-        return path.stat().st_mtime_ns
-    except OSError:
-        return -1
-
-
 @lru_cache(maxsize=64)
-def _commands(database: str, modified: int) -> dict[str, Options] | str:
+def _commands(database: str, stamp: int) -> dict[str, Options] | str:
     """The options of every file of a compilation database, or why it could not be read."""
-    entries = _entries(database, modified)
+    entries = _entries(database, stamp)
     if isinstance(entries, str):
         return entries
     return {file: parse_arguments(each.arguments, each.directory) for file, each in entries.items()}
 
 
 @lru_cache(maxsize=64)
-def _entries(database: str, modified: int) -> dict[str, Command] | str:
+def _entries(database: str, stamp: int) -> dict[str, Command] | str:
     """The commands of every file of a compilation database, or why it could not be read."""
     try:
         entries: Any = json.loads(read_file(database, _DATABASE_MB))
