@@ -50,7 +50,7 @@ def wanted_of(
     settings: Settings, functions: Functions, *, schedules: bool, relations: bool = False
 ) -> Wanted:
     """How much to find out about each function of a file."""
-    size = file_size(len(functions.prepared))
+    size = file_size(len(functions.prepared) + functions.others)
     own = functions.resident, functions.serial
     return Wanted(schedules, settings.max_operations, *own, size, relations)
 

@@ -21,6 +21,7 @@ from time import process_time
 from types import MappingProxyType
 
 from polylsp.deciding import (
+    Task,
     answer_of,
     at_hand,
     calls_of,
@@ -35,7 +36,7 @@ from polylsp.editing import placed_in, rewritten, subject_of, tried, wanted_of
 from polylsp.encoding import decode, read_file
 from polylsp.fact_cache import fact_cache
 from polylsp.languages.functions import Functions, Observer
-from polylsp.languages.reading import language_for, read
+from polylsp.languages.reading import language_for, read, read_urgent
 from polylsp.linking import called
 from polylsp.mishap import Mishap, contained
 from polylsp.model.action import Answer, Ask, Declined, Kept
@@ -75,71 +76,123 @@ def analyse(
     tried in their turn when the file is analysed again; `observe` is called again between two of them.
     Functions that the `stream` leaves to another process are not in the report."""
 
-    def stopped(key: str) -> Stop | None:
-        return given_up.get(key) or (_ELSEWHERE if stream.busy(key) else None)
+    run = _Run(path, text, settings, given_up, observe, stream, schedules, relations)
+    if stream.is_watched:
+        urgent = read_urgent(path, text, settings, stream.focus(), stopped=run.stopped, observe=observe)
+        if urgent is not None:
+            run.decide(urgent, edits=False)
+    functions = read(path, text, settings, stopped=run.stopped, observe=observe)
+    problems = cache(partial(_problems, functions))
+    language = language_for(path)
+    if stream.opened is not None:
+        stream.opened(language.name, tuple(start for start, _ in functions.prepared), problems())
+    answers = run.decide(functions, edits=edits)
+    forget(path, state_of(path), functions.prepared)
+    if settings.cache:
+        fact_cache().flush()
+    placed = tuple(
+        PlacedFunction(start, answers[start]) for start, _ in functions.prepared if start in answers
+    )
+    return FileReport(path, language.name, placed, problems())
 
-    def begin(key: str, name: str, done: int = 0) -> None:
-        if observe is not None:
-            observe(key, name, done, len(prepared))
 
-    def answered(start: int, one: Prepared) -> FunctionAnswer | None:
-        """The answer about a function, found now; none where another process is at it."""
-        whole = task_of(one, used(one, known), wanted, cached=settings.cache)
+class _Run:
+    """One analysis of a file. Edits are tried until `_until` (`process_time`)."""
+
+    def __init__(
+        self,
+        path: str,
+        text: str,
+        settings: Settings,
+        given_up: Mapping[str, Stop],
+        observe: Observer | None,
+        stream: Stream,
+        schedules: bool,
+        relations: bool,
+    ) -> None:
+        self._path, self._text, self._settings = path, text, settings
+        self._given_up, self._observe, self._stream = given_up, observe, stream
+        self._schedules, self._relations = schedules, relations
+        self._until = 0.0
+
+    def stopped(self, key: str) -> Stop | None:
+        """The limit that work reached before, or that another process is at it."""
+        return self._given_up.get(key) or (_ELSEWHERE if self._stream.busy(key) else None)
+
+    def decide(self, functions: Functions, *, edits: bool) -> dict[int, FunctionAnswer]:
+        """The answers about functions by where they start, but for those left to other processes; each goes
+        to the stream as soon as it is known."""
+        stream, prepared, state = self._stream, functions.prepared, state_of(self._path)
+        begin = partial(self._begin, len(prepared))
+        known = called(
+            self._path, self._settings, functions, [one for _, one in prepared], self.stopped, begin
+        )
+        wanted = wanted_of(self._settings, functions, schedules=self._schedules, relations=self._relations)
+        self._until = process_time() + self._settings.max_seconds / 2
+        answers: dict[int, FunctionAnswer] = {}
+        waiting: list[tuple[Span, Prepared]] = []
+        for start, one in prepared:
+            if not stream.takes(start):
+                continue
+            answer = state.answers.get(one, Answers()).get(wanted, used(one, known), self._given_up)
+            if answer is None or (edits and answer.feasibility is None):
+                waiting.append((Span(start, start + one.ends[-1]), one))
+            else:
+                answers[start] = answer
+                stream.found(start, answer)
+        for start, one in urgent_first(waiting, stream.focus):
+            if not stream.takes(start):
+                continue
+            whole = task_of(one, used(one, known), wanted, cached=self._settings.cache)
+            pause = partial(begin, name=one.function.name, done=len(answers))
+            found = self._found(whole, pause)
+            if found is None:
+                continue
+            task, answer = found
+            if edits:
+                answer = self._with_edits(task, start, answer, prepared, pause)
+            keys = keys_of(whole)
+            stopped = tuple(map(self._given_up.get, keys))
+            state.answers[one] = Answers(wanted, task.summaries, keys, stopped, answer)
+            answers[start] = answer
+            stream.found(start, answer)
+        return answers
+
+    def _begin(self, total: int, key: str, name: str, done: int = 0) -> None:
+        if self._observe is not None:
+            self._observe(key, name, done, total)
+
+    def _found(self, whole: Task, pause: Callable[[str], None]) -> tuple[Task, FunctionAnswer] | None:
+        """The answer for a task, found now, with the task that it is for; none where another process is at
+        it."""
+        given_up, stream = self._given_up, self._stream
         task = lighter(whole, given_up)
         take_finished(task, stream.finished)
-        pause = partial(begin, task.key, one.function.name, len(answers))
         if task.key not in given_up:
             ready = at_hand(task)
             if ready is None and stream.busy(task.key):
                 return None
             if ready is None:
-                pause()
+                pause(task.key)
             task = ready or task
-        answer = answer_of(task, given_up)
-        if edits:
-            elsewhere = tried_elsewhere(answer, stream.finished)
-            if elsewhere is None and process_time() < until and not stream.busy(task.key):
-                subject = partial(placed_in, text, prepared, start, task)
-                again = rewritten(path, settings, one.function.name, start)
-                stream.found(start, answer)
-                elsewhere = tried(answer, task, settings, until, pause, subject, again)
-            answer = elsewhere or answer
-        keys = keys_of(whole)
-        state.answers[one] = Answers(wanted, task.summaries, keys, tuple(map(given_up.get, keys)), answer)
-        return answer
+        return task, answer_of(task, given_up)
 
-    functions = read(path, text, settings, stopped=stopped, observe=observe)
-    problems = cache(partial(_problems, functions))
-    prepared, state = functions.prepared, state_of(path)
-    known = called(path, settings, functions, [one for _, one in prepared], stopped, begin)
-    wanted = wanted_of(settings, functions, schedules=schedules, relations=relations)
-    language = language_for(path)
-    if stream.opened is not None:
-        stream.opened(language.name, tuple(start for start, _ in prepared), problems())
-    answers: dict[int, FunctionAnswer] = {}
-    waiting: list[tuple[Span, Prepared]] = []
-    for start, one in prepared:
-        if not stream.takes(start):
-            continue
-        answer = state.answers.get(one, Answers()).get(wanted, used(one, known), given_up)
-        if answer is None or (edits and answer.feasibility is None):
-            waiting.append((Span(start, start + one.ends[-1]), one))
-        else:
-            answers[start] = answer
-            stream.found(start, answer)
-    until = process_time() + settings.max_seconds / 2
-    for start, one in urgent_first(waiting, stream.focus):
-        if not stream.takes(start):
-            continue
-        if (answer := answered(start, one)) is None:
-            continue
-        answers[start] = answer
-        stream.found(start, answer)
-    forget(path, state, prepared)
-    if settings.cache:
-        fact_cache().flush()
-    placed = tuple(PlacedFunction(start, answers[start]) for start, _ in prepared if start in answers)
-    return FileReport(path, language.name, placed, problems())
+    def _with_edits(
+        self,
+        task: Task,
+        start: int,
+        answer: FunctionAnswer,
+        prepared: list[tuple[int, Prepared]],
+        pause: Callable[[str], None],
+    ) -> FunctionAnswer:
+        """The answer with the actions that were tried, as far as there is time."""
+        found = tried_elsewhere(answer, self._stream.finished)
+        if found is None and process_time() < self._until and not self._stream.busy(task.key):
+            subject = partial(placed_in, self._text, prepared, start, task)
+            again = rewritten(self._path, self._settings, task.prepared.function.name, start)
+            self._stream.found(start, answer)
+            found = tried(answer, task, self._settings, self._until, partial(pause, task.key), subject, again)
+        return found or answer
 
 
 def _problems(functions: Functions) -> tuple[FileProblem, ...]:

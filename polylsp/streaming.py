@@ -39,7 +39,8 @@ class Stream:
     of its task; `busy(key)`: another process is at that work, which is left out; `focus()` gives the parts of
     the text whose functions come first, most urgent first. `opened(language, starts, problems)` is told,
     before the first answer, where the functions start and what is wrong outside of them; `takes(start)`: the
-    function at an offset is wanted of this process, asked again right before it is analysed."""
+    function at an offset is wanted of this process, asked again right before it is analysed. `is_watched`: a
+    person waits for the first answers, so that some functions are analysed before the others are read."""
 
     found: Callable[[int, FunctionAnswer], None] = _ignore
     finished: Callable[[str], FunctionAnswer | None] = _nothing
@@ -47,6 +48,7 @@ class Stream:
     focus: Callable[[], tuple[Span, ...]] = _nowhere
     opened: Callable[[str, tuple[int, ...], tuple[FileProblem, ...]], None] | None = None
     takes: Callable[[int], bool] = _each
+    is_watched: bool = False
 
 
 SILENT = Stream()

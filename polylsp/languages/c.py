@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from functools import partial
 
@@ -15,7 +16,7 @@ from polylsp.frontends.c.environment import (
     replaceable,
 )
 from polylsp.frontends.c.options import Options, options_for
-from polylsp.frontends.c.outline import Item, Outline, outline
+from polylsp.frontends.c.outline import Outline, outline
 from polylsp.frontends.c.pragmas import keeps_data
 from polylsp.languages.c_functions import prepare, prepare_included, refused, stopped_reading
 from polylsp.languages.functions import Functions, Observer, Stopped, never_stopped
@@ -40,10 +41,49 @@ def read(
     options = options_for(path, settings)
     items = _outlined(state, text)
     known = environment_of(items.items, path, options)
-    prepared = _prepared(state, items, known, stopped, observe)
+    reader = _Reader(state, items, known, stopped, observe)
+    prepared = reader.all()
     problems = partial(_findings, text, items, known, options)
     included = _included(state, items, known, prepared)
     return Functions(prepared, problems, _resident(items, prepared), _serial(prepared), included)
+
+
+def read_urgent(
+    path: str,
+    text: str,
+    settings: Settings,
+    state: State,
+    focus: tuple[Span, ...],
+    stopped: Stopped = never_stopped,
+    observe: Observer | None = None,
+) -> Functions | None:
+    """Some functions of a file of which many were not read before: those in a focus, or else the first, and
+    all that they call. None where directives may say something of functions beside those they stand in."""
+    items = _outlined(state, text)
+    known = environment_of(items.items, path, options_for(path, settings))
+    reader = _Reader(state, items, known, stopped, observe)
+    directed = ("pragma" in text.lower() and _DIRECTIVES.search(text)) or known.has_pragma_operator
+    if directed or len(reader.unread()) <= 2 * _URGENT:
+        return None
+    spans = [(k, Span(items.starts[k], items.starts[k] + len(items.items[k].text))) for k in reader.active]
+    met = (k for each in focus for k, span in spans if each.start <= span.end and span.start <= each.end)
+    waiting = list(dict.fromkeys((*met, *reader.active)))[:_URGENT]
+    found: dict[int, Prepared] = {}
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found[number] = one = reader.function(number)
+            waiting += (k for name in one.calls for k in reader.named(name))
+        if len(found) > 4 * _URGENT:
+            return None
+    prepared = [(items.starts[k], found[k]) for k in sorted(found)]
+    others = len(reader.active) - len(found)
+    return Functions(prepared, lambda _: (), included=_included(state, items, known, prepared), others=others)
+
+
+_DIRECTIVES = re.compile(r"\b(omp|acc)\b")
+_URGENT = 8
+"""The number of functions that are read before all others, without those that they call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,33 +131,51 @@ def _outlined(state: State, text: str) -> Outline:
     return found
 
 
-def _prepared(
-    state: State, items: Outline, known: Environment, stopped: Stopped, observe: Observer | None
-) -> list[tuple[int, Prepared]]:
-    """The functions of a file and where they start; those the preprocessor leaves out are not there."""
-    remembered = state.prepared if state.known is known else {}
-    own = _defined(items)
-    kept: dict[Item, Prepared] = {}
-    result: list[tuple[int, Prepared]] = []
-    # What was read stays read where an observer ends this between two functions.
-    state.known, state.prepared = known, {**remembered}
-    for number, (start, item) in enumerate(zip(items.starts, items.items, strict=True)):
-        macros = known.macros_at(number) if item.kind == "function" else None
-        if macros is None:
-            continue
-        one = remembered.get(item)
-        if one is None:
-            key = digest(item.text)
-            if (stop := stopped(key)) is not None:
-                result.append((start, refused(item, stopped_reading(stop))))
-                continue
-            if observe is not None:
-                observe(key, item.name, number, len(items.items))
-            one = prepare(item, macros, known, own)
-        kept[item] = state.prepared[item] = one
-        result.append((start, one))
-    state.known, state.prepared = known, kept
-    return result
+class _Reader:
+    """Reads the functions of a file, each once; those the preprocessor leaves out are not there (`active` are
+    the numbers of the others among the items). What was read stays read where an observer ends this between
+    two functions."""
+
+    def __init__(
+        self, state: State, items: Outline, known: Environment, stopped: Stopped, observe: Observer | None
+    ) -> None:
+        self._state, self._items, self._known = state, items, known
+        self._stopped, self._observe = stopped, observe
+        self._own = _defined(items)
+        if state.known is not known:
+            state.known, state.prepared = known, {}
+        functions = (k for k, item in enumerate(items.items) if item.kind == "function")
+        self.active = tuple(k for k in functions if known.macros_at(k) is not None)
+
+    def all(self) -> list[tuple[int, Prepared]]:
+        """All functions and where they start; what was read of others is forgotten."""
+        items = self._items
+        found = [(items.starts[k], self.function(k)) for k in self.active]
+        current = {items.items[k] for k in self.active}
+        self._state.prepared = {item: one for item, one in self._state.prepared.items() if item in current}
+        return found
+
+    def unread(self) -> list[int]:
+        """The functions that were not read yet."""
+        return [k for k in self.active if self._items.items[k] not in self._state.prepared]
+
+    def named(self, name: str) -> list[int]:
+        """The functions of a name."""
+        return [k for k in self.active if self._items.items[k].name == name] if name in self._own else []
+
+    def function(self, number: int) -> Prepared:
+        """One function."""
+        item, macros = self._items.items[number], self._known.macros_at(number)
+        one = self._state.prepared.get(item)
+        if one is not None:
+            return one
+        key = digest(item.text)
+        if (stop := self._stopped(key)) is not None:
+            return refused(item, stopped_reading(stop))
+        if self._observe is not None:
+            self._observe(key, item.name, number, len(self._items.items))
+        one = self._state.prepared[item] = prepare(item, macros or {}, self._known, self._own)
+        return one
 
 
 def _included(

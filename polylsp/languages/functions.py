@@ -37,6 +37,7 @@ class Functions:
     at the offsets `broken` say themselves. `resident`: code of the file may keep data on a device for
     functions that do not say so. `serial` are the functions with tasks that no parallel region calls.
     `included` are functions that headers define and that those of the file call, or that these call in turn.
+    `others` is the number of functions of the file that are left out.
     """
 
     prepared: list[tuple[int, Prepared]]
@@ -44,6 +45,7 @@ class Functions:
     resident: bool = False
     serial: frozenset[str] = frozenset()
     included: tuple[Prepared, ...] = ()
+    others: int = 0
 
     @property
     def callable(self) -> list[Prepared]:

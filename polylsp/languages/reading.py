@@ -45,6 +45,25 @@ def read(
     return contained(f"reading the file {path}", work, unread)
 
 
+def read_urgent(
+    path: str,
+    text: str,
+    settings: Settings,
+    focus: tuple[Span, ...],
+    *,
+    stopped: Stopped = never_stopped,
+    observe: Observer | None = None,
+) -> Functions | None:
+    """The functions of a file that are read before the others, if it has so many that this is worth it."""
+    language = language_for(path)
+    if language is not C or len(text) > settings.max_file_mb * 2**20:
+        return None
+    from polylsp.languages.c import read_urgent as read_some
+
+    work = partial(read_some, path, text, settings, state_of(path), focus, stopped, observe)
+    return contained(f"reading the first functions of {path}", work, lambda _: None)
+
+
 def load(language: Language) -> None:
     """Load what reads a language before its first file comes."""
     _reader(language)

@@ -48,7 +48,7 @@ _NOTEBOOKS = types.NotebookDocumentSyncOptions(
     save=True,
 )
 
-_FIRST_PART = 0.3
+_FIRST_PART = 0.1
 """Seconds after which the findings of functions that are finished are told while others are not."""
 
 _LATER_PARTS = 3.0
@@ -164,6 +164,7 @@ class PolylspServer(LanguageServer):
         if not document.is_ours:
             return
         self._cancel_delay(document.uri)
+        self._end_parts(document)  # What is found of the new text is told at once again.
         delay = self.settings_of(document).delay_ms
         if delay:
             loop = asyncio.get_running_loop()

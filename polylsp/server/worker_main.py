@@ -234,7 +234,7 @@ class _Run:
             edits=request.schedules,
             given_up=request.given_up,
             observe=self._observe,
-            stream=Stream(self._take, self.known.finished.get, self._is_busy, self._focus),
+            stream=Stream(self._take, self.known.finished.get, self._is_busy, self._focus, is_watched=True),
         )
         sent = self.known.sent
         self._found = [(each.start, each.answer) for each in report.functions if each.answer.key not in sent]

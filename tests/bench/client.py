@@ -24,6 +24,8 @@ class Client:
             stderr=subprocess.DEVNULL,
         )
         self._number = 0
+        self.published: list[tuple[float, bytes]] = []
+        """The diagnostics that came, and when."""
 
     def notify(self, method: str, params: Any) -> None:
         self._send({"jsonrpc": "2.0", "method": method, "params": params})
@@ -37,8 +39,18 @@ class Client:
     def receive(self, accept: Callable[[bytes], bool]) -> bytes:
         while True:
             body = self._read()
+            if b"publishDiagnostics" in body[:120]:
+                self.published.append((time.perf_counter(), body))
             if accept(body):
                 return body
+
+    def settle(self) -> None:
+        """Wait until all that is open is analysed."""
+        while True:
+            found = self.request("workspace/executeCommand", {"command": "polylsp.status", "arguments": []})
+            if found["result"]["quiescent"] and not found["result"]["analysing"]:
+                return
+            time.sleep(0.02)
 
     def ready(self) -> float:
         """Seconds from the start of the process to its answer to `initialize`."""

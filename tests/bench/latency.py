@@ -159,9 +159,11 @@ def in_python(functions: int) -> Measured:
 
 @dataclass
 class Session:
-    """What was measured on one file, in seconds and MiB."""
+    """What was measured on one file, in seconds and MiB: from opening to the first findings, to all of
+    them, to transforms and edits beside, and to all of that when it was closed and is opened again."""
 
     opened: float
+    found: float
     full: float
     reopened: float
     edits: list[float]
@@ -177,11 +179,13 @@ def measure(given: Measured, edits: int) -> Session:
     start = time.perf_counter()
     document = {"uri": uri, "languageId": given.language, "version": 1, "text": text}
     client.notify("textDocument/didOpen", {"textDocument": document})
-    body = client.receive(lambda body: published(body, 1))
+    client.receive(lambda body: published(body, 1))
     opened = time.perf_counter() - start
-    body = client.receive(lambda body: published(body, 1))
+    client.settle()
     full = time.perf_counter() - start
-    findings = len(json.loads(body)["params"]["diagnostics"])
+    counts = [(at - start, len(json.loads(body)["params"]["diagnostics"])) for at, body in client.published]
+    findings = counts[-1][1]
+    found = next(at for at, count in counts if count == findings)
     lines = text.split("\n")
     loops = [number for number, line in enumerate(lines) if given.loop in line]
     times: list[float] = []
@@ -212,13 +216,13 @@ def measure(given: Measured, edits: int) -> Session:
     document = {**document, "version": last, "text": "\n".join(lines)}
     client.notify("textDocument/didOpen", {"textDocument": document})
     client.receive(lambda body: published(body, last))
-    client.receive(lambda body: published(body, last))
+    client.settle()
     reopened = time.perf_counter() - start
     status = client.request("workspace/executeCommand", {"command": "polylsp.status", "arguments": []})
     worker = status["result"]["workerPid"]
     memory = resident(client.process.pid), resident(worker)
     client.end()
-    return Session(opened, full, reopened, times, hovers, memory, findings)
+    return Session(opened, found, full, reopened, times, hovers, memory, findings)
 
 
 @dataclass
@@ -389,8 +393,9 @@ def report(
 
     server, worker = session.memory
     table.add_section()
-    table.add_row(f"{name}: open → findings ({session.findings})", f"{session.opened:.2f} s", open_goal)
-    table.add_row(f"{name}: open → findings with transforms", f"{session.full:.2f} s", "")
+    table.add_row(f"{name}: open → first findings", f"{session.opened:.2f} s", open_goal)
+    table.add_row(f"{name}: open → all findings ({session.findings})", f"{session.found:.2f} s", "")
+    table.add_row(f"{name}: open → transforms, and edits that were tried", f"{session.full:.2f} s", "")
     table.add_row(f"{name}: close, open → all findings", f"{session.reopened:.2f} s", "")
     table.add_row(
         f"{name}: edit → findings, median", milliseconds(statistics.median(session.edits)), median_goal
@@ -413,7 +418,7 @@ def compare(table: Table, ours: Session, theirs: Other | str | None, opening: bo
 
     if opening:
         row("first findings", ours.opened, theirs.opened, "≤ 1.5 times")
-        row("all findings", ours.full, theirs.opened, "≤ 6 times")
+        row("all findings", ours.found, theirs.opened, "≤ 6 times")
         row("all findings when opened again", ours.reopened, theirs.opened, "≤ 1 times")
     row(
         "edit → findings, median",

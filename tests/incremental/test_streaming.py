@@ -6,6 +6,7 @@ from pathlib import Path
 
 from polylsp import remembered
 from polylsp.deciding import decided
+from polylsp.languages.c_functions import lowered
 from polylsp.model.report import FunctionAnswer
 from polylsp.model.verdict import Unknown, word
 from polylsp.pipeline import analyse
@@ -118,3 +119,56 @@ def test_a_share_of_the_functions_is_answered_after_the_file_was_opened(tmp_path
     assert told == [("c", starts, ()), starts[0]]
     assert [each.start for each in report.functions] == [starts[0]]
     assert asked == [*starts, starts[0], starts[2]]
+
+
+def prepared_and_decided(text: str, path: Path, focus: tuple[Span, ...]) -> tuple[list[str], list[str]]:
+    """What is asked in turn, `read NAME` or `decide NAME`, and the first functions that are answered."""
+    answered: list[str] = []
+
+    def take(start: int, answer: FunctionAnswer) -> None:
+        answered.append(answer.facts.name)
+
+    def ran_in_turn() -> list[str]:
+        names = {"lowered": "read", "decided": "decide"}
+        said: list[str] = []
+        for name, arguments in ran:
+            if name in names:
+                one = arguments[0]
+                function = one.prepared.function.name if name == "decided" else one.texts[1]
+                said.append(f"{names[name]} {function}")
+        return said
+
+    forget()
+    lowered._answers.clear()
+    with recording() as ran:
+        analyse(
+            str(path), text, Settings(cache=False), stream=Stream(take, focus=lambda: focus, is_watched=True)
+        )
+    return ran_in_turn(), answered
+
+
+MANY = "".join(
+    f"void f{k}(int n, double *a) {{ f{k - 1}(n, a); for (int i = 1; i < n; i++) a[i] = a[i - 1] + {k}; }}\n"
+    if k % 10 == 5
+    else f"void f{k}(int n, double *a) {{ for (int i = 1; i < n; i++) a[i] = {k}; }}\n"
+    for k in range(40)
+)
+
+
+def test_what_a_person_looks_at_is_decided_before_the_rest_is_read(tmp_path: Path) -> None:
+    at = MANY.index("void f35")
+    ran, answered = prepared_and_decided(MANY, tmp_path / "many.c", (Span(at, at),))
+    last = ran.index("decide f35")
+    assert answered[0] == "f35" and set(answered) == {f"f{k}" for k in range(40)}
+    assert {"read f35", "read f34"} <= set(ran[:last]) and "read f20" in ran[last:]
+    assert sorted(ran) == sorted({f"{verb} f{k}" for verb in ("read", "decide") for k in range(40)})
+
+
+def test_where_directives_may_say_something_of_other_functions_all_are_read_first(tmp_path: Path) -> None:
+    header = '#define TASK _Pragma("omp task")\n'
+    for text in (MANY + "void g(void)\n{\n#pragma omp task\n    ;\n}\n", header + MANY):
+        ran, _ = prepared_and_decided(text, tmp_path / "many.c", ())
+        verbs = [each.split()[0] for each in ran]
+        assert verbs == sorted(verbs, reverse=True)
+    ran, _ = prepared_and_decided("#pragma once\n" + MANY, tmp_path / "many.c", ())
+    assert ran.index("decide f0") < ran.index("read f39")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from polylsp.frontends.c import declarations
 from polylsp.frontends.c.declarations import Declaration, Index
@@ -38,6 +39,12 @@ class Environment:
         """The macros in force where item `item`, a function, starts; `None` if a conditional
         leaves the function out."""
         return self.macros.get(item)
+
+    @cached_property
+    def has_pragma_operator(self) -> bool:
+        """Whether a macro may stand for a directive (C11 6.10.9)."""
+        seen = {id(macros): macros for macros in self.macros.values()}
+        return any("_Pragma" in one.body for macros in seen.values() for one in macros.values())
 
 
 def environment(
