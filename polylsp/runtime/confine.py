@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import signal
 import socket
 import tempfile
@@ -50,6 +49,11 @@ class Limits:
     shown: tuple[str, ...] = ()
     on_device: bool = False
     processor: int | None = None
+
+
+def can_confine() -> bool:
+    """Whether this system has what programs are confined by: without that, none is run."""
+    return os.name == "posix"
 
 
 def confining(limits: Limits, folder: str) -> Callable[[], None]:
@@ -193,6 +197,8 @@ def _refused(confine: Callable[[], None], attempts: Sequence[Callable[[], object
 
 
 def _limit(limits: Limits, user: int, *, is_separate: bool) -> None:
+    import resource  # Windows has none.
+
     # Linux counts all that a user runs; apart from the rest only for who had to become another user for that.
     is_counted_apart = is_separate and os.geteuid() != 0
     processes = limits.processes + (0 if is_counted_apart else _running(user) + _OF_OTHERS)

@@ -10,7 +10,7 @@ from polylsp.language import PYTHON
 from polylsp.model.measurement import Figure, Measurement, NotMeasured, Outcome, Plan, Rung
 from polylsp.runtime import figures
 from polylsp.runtime.c_tools import c_tools
-from polylsp.runtime.confine import isolation
+from polylsp.runtime.confine import can_confine, isolation
 from polylsp.runtime.device import governor, processor_name
 from polylsp.runtime.estimate import device_named, estimated
 from polylsp.runtime.harness import Reference
@@ -47,6 +47,8 @@ def measured(
 
 def tools_for(plan: Plan, settings: Settings, workspace: Sequence[str] = ()) -> Tools | NotBuilt:
     """What makes programs of a plan's versions, or why there is nothing that does."""
+    if not can_confine():
+        return NotBuilt("Programs are run on Linux and macOS alone: this system cannot confine them.")
     make = python_tools if plan.language == PYTHON.name else c_tools
     return make(plan.path, settings.with_macros(plan.macros), workspace)
 

@@ -19,20 +19,32 @@ _MOST_ANSWER = 2**16
 _CHUNK = 2**16
 _SECONDS_TO_END = 5.0
 _MEBIBYTE = 2**20
-_CRASHES = {
-    signal.SIGSEGV: "touched memory that is not its own (segmentation fault)",
-    signal.SIGBUS: "touched memory that is not there (bus error)",
-}
-_SIGNALS = {
-    signal.SIGFPE: "divided a whole number by zero",
-    signal.SIGILL: "ran an instruction that this processor does not have",
-    signal.SIGABRT: "gave up (abort)",
-    signal.SIGXCPU: "used more processor time than it may",
-    signal.SIGXFSZ: "wrote a larger file than it may",
-    signal.SIGSYS: "made a system call of another kind of program than those of 64 bits",
-    signal.SIGKILL: "was killed: it used more processor time or memory than it may",
-}
 
+
+def _numbered(words: Mapping[str, str]) -> dict[int, str]:
+    """Words about signals by their numbers, as far as this system has such signals."""
+    known = signal.Signals.__members__
+    return {known[name].value: text for name, text in words.items() if name in known}
+
+
+_CRASHES = _numbered(
+    {
+        "SIGSEGV": "touched memory that is not its own (segmentation fault)",
+        "SIGBUS": "touched memory that is not there (bus error)",
+    }
+)
+_SIGNALS = _numbered(
+    {
+        "SIGFPE": "divided a whole number by zero",
+        "SIGILL": "ran an instruction that this processor does not have",
+        "SIGABRT": "gave up (abort)",
+        "SIGXCPU": "used more processor time than it may",
+        "SIGXFSZ": "wrote a larger file than it may",
+        "SIGSYS": "made a system call of another kind of program than those of 64 bits",
+        "SIGKILL": "was killed: it used more processor time or memory than it may",
+    }
+)
+"""How a program was ended, by the number of the signal that did it."""
 
 _OF_KERNELS = (1, 9, 98, 700, *range(703, 720))
 """Errors of CUDA about launches, and about what kernels did."""
@@ -203,9 +215,9 @@ class Program:
             self.close()
             return Ended("closed its standard output")
         if status - 128 in _CRASHES:
-            return Crashed(_CRASHES[signal.Signals(status - 128)])
+            return Crashed(_CRASHES[status - 128])
         if status - 128 in _SIGNALS:
-            return Ended(_SIGNALS[signal.Signals(status - 128)])
+            return Ended(_SIGNALS[status - 128])
         return Ended(f"ended by itself with status {status}")
 
 
