@@ -196,6 +196,14 @@ class Settings:
     disabled_diagnostics: tuple[str, ...] = field(
         default=(), metadata={"doc": "Codes of diagnostics that are not shown, such as `sequential-loop`."}
     )
+    fix_all: tuple[str, ...] = field(
+        default=(),
+        metadata={
+            "doc": "Fixes that `source.fixAll.polylsp` applies, on save if the editor does so: `clauses`"
+            " that directives lack, `directives` of OpenMP for loops that are parallel without a condition.",
+            "items": ("clauses", "directives"),
+        },
+    )
     trace: str = field(
         default="off",
         metadata={

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from polylsp.ide import wording
@@ -26,18 +26,33 @@ TARGET_NAMES: dict[Target, str] = {
     "numba": "Numba",
 }
 
+RUN_CODES = (
+    "parallel-loop",
+    "parallel-band",
+    "reduction-loop",
+    "needs-privatization",
+    "needs-restrict",
+    "needs-assumption",
+)
+"""Findings that running the loop in parallel answers."""
+
+Kind = Literal["quickfix", "refactor.rewrite"]
+
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """An action on a loop. `kind` is LSP's; `disabled` says why it cannot be chosen, if so; `codes` are
-    the diagnostics on the header of loop `ask.ordinal` that it answers."""
+    """An action on a loop. `kind` is LSP's, and `kinds` are all under which a client finds it, if there are
+    several; `disabled` says why it cannot be chosen, if so; `codes` are the diagnostics on the header of loop
+    `ask.ordinal` that it answers. `conditional`: the edit is right, or pays, only if something holds."""
 
     ask: Ask
     title: str
-    kind: Literal["quickfix", "refactor.rewrite"]
+    kind: Kind
     preferred: bool = False
     disabled: str = ""
     codes: tuple[str, ...] = ()
+    conditional: bool = False
+    kinds: tuple[Kind, ...] = ()
 
 
 def offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
@@ -80,14 +95,15 @@ def _directives(
     roots = parallel_roots(placed.answer.facts, loop.ordinal)
     if not roots or any(is_governed(placed.answer.facts, root.ordinal) for root in roots):
         return
-    codes = ("parallel-loop", "parallel-band", "reduction-loop", "needs-privatization")
     targets = TARGETS_OF[placed.answer.language]
     for target in targets:
         reason = _why_no_directive(placed, roots) or why_infeasible(source, placed, loop.ordinal, target)
         terms = terms_of(settings, placed, roots, target)
         title = f"{_doing(loop, roots)} with {TARGET_NAMES[target]}{f' ({terms})' if terms else ''}"
         preferred = target == targets[0] and not (reason or terms)
-        yield Offer(_ask(placed, loop, target), title, "refactor.rewrite", preferred, reason, codes)
+        yield Offer(
+            _ask(placed, loop, target), title, "refactor.rewrite", preferred, reason, RUN_CODES, bool(terms)
+        )
 
 
 def _doing(loop: LoopFacts, roots: tuple[LoopFacts, ...]) -> str:
@@ -171,5 +187,6 @@ def _transforms(
                 settings, placed, parallel_roots(placed.answer.facts, loop.ordinal), "openmp"
             )
             title = f"{title} ({little})" if little else title
+            shown = replace(shown, conditional=bool(little))
         ask = _ask(placed, loop, possible.action)
-        yield Offer(ask, title, shown.kind, shown.preferred, codes=shown.codes)
+        yield Offer(ask, title, shown.kind, shown.preferred, "", shown.codes, shown.conditional)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polylsp.ide import wording
-from polylsp.ide.actions import Offer, loop_at
+from polylsp.ide.actions import RUN_CODES, Offer, loop_at
 from polylsp.ide.lookup import function_on_line
 from polylsp.ide.nests import outermost_of_nest
 from polylsp.model.action import KERNELS_OF, Ask, KernelTarget
@@ -36,7 +36,7 @@ def kernel_offers(source: Source, report: FileReport, span: Span, makes_files: b
     ask = Ask(target, facts.name, placed.start, loop.ordinal)
     title = f"Offload {wording.subject(outermost_of_nest(placed, loop))} to a GPU ({KERNEL_NAMES[target]})"
     reason = _why_not(source, placed, loop) if makes_files or target != "cuda" else _NO_FILE
-    yield Offer(ask, title, "refactor.rewrite", disabled=reason)
+    yield Offer(ask, title, "refactor.rewrite", disabled=reason, codes=RUN_CODES, conditional=True)
 
 
 def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) -> Iterator[Offer]:

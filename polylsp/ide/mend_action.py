@@ -44,6 +44,16 @@ def mend_offers(source: Source, report: FileReport, settings: Settings, span: Sp
     return tuple(found)
 
 
+def completions(source: Source, report: FileReport, settings: Settings) -> Iterator[ReadyOffer]:
+    """For each directive that only lacks clauses, the edit that adds all of them."""
+    for placed in report.functions:
+        for directive in placed.answer.facts.directives:
+            if directive.findings and all(isinstance(each, Lacking) for each in directive.findings):
+                yield from [each for each in _offers(source, placed, settings, directive) if each.preferred][
+                    :1
+                ]
+
+
 def _headers(placed: PlacedFunction, directive: DirectiveFacts) -> Iterator[Span]:
     for loop in placed.answer.facts.loops:
         if loop.ordinal in directive.loops:

@@ -22,6 +22,7 @@ class ReadyOffer:
     preferred: bool = False
     kind: Literal["quickfix"] = "quickfix"
     disabled: Literal[""] = ""
+    kinds: tuple[Literal["quickfix"], ...] = ()
 
     @property
     def codes(self) -> tuple[str, ...]:

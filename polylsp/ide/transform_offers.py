@@ -38,13 +38,17 @@ class Told:
     kind: Literal["quickfix", "refactor.rewrite"] = "refactor.rewrite"
     codes: tuple[str, ...] = ()
     preferred: bool = False
+    conditional: bool = False
 
 
 def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Possible) -> Told | None:
     """How a transform is offered on a loop, and what it rests on; `None` for an action that is no transform,
     or not offered."""
     found = _told(source, placed, loop, possible)
-    return found and replace(found, title=f"{found.title}{_condition(possible)}")
+    if found is None:
+        return None
+    condition = _condition(possible)
+    return replace(found, title=f"{found.title}{condition}", conditional=found.conditional or bool(condition))
 
 
 def _condition(possible: Possible) -> str:
@@ -70,7 +74,7 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             return Told(f"Fuse the loops {_with_lines(source, placed, loops)}")
         case "privatize":
             fresh = not is_governed(placed.answer.facts, loop.ordinal)
-            return Told(_privatized(loop), "quickfix", ("needs-privatization",), fresh)
+            return Told(_privatized(loop), "quickfix", ("needs-privatization",), fresh, not fresh)
         case "expand":
             title = f"Expand a scalar of the loop {name} into an array, so that the loop can be split"
             return Told(title, codes=("sequential-loop",))
@@ -82,7 +86,7 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
             return Told(_from_copies(loop), codes=("sequential-loop",))
         case "restrict":
             title = f"Promise with `restrict` that {wording.assumption_words(no_overlap(loop))}"
-            return Told(title, "quickfix", _OVERLAP)
+            return Told(title, "quickfix", _OVERLAP, conditional=True)
         case "overlap-check":
             apart = wording.assumption_words(no_overlap(loops[0]))
             title = f"Run {name} in parallel with OpenMP where a check finds that {apart}"

@@ -63,7 +63,11 @@ _FEATURES: dict[str, Callable[..., Any]] = {
 }
 
 _CODE_ACTIONS = types.CodeActionOptions(
-    code_action_kinds=[types.CodeActionKind.QuickFix, types.CodeActionKind.RefactorRewrite],
+    code_action_kinds=[
+        types.CodeActionKind.QuickFix,
+        types.CodeActionKind.RefactorRewrite,
+        "source.fixAll.polylsp",
+    ],
     resolve_provider=True,
 )
 

@@ -62,7 +62,8 @@ async def refusal(request) -> int:
 async def test_the_server_says_which_actions_it_has(start):
     editor = await start()
     provider = editor.result.capabilities.code_action_provider
-    assert list(provider.code_action_kinds) == ["quickfix", "refactor.rewrite"] and provider.resolve_provider
+    kinds = ["quickfix", "refactor.rewrite", "source.fixAll.polylsp"]
+    assert list(provider.code_action_kinds) == kinds and provider.resolve_provider
     assert "polylsp.applyAction" in editor.result.capabilities.execute_command_provider.commands
 
 
@@ -70,7 +71,7 @@ async def test_actions_on_a_parallel_loop(start):
     editor = await start("vscode1139-ext11")
     uri = editor.open(F)
     found = await editor.actions(uri, 1)
-    assert titled(found, OPENMP).kind == "refactor.rewrite" and titled(found, OPENMP).is_preferred
+    assert titled(found, OPENMP).kind == "quickfix" and titled(found, OPENMP).is_preferred
     assert titled(found, OPENMP).edit is None and titled(found, OPENMP).data is not None
     assert titled(found, IGNORE).kind == "quickfix"
 
@@ -98,6 +99,55 @@ async def test_selections(start):
     for found in (half, backwards):
         assert titled(found, OPENMP) and titled(found, IGNORE)
     assert titled(to_the_end, OPENMP) and titled(to_the_end, "Ignore `needs-skewing` on line 5")
+
+
+async def test_the_best_fix_comes_first_and_is_alone_preferred_and_ignoring_last(start):
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(F)
+    known = await editor.diagnostics(uri, 1, "parallel-loop")
+    found = await editor.actions(uri, 1, diagnostics=known)
+    fixes = [each for each in found if each.kind == "quickfix"]
+    assert [each.title for each in fixes] == [OPENMP, "Offload `i` to a GPU (CUDA)", IGNORE]
+    assert [bool(each.is_preferred) for each in found] == [True] + [False] * (len(found) - 1)
+    assert all(each.diagnostics for each in fixes) and found[-1].title == IGNORE
+
+
+async def test_a_quick_fix_is_still_found_by_a_client_that_asks_for_rewrites(start):
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(F)
+    for only in (["refactor"], ["refactor.rewrite"]):
+        found = await editor.actions(uri, 1, only=only)
+        assert {OPENMP, "Offload `i` to a GPU (CUDA)"} <= {each.title for each in found}
+        assert {each.kind for each in found} == {"refactor.rewrite"}
+    both = await editor.actions(uri, 1, only=["refactor", "quickfix"])
+    assert [each.title for each in both].count(OPENMP) == 1
+
+
+async def test_where_no_finding_is_shown_nothing_is_a_quick_fix(start):
+    editor = await start("vscode1139-ext11")
+    uri = editor.open(F.replace("    for", "    // polylsp: ignore\n    for"))
+    found = await editor.actions(uri, 2)
+    assert titled(found, OPENMP).kind == "refactor.rewrite"
+    assert not any(each.is_preferred for each in found)
+
+
+@pytest.mark.parametrize("fixes", [[], ["clauses"], ["directives"]])
+async def test_all_safe_fixes_at_once_where_the_user_wants_them(start, fixes: list[str]):
+    editor = await start("vscode1139-ext11", settings={"fixAll": fixes})
+    uri = editor.open(F + F.replace("f(", "h("))
+    only = ["source.fixAll.polylsp"]
+    found = await editor.actions(uri, 0, only=only)
+    if fixes != ["directives"]:
+        assert not found
+        return
+    (action,) = found
+    (document,) = action.edit.document_changes
+    assert action.kind == only[0] and [each.range for each in document.edits] == [
+        line_start(1),
+        line_start(4),
+    ]
+    assert [each.kind for each in await editor.actions(uri, 0, only=["source"])] == only
+    assert not any(each.kind == only[0] for each in await editor.actions(uri, 1))
 
 
 async def test_only_the_kinds_that_are_asked_for(start):

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcContentModified, JsonRpcInvalidParams
 
-from polylsp.ide.actions import Offer, offers
+from polylsp.ide.actions import Offer
 from polylsp.ide.difference import difference
-from polylsp.ide.function_action import function_offers
-from polylsp.ide.kernel_action import kernel_offers
+from polylsp.ide.lightbulb import joined_fixes, lightbulb, safe_fixes
 from polylsp.ide.lookup import loop_of_ask
-from polylsp.ide.mend_action import mend_offers
 from polylsp.ide.ready import ReadyOffer
-from polylsp.ide.suppress_action import suppress_offers
 from polylsp.model.action import Answer, Ask, Declined, Edited, Replacement
 from polylsp.model.report import FileReport
 from polylsp.server import convert, convert_actions
@@ -25,6 +23,10 @@ from polylsp.server.documents import Document
 from polylsp.server.features import commands
 from polylsp.server.features.freshness import PATIENCE_OF_A_PERSON, fresh
 from polylsp.server.session import PolylspServer
+from polylsp.settings import Settings
+
+FIX_ALL = "source.fixAll.polylsp"
+"""The kind of the action that applies every safe fix of a file; clients apply it on save if asked to."""
 
 
 async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list[Json] | None:
@@ -39,17 +41,14 @@ async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list
         return None
     span = convert.span_of(source, params.range, client.encoding)
     settings = ls.settings_of(document)
-    listed = [
-        *mend_offers(source, report, settings, span),
-        *offers(source, report, settings, span),
-        *function_offers(source, report, settings, span),
-        *kernel_offers(source, report, span, client.makes_files and document.uri.startswith("file:")),
-        *suppress_offers(source, report, settings, span),
-    ]
-    wanted = [each for each in listed if _is_wanted(each.kind, params.context.only)]
+    makes_files = client.makes_files and document.uri.startswith("file:")
+    listed = lightbulb(source, report, settings, span, makes_files=makes_files)
+    wanted = [each for one in listed for each in _of_kind(one, params.context.only)]
     if not client.action_literals:
         return [_command(document, each) for each in wanted if client.applies_edits and not each.disabled]
     made = [await _literal(ls, document, report, each, params.context) for each in wanted]
+    if params.context.only and _is_wanted(FIX_ALL, params.context.only):
+        made.extend(await _fix_all(ls, document, report, settings))
     return [each for each in made if client.disabled_actions or "disabled" not in each]
 
 
@@ -98,6 +97,31 @@ def _tell_why(ls: PolylspServer, answer: Declined) -> None:
 def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
     """Whether a kind is one of those that were asked for, or below one."""
     return only is None or any(f"{kind}.".startswith(f"{each}." if each else "") for each in only)
+
+
+def _of_kind(
+    offer: Offer | ReadyOffer, only: Sequence[types.CodeActionKind | str] | None
+) -> list[Offer | ReadyOffer]:
+    """The offer under the first of its kinds that is asked for, if any is."""
+    kinds = [kind for kind in offer.kinds or (offer.kind,) if _is_wanted(kind, only)]
+    if not kinds or isinstance(offer, ReadyOffer):
+        return [offer] if kinds else []
+    return [replace(offer, kind=kinds[0])]
+
+
+async def _fix_all(
+    ls: PolylspServer, document: Document, report: FileReport, settings: Settings
+) -> list[Json]:
+    """The safe fixes of the file as one action, if the user has switched some on and there are any. The edit
+    is worked out at once: a client that asks for this kind is about to apply it."""
+    if not settings.fix_all:
+        return []
+    fixes = safe_fixes(document.source, report, settings, settings.fix_all)
+    edits = joined_fixes(fixes.ready, [await _asked(ls, document, each) for each in fixes.asks])
+    if not edits:
+        return []
+    edit = convert_actions.workspace_edit(document, edits, ls.client)
+    return [{"title": "Apply the safe fixes of polylsp", "kind": FIX_ALL, "edit": edit}]
 
 
 async def _literal(
