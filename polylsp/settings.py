@@ -196,6 +196,17 @@ class Settings:
     disabled_diagnostics: tuple[str, ...] = field(
         default=(), metadata={"doc": "Codes of diagnostics that are not shown, such as `sequential-loop`."}
     )
+    selected_diagnostics: tuple[str, ...] = field(
+        default=(),
+        metadata={"doc": "Codes of the only diagnostics that are shown; empty: all but the disabled ones."},
+    )
+    least_severity: str = field(
+        default="hint",
+        metadata={
+            "doc": "Diagnostics below this severity are not shown.",
+            "choices": ("error", "warning", "information", "hint"),
+        },
+    )
     fix_all: tuple[str, ...] = field(
         default=(),
         metadata={
@@ -211,6 +222,13 @@ class Settings:
             "choices": ("off", "messages", "verbose"),
         },
     )
+
+    def shows(self, code: str, severity: str) -> bool:
+        """Whether findings of a code and a severity are wanted."""
+        order = ("error", "warning", "information", "hint")
+        is_selected = not self.selected_diagnostics or code in self.selected_diagnostics
+        is_severe = order.index(severity) <= order.index(self.least_severity)
+        return is_selected and is_severe and code not in self.disabled_diagnostics
 
     def measured_sizes(self) -> tuple[tuple[str, int], ...]:
         """The sizes by name; what is no `NAME=NUMBER` is left out."""

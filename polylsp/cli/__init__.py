@@ -16,7 +16,7 @@ from importlib import import_module
 import polylsp
 from polylsp.cli import output
 from polylsp.cli.exits import Exit
-from polylsp.cli.places import address, count, define, file_line, pair_of_names, positive, size
+from polylsp.cli.places import address, codes, count, define, file_line, pair_of_names, positive, size
 from polylsp.cli.setting_option import setting
 
 TARGETS = ("openmp", "openacc", "openmp-target", "numba", "cuda", "pycuda")
@@ -96,7 +96,29 @@ def parser() -> argparse.ArgumentParser:
 
 def _check(command: argparse.ArgumentParser) -> None:
     command.add_argument(
-        "paths", nargs="+", metavar="PATH", help="a C or Python file, or a folder searched for them"
+        "paths",
+        nargs="*",
+        default=["."],
+        metavar="PATH",
+        help="a C or Python file, or a folder searched for them (default: the current folder)",
+    )
+    for name, dest, words in (
+        ("--select", "selected", "show these findings alone (codes, with commas between)"),
+        ("--ignore", "ignored", "do not show these findings"),
+    ):
+        command.add_argument(
+            name, dest=dest, action="extend", default=[], type=codes, metavar="CODE", help=words
+        )
+    command.add_argument(
+        "--severity",
+        choices=("error", "warning", "information", "hint"),
+        default="hint",
+        help="show findings from this severity on",
+    )
+    shown = command.add_mutually_exclusive_group()
+    shown.add_argument("--quiet", action="store_true", help="print findings only, no summaries (text)")
+    shown.add_argument(
+        "--statistics", action="store_true", help="print the number of findings by code (text)"
     )
     command.add_argument("--format", choices=("text", "json", "sarif"), default="text")
     command.add_argument(

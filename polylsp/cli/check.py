@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
-from typing import Any, Union
+from typing import Any, Literal, Union
 
 from polylsp.cli.exits import Exit
 from polylsp.cli.files import NotOurs, Unreadable, files_of, read, settings_of
@@ -35,18 +35,21 @@ class Task:
     settings: Settings
     format: str
     width: int
+    shown: Literal["all", "findings", "numbers"] = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
     """Findings in the form asked for, each after the span that says where it comes in its file; of JSON also
-    the objects of `loops` and `nests`. `words` counts verdicts, `errors` findings of that severity."""
+    the objects of `loops` and `nests`. `words` counts verdicts, `codes` findings, `errors` those of that
+    severity."""
 
     findings: tuple[tuple[int, int, Any], ...] = ()
     loops: tuple[dict[str, Any], ...] = ()
     nests: tuple[dict[str, Any], ...] = ()
     errors: int = 0
     words: Counter[str] = field(default_factory=Counter[str])
+    codes: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class Checked:
     found: list[Any] = field(default_factory=list[Any])
     parts: dict[int, Rendered] = field(default_factory=dict[int, Rendered])
     words: Counter[str] = field(default_factory=Counter[str])
+    codes: Counter[str] = field(default_factory=Counter[str])
     errors: int = 0
     failure: str = ""
     is_done: bool = False
@@ -113,6 +117,7 @@ class Checked:
 
     def _add(self, number: int, rendered: Rendered) -> None:
         self.words += rendered.words
+        self.codes += rendered.codes
         self.errors += rendered.errors
         for index, (start, end, finding) in enumerate(rendered.findings):
             heappush(self._later, (start, end, number, index, finding))
@@ -134,7 +139,8 @@ def run(options: argparse.Namespace) -> int:
         complain(f"no C or Python files in {', '.join(options.paths)}")
     settings = _with_usable_cache(settings_of(options))
     width = terminal_width()
-    tasks = [Task(file, file in options.paths, settings, options.format, width) for file in files]
+    shows = "findings" if options.quiet else "numbers" if options.statistics else "all"
+    tasks = [Task(file, file in options.paths, settings, options.format, width, shows) for file in files]
     checked = [Checked(task) for task in tasks]
     try:
         with showing(len(files), options.format) as shown:
@@ -146,7 +152,9 @@ def run(options: argparse.Namespace) -> int:
         _print_json(checked)
     elif options.format == "sarif":
         _print_sarif(checked)
-    elif len(files) > 1:
+    elif options.statistics:
+        _print_statistics(checked)
+    elif len(files) > 1 and not options.quiet:
         _print_total(checked)
     return _status(checked)
 
@@ -225,7 +233,7 @@ def _rendered(source: Any, report: Any, task: Task) -> Rendered:
     else:
         shown = [tuple(terminal.finding_lines(source, task.path, each, task.width)) for each in found]
     placed = ((each.span.start, each.span.end, one) for each, one in zip(found, shown, strict=True))
-    return Rendered(tuple(placed), loops, nests, errors, words)
+    return Rendered(tuple(placed), loops, nests, errors, words, Counter(each.code for each in found))
 
 
 def _spread(
@@ -266,7 +274,7 @@ def _announce(checked: Checked, printer: Printer) -> None:
     from polylsp.ide.styled import Piece, counted
 
     if checked.task.format == "text":
-        for lines in checked.found:
+        for lines in checked.found if checked.task.shown != "numbers" else ():
             printer.lines([*lines, ()])
         checked.found.clear()
     if not checked.is_done:
@@ -274,7 +282,7 @@ def _announce(checked: Checked, printer: Printer) -> None:
     left_out = checked.head.left_out if checked.head else ""
     if checked.failure or left_out:
         printer.complaint(checked.failure or left_out)
-    elif checked.task.format == "text":
+    elif checked.task.format == "text" and checked.task.shown == "all":
         total = (Piece(f"{checked.task.path}: ", "path"), Piece(counted(checked.words)))
         printer.lines([total, ()])
 
@@ -310,6 +318,17 @@ def _print_total(checked: list[Checked]) -> None:
     done = sum(map(_is_shown, checked))
     files = "1 file" if done == 1 else f"{done} files"
     write_lines([(Piece(f"{files}: ", "path"), Piece(counted(words)))])
+
+
+def _print_statistics(checked: list[Checked]) -> None:
+    """Prints how often each finding is there, the most frequent one first."""
+    from polylsp.ide.styled import Piece
+
+    codes = sum((each.codes for each in checked if _is_shown(each)), Counter[str]())
+    width = len(str(max(codes.values(), default=0)))
+    ordered = sorted(codes.items(), key=lambda each: (-each[1], each[0]))
+    write_lines([(Piece(f"{count:>{width}}  "), Piece(code, "path")) for code, count in ordered])
+    _print_total(checked)
 
 
 def _is_shown(checked: Checked) -> bool:

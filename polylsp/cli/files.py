@@ -41,6 +41,13 @@ def settings_of(options: argparse.Namespace) -> Settings:
         max_file_mb=options.max_file_mb,
         cache=options.cache,
     )
+    if "selected" in options:
+        made = replace(
+            made,
+            selected_diagnostics=tuple(options.selected),
+            disabled_diagnostics=tuple(options.ignored),
+            least_severity=options.severity,
+        )
     return replace(made, **dict(options.settings)) if "settings" in options else made
 
 
@@ -106,6 +113,8 @@ def is_notebook(path: str) -> bool:
 
 def read_bytes(path: str, settings: Settings) -> bytes:
     """What a source file holds; raises `Unreadable`."""
+    if language_of(path) is None and not Path(path).exists():
+        raise Unreadable(f"{path}: No such file or directory")
     if language_of(path) is None:
         raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h, .py or .ipynb)")
     try:

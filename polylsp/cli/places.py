@@ -35,6 +35,18 @@ def file_line(text: str) -> Place:
     return Place(path, int(line)) if of_cell is None else Place(of_cell[1], int(line), int(of_cell[2]))
 
 
+def codes(text: str) -> tuple[str, ...]:
+    """Codes of findings, with commas between."""
+    from polylsp.ide.pages import known_codes
+
+    named = tuple(each.strip() for each in text.split(",") if each.strip())
+    unknown = [each for each in named if each not in known_codes()]
+    if unknown or not named:
+        told = ", ".join(unknown) or repr(text)
+        raise argparse.ArgumentTypeError(f"{told} is no code of a finding, as in sequential-loop")
+    return named
+
+
 def address(text: str) -> tuple[str, int]:
     """`HOST:PORT`; `[::1]:PORT` for IPv6."""
     host, _, port = text.rpartition(":")

@@ -126,7 +126,7 @@ class Diagnostic:
 def diagnostics(source: Source, report: FileReport, settings: Settings) -> tuple[Diagnostic, ...]:
     """All findings of a file that no comment suppresses, in source order."""
     hidden = suppressed(source, report.language)
-    found = [_file_problem(p) for p in report.problems if p.code not in settings.disabled_diagnostics]
+    found = [each for each in map(_file_problem, report.problems) if settings.shows(each.code, each.severity)]
     for placed in report.functions:
         found.extend(function_diagnostics(source, placed, settings))
     shown = (each for each in found if not is_suppressed(hidden, source.line_of(each.span.start), each.code))
@@ -148,7 +148,7 @@ def function_diagnostics(
         for directive in facts.directives
         for finding in directive.findings
     )
-    return tuple(finding for finding in found if finding.code not in settings.disabled_diagnostics)
+    return tuple(finding for finding in found if settings.shows(finding.code, finding.severity))
 
 
 def pragma_code(finding: Finding) -> PragmaCode | LoopCode:

@@ -154,7 +154,7 @@ def stale(
     source: Source, report: FileReport, kept: Mapping[Loop, Kept], settings: Settings
 ) -> tuple[Diagnostic, ...]:
     """A finding for each measurement that is older than the code."""
-    if STALE in settings.disabled_diagnostics or not kept:
+    if not settings.shows(STALE, "information") or not kept:
         return ()
     hidden = suppressed(source, report.language)
     found = _stale(source, report, kept)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing_extensions import assert_never
 
 from polylsp.ide import wording
-from polylsp.ide.diagnostics import pragma_code
+from polylsp.ide.diagnostics import SEVERITIES, pragma_code
 from polylsp.ide.excerpt import access_excerpt
 from polylsp.ide.pragmas import atomic_update, directive_name, directive_sentence, mended, removed
 from polylsp.ide.ready import ReadyOffer
@@ -86,7 +86,7 @@ def _is_shown(
 ) -> bool:
     line = source.line_of(placed.pragma(directive.pragma).start)
     code = pragma_code(finding)
-    return code not in settings.disabled_diagnostics and not is_suppressed(suppressed(source), line, code)
+    return settings.shows(code, SEVERITIES[code]) and not is_suppressed(suppressed(source), line, code)
 
 
 def _offer(

@@ -8,6 +8,14 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "docs"
 
 
+_ABOUT_NO_CODE = ("cuda", "running-code")
+
+
+def known_codes() -> frozenset[str]:
+    """Every code that a diagnostic or a rejection can have: each has a page."""
+    return frozenset(each.stem for each in FOLDER.glob("*.md") if each.stem not in _ABOUT_NO_CODE)
+
+
 @lru_cache(maxsize=256)
 def page_uri(code: str) -> str:
     """The `file:` URI of the page about a code of a diagnostic or a rejection."""

@@ -49,6 +49,65 @@ def test_several_files_end_in_a_total(polylsp, tmp_path: Path) -> None:
     assert ran.out.endswith("2 files: 10 loops: 5 parallel, 1 reduction, 2 sequential, 2 unknown\n")
 
 
+@pytest.mark.usefixtures("known")
+def test_the_current_folder_is_checked_where_no_path_is_named(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, a=facts.RECURRENCE)
+    assert polylsp("check").out == polylsp("check", ".").out != ""
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("options", "codes"),
+    [
+        (["--select", "needs-interchange"], {"needs-interchange"}),
+        (["--select", "reduction-loop,parallel-band"], {"reduction-loop", "parallel-band"}),
+        (["--select", "parallel-loop", "--ignore", "parallel-loop"], set()),
+        (["--severity", "error"], set()),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_findings_are_chosen_by_code_and_severity(
+    polylsp, tmp_path: Path, options: list[str], codes: set[str], form: str
+) -> None:
+    write(tmp_path, a=facts.MANY)
+    ran = polylsp("check", "--format", form, *options, "a.c")
+    if form == "json":
+        (file,) = json.loads(ran.out)["files"]
+        assert {each["code"] for each in file["diagnostics"]} == codes and len(file["loops"]) == 9
+    else:
+        assert set(re.findall(r"^a\.c:\d+:\d+: (?:\w+: )?([\w-]+)$", ran.out, re.MULTILINE)) == codes
+
+
+@pytest.mark.usefixtures("known")
+def test_ignored_findings_are_left_out_and_all_others_stay(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, a=facts.MANY)
+    every, less = (polylsp("check", *each, "a.c").out for each in ([], ["--ignore", "parallel-loop"]))
+    assert "parallel-loop" in every and "parallel-loop" not in less and "reduction-loop" in less
+
+
+def test_a_code_that_no_finding_has_is_wrong_usage(polylsp) -> None:
+    ran = polylsp("check", "--select", "paralel-loop")
+    assert ran.status == 2 and "paralel-loop is no code of a finding" in ran.err
+
+
+@pytest.mark.usefixtures("known")
+def test_quiet_leaves_out_summaries_and_statistics_findings(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, a=facts.RECURRENCE, b=facts.MANY)
+    quiet = polylsp("check", "--quiet").out
+    assert "a.c:4:5: sequential-loop" in quiet and "1 loop:" not in quiet and "2 files" not in quiet
+    numbers = polylsp("check", "--statistics").out.splitlines()
+    assert "a.c:4:5" not in "".join(numbers) and numbers[-1].startswith("2 files: 10 loops")
+    counts = [int(each.split()[0]) for each in numbers[:-1]]
+    assert counts == sorted(counts, reverse=True) and any(
+        each.endswith("  sequential-loop") for each in numbers
+    )
+
+
+def test_a_folder_that_is_not_there_is_told(polylsp) -> None:
+    ran = polylsp("check", "lost/")
+    assert (ran.status, ran.err) == (3, "polylsp: lost/: No such file or directory\n")
+
+
 def test_options_become_settings(polylsp, tmp_path: Path, known) -> None:
     write(tmp_path, a="")
     polylsp("check", "-I", "inc", "-Iother", "-D", "N=100", "-DFAST", "--compile-commands", "build", "a.c")

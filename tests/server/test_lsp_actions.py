@@ -104,7 +104,7 @@ async def test_selections(start):
 async def test_the_best_fix_comes_first_and_is_alone_preferred_and_ignoring_last(start):
     editor = await start("vscode1139-ext11")
     uri = editor.open(F)
-    known = await editor.diagnostics(uri, 1, "parallel-loop")
+    known = (await editor.pull(uri)).items
     found = await editor.actions(uri, 1, diagnostics=known)
     fixes = [each for each in found if each.kind == "quickfix"]
     assert [each.title for each in fixes] == [OPENMP, "Offload `i` to a GPU (CUDA)", IGNORE]
