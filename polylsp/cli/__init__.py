@@ -115,6 +115,14 @@ def _check(command: argparse.ArgumentParser) -> None:
         default="hint",
         help="show findings from this severity on",
     )
+    fixing = command.add_mutually_exclusive_group()
+    fixing.add_argument(
+        "--fix",
+        action="store_true",
+        help="first write the safe fixes: OpenMP for loops that are parallel without a condition, and clauses"
+        " that directives lack",
+    )
+    fixing.add_argument("--diff", action="store_true", help="print the safe fixes as a diff, and no findings")
     shown = command.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="print findings only, no summaries (text)")
     shown.add_argument(

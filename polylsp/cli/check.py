@@ -138,6 +138,13 @@ def run(options: argparse.Namespace) -> int:
     if not files:
         complain(f"no C or Python files in {', '.join(options.paths)}")
     settings = _with_usable_cache(settings_of(options))
+    is_fixed = True
+    if options.fix or options.diff:
+        from polylsp.cli.fixing import fix
+
+        is_fixed = fix(files, options, settings)
+        if options.diff:
+            return Exit.DONE if is_fixed else Exit.UNREADABLE
     width = terminal_width()
     shows = "findings" if options.quiet else "numbers" if options.statistics else "all"
     tasks = [Task(file, file in options.paths, settings, options.format, width, shows) for file in files]
@@ -156,7 +163,7 @@ def run(options: argparse.Namespace) -> int:
         _print_statistics(checked)
     elif len(files) > 1 and not options.quiet:
         _print_total(checked)
-    return _status(checked)
+    return _status(checked) if is_fixed else Exit.UNREADABLE
 
 
 def _with_usable_cache(settings: Settings) -> Settings:

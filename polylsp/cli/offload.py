@@ -53,7 +53,7 @@ def _deliver(before: Original, source: Source, answer: Edited, *, write: bool) -
             create(path, data)
         rewrite(before, after)
     else:
-        write_bytes(b"".join(_diff(before, after)))
+        write_bytes(b"".join(diff(before, after)))
         for path, data in beside:
             write_bytes(b"".join(_added(path, data)))
     for assumption in answer.assumptions:
@@ -62,7 +62,7 @@ def _deliver(before: Original, source: Source, answer: Edited, *, write: bool) -
         complain(remark)
 
 
-def _diff(before: Original, after: bytes) -> Iterator[bytes]:
+def diff(before: Original, after: bytes) -> Iterator[bytes]:
     """A unified diff, in the encoding of the file, that `patch -p0` applies."""
     name = before.path.encode(errors="surrogateescape")
     yield from _unified(_lines(before.data), _lines(after), name, name)
