@@ -26,7 +26,8 @@ def test_version(polylsp) -> None:
     "arguments",
     [
         (),
-        ("check",),
+        ("check", "--severity", "loud", "a.c"),
+        ("check", "--fix", "--diff", "a.c"),
         ("check", "--format", "xml", "a.c"),
         ("check", "--jobs", "-1", "a.c"),
         ("check", "-D", "1X", "a.c"),
