@@ -197,7 +197,7 @@ class _Run:
 
 def _problems(functions: Functions) -> tuple[FileProblem, ...]:
     """The problems between functions; none where finding them fails."""
-    broken = frozenset(start for start, one in functions.prepared if _is_broken(one))
+    broken = frozenset(start for start, one in functions.prepared if one.function.unreadable)
     doing = "telling what is wrong between functions"
     return contained(doing, partial(functions.problems, broken), _none)
 
@@ -340,7 +340,3 @@ def _read(path: Path) -> str | None:
         return decode(read_file(path, Settings().max_file_mb))
     except OSError:
         return ""
-
-
-def _is_broken(one: Prepared) -> bool:
-    return any(problem.code == "syntax-error" for problem in one.function.problems)

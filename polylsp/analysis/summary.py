@@ -69,7 +69,7 @@ def summarise(function: Function, calls: Calls) -> Summary | NoSummary:
 
 
 def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
-    if any(problem.code != "wrong-pragma" for problem in function.problems):
+    if function.unreadable:
         return NoSummary(function.name, "it does not parse")
     found = obstacle(function.body, calls)
     if found is not None:

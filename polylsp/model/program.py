@@ -405,3 +405,10 @@ class Function:
     problems: tuple[Rejection, ...] = ()
     directives: tuple[AnyDirective, ...] = ()
     per_thread: frozenset[str] = frozenset()
+
+    @property
+    def unreadable(self) -> bool:
+        """Whether the function does not parse."""
+        body = self.body.statements
+        whole = body[0] if len(body) == 1 else None
+        return isinstance(whole, Unsupported) and whole.rejection in self.problems

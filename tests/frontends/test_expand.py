@@ -155,7 +155,7 @@ def test_line_ends_do_not_shift_positions():
     ("text", "code", "at"),
     [
         ("{ a; /* b }", "syntax-error", "/*"),
-        ("{ x = ({ 1; }); }", "unsupported-statement", "({"),
+        ("{ x = ({ for (;;) ; 1; }); }", "unsupported-statement", "({"),
         ('{\n#include "body.inc"\n}', "unsupported-statement", '#include "body.inc"'),
         ("{\n#if A\n}", "syntax-error", "#if A"),
         ("{\n#error no\n}", "syntax-error", "#error no"),

@@ -19,9 +19,6 @@ ERRORS = [
         "++",
         "expected `)` after `++` to close `for (`",
     ),
-    (f"void f(int n, real *a) {{ {LOOP} ; }}", "real", "`real` is used as a type but is not declared"),
-    (f"void f(int n) {{ real *a; {LOOP} ; foo bar; }}", "foo", "`foo` is used as a type but is not declared"),
-    (f"void f(int n) {{ real a; {LOOP} ; }}", "real", "`real` is used as a type but is not declared"),
     (f"void f(int n) {{ else {LOOP} ; }}", "else", "this `else` has no `if`"),
     (f"void f(int n) {{ n = @; {LOOP} ; }}", "@", "`@` has no meaning in C"),
     (f'void f(int n) {{ {LOOP} ; puts("abc);\n }}', '"abc);', "this string or character is never closed"),
@@ -39,6 +36,25 @@ def test_syntax_error(text: str, at: str, message: str) -> None:
     assert (loop.kind, loop.iterator, loop.condition) == ("for", "i", None)
     assert tokens[loop.header.first] == "for"
     assert (function.name, tokens[function.name_site.first]) == ("f", "f")
+
+
+UNDECLARED_TYPES = [
+    (f"void f(int n, real *a) {{ {LOOP} ; }}", "real"),
+    (f"void f(int n) {{ real *a; {LOOP} ; foo bar; }}", "foo"),
+    (f"void f(int n) {{ real a; {LOOP} ; }}", "real"),
+]
+
+
+@pytest.mark.parametrize(("text", "name"), UNDECLARED_TYPES)
+def test_undeclared_type_leaves_the_function_readable(text: str, name: str) -> None:
+    function, tokens = _lower(text)
+    problem = function.problems[0]
+    assert problem.code == "syntax-error"
+    assert tokens[problem.site.first] == name
+    assert problem.message == f"`{name}` is used as a type but is not declared"
+    (loop,) = loops(function)
+    assert loop.condition is not None
+    assert not function.unreadable
 
 
 STATEMENTS = [

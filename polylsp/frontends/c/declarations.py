@@ -12,6 +12,7 @@ _LONG_INITIALISER = 400
 THREAD_STORAGE = frozenset(("_Thread_local", "thread_local", "__thread"))
 NEVER_RETURNS = frozenset(("_Noreturn", "__noreturn"))
 PER_THREAD = "per-thread"
+_OPAQUE = "opaque"
 
 _KEYWORDS = frozenset([
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum",
@@ -62,9 +63,19 @@ class Declaration:
         return "noreturn" in self.attributes
 
     @property
+    def opaque(self) -> bool:
+        """Stands in for the declaration of a type of which only the name is known."""
+        return _OPAQUE in self.attributes
+
+    @property
     def per_thread(self) -> bool:
         """Each thread has a variable of its own."""
         return PER_THREAD in self.attributes
+
+
+def opaque_type(name: str) -> Declaration:
+    """The stand-in for the declaration of a type that no header declares."""
+    return Declaration((name,), ("typedef", "int", name, ";"), frozenset((_OPAQUE,)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,8 @@ import ast
 import re
 from dataclasses import dataclass, field
 
+from polylsp.frontends.c.named_values import named_values
+
 _RENAMED = {
     "__inline": "inline", "__inline__": "inline", "__forceinline": "inline",
     "__restrict": "restrict", "__restrict__": "restrict",
@@ -17,6 +19,7 @@ _RENAMED = {
     "_Float32": "float", "_Float64": "double", "_Float32x": "double",
     "__auto_type": "__polylsp_typeof",
     "__assume": "__builtin_assume", "__thread": "_Thread_local", "thread_local": "_Thread_local",
+    "constexpr": "const",
     "__func__": '""', "__FUNCTION__": '""', "__PRETTY_FUNCTION__": '""',
 }  # fmt: skip
 _DROPPED = {
@@ -39,10 +42,11 @@ _LIBRARY = re.compile(
     r"|log1p|pow|floor|ceil|trunc|round|rint|nearbyint|fma|fmin|fmax|fmod|hypot|copysign|erf|tgamma|lgamma)"
     r"[fl]?|mem(?:cpy|set|move|cmp)|str(?:len|cmp|cpy)|printf|puts|malloc|calloc|free|abort|exit|alloca)$"
 )
+_CONTROL = {"for", "while", "do", "goto", "case", "default"}
 _SPECIAL = (
     set(_RENAMED) | _DROPPED | _DROPPED_WITH_ARGUMENTS | _LONG_DOUBLES | _ASM | _TYPEOF
     | _STATIC_ASSERT | _FIRST_ARGUMENT | _NO_OPERATION
-    | {"_Pragma", "__pragma", "__builtin_constant_p", "__builtin_offsetof", "__builtin_va_arg", "va_arg"}
+    | {"nullptr", "...", "_Pragma", "__pragma", "__builtin_constant_p", "__builtin_offsetof", "__builtin_va_arg", "va_arg"}
 )  # fmt: skip
 
 
@@ -67,7 +71,9 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
     """Clean a function's tokens; a construct that cannot be expressed gives (message, start, end).
 
     An `asm` statement becomes the call `__polylsp_asm()`; a `typeof` of anything but a plain type
-    becomes the type name `__polylsp_typeof`.
+    becomes the type name `__polylsp_typeof`; a statement expression becomes its value where it only names
+    others (`blocks.py`), else the call `__polylsp_block()`; `a ?: b` becomes `a ? __polylsp_same : b`, and a
+    range `case a ... b` the call `__polylsp_range(a, b)`.
     """
     if _is_plain(texts):
         return PlainTokens(texts, starts, ends)
@@ -82,14 +88,21 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
             k = max(k, close + 1)
             continue
         text = texts[k]
+        if text == "(" and texts[k + 1 : k + 2] == ["{"]:
+            close = partners.get(k, count)
+            plain = _statement_expression(texts[k + 1 : close])
+            if plain is None:
+                return (
+                    "A loop or a label in a statement expression `({ ... })` is not analysed.",
+                    starts[k],
+                    ends[k + 1],
+                )
+            for piece in plain:
+                out.add(piece, starts[k], ends[min(close, count - 1)])
+            k = close + 1
+            continue
         if text == "{":
             depth += 1
-            if k and texts[k - 1] == "(":
-                return (
-                    "A statement expression `({ ... })` is a GNU extension that is not analysed.",
-                    starts[k - 1],
-                    ends[k],
-                )
         elif text == "}":
             depth -= 1
         if text in _FIRST_ARGUMENT and texts[k + 1 : k + 2] == ["("]:
@@ -131,6 +144,8 @@ def _is_plain(texts: list[str]) -> bool:
     for k, text in enumerate(texts):
         if text[0] == "#" or text.startswith("__builtin_"):
             return False
+        if text == ":" and k and texts[k - 1] == "?":
+            return False
         if text in "[{" and k and texts[k - 1] == ("[" if text == "[" else "("):
             return False
     return True
@@ -150,6 +165,9 @@ def _special(
     start = starts[k]
     if text in _SPECIAL:
         return _special_word(texts, starts, ends, k, depth, partners, out)
+    if text == ":" and k and texts[k - 1] == "?":
+        out.add("__polylsp_same", start, ends[k])
+        return 0
     if text[0] == "#":
         if text.startswith("#pragma"):
             out.pragmas.append((len(out.texts), text[7:].strip(), start, ends[k]))
@@ -177,6 +195,12 @@ def _special_word(
     if text in _RENAMED:
         out.add(_RENAMED[text], starts[k], ends[k])
         return 1
+    if text == "nullptr":
+        for piece in ("(", "(", "void", "*", ")", "0", ")"):
+            out.add(piece, starts[k], ends[k])
+        return 1
+    if text == "...":
+        return _range(texts, starts, ends, k, out)
     if text in _LONG_DOUBLES:
         out.add("long", starts[k], ends[k])
         out.add("double", starts[k], ends[k])
@@ -218,6 +242,28 @@ def _special_word(
         case _:
             return 0
     return close - k + 1
+
+
+def _range(texts: list[str], starts: list[int], ends: list[int], k: int, out: PlainTokens) -> int:
+    """A range `a ... b` of single tokens in a `case`; 0 if the dots mean anything else."""
+    if k < 2 or texts[k - 2] != "case" or texts[k + 2 : k + 3] != [":"]:
+        return 0
+    first = out.texts.pop()
+    begin = out.starts.pop()
+    out.ends.pop()
+    for piece in ("__polylsp_range", "(", first, ",", texts[k + 1], ")"):
+        out.add(piece, begin, ends[k + 1])
+    return 2
+
+
+def _statement_expression(texts: list[str]) -> list[str] | None:
+    """The tokens for `{ ... }` as a value; `None` where it has loops or labels, which would be lost."""
+    value = named_values(texts)
+    if value is not None:
+        plain = plain_c(value, [0] * len(value), [0] * len(value))
+        return plain.texts if isinstance(plain, PlainTokens) else None
+    control = not _CONTROL.isdisjoint(texts) or any(text[0] == "#" for text in texts)
+    return None if control else ["__polylsp_block", "(", ")"]
 
 
 def _add_assumption(

@@ -14,6 +14,7 @@ from pycparser.c_lexer import CLexer, Token
 from polylsp.frontends.c.declarations import Declaration
 
 UNKNOWN = "UNKNOWN"
+DROPPED = ""  # in the place of a token that the parser is not given
 
 
 class Lexer:
@@ -36,6 +37,8 @@ class Lexer:
 
     def _append(self, tokens: tuple[str, ...], line: int | None) -> None:
         for index, text in enumerate(tokens):
+            if text == DROPPED:
+                continue
             place = index if line is None else line
             self._stream.append(Token(*classify(text), place, index, *_FILE))
 
@@ -126,6 +129,6 @@ def known_types(declarations: Iterable[Declaration]) -> frozenset[str]:
 
 def _lacks_type(tokens: tuple[str, ...], declarations: Iterable[Declaration]) -> bool:
     """Whether a definition starts with its name: `main(argc, argv) char **argv; {`."""
-    if len(tokens) < 2 or tokens[1] != "(" or classify(tokens[0])[0] != "ID":
+    if len(tokens) < 2 or tokens[1] != "(" or not tokens[0] or classify(tokens[0])[0] != "ID":
         return False
     return tokens[0] not in known_types(declarations)

@@ -8,26 +8,29 @@ declarations before it have negative lines.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
 from polylsp.frontends.c.brackets import matching_brackets
-from polylsp.frontends.c.declarations import Declaration
-from polylsp.frontends.c.lexer import Lexer, classify, known_types
-from polylsp.frontends.c.syntax import syntax_error
+from polylsp.frontends.c.declarations import Declaration, opaque_type
+from polylsp.frontends.c.lexer import DROPPED, Lexer, classify, known_types
+from polylsp.frontends.c.syntax import syntax_error, undeclared_type
+from polylsp.frontends.c.unknown_type import unknown_attribute, unknown_type, without_attribute
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The tree of a function (`FuncDef`) and those of its declarations, each with its source."""
+    """The tree of a function (`FuncDef`) and those of its declarations, each with its source; `problems`:
+    names that nothing declares, of which only the role in the syntax is known."""
 
     definition: Any
     declarations: tuple[tuple[Declaration | None, Any], ...]
+    problems: tuple[Rejection, ...] = ()
 
 
 def parse(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parsed | Rejection:
@@ -37,19 +40,51 @@ def parse(tokens: tuple[str, ...], declarations: Sequence[Declaration]) -> Parse
     if len(tokens) > _CHAIN and _longest_chain(tokens) > _CHAIN:
         return too_deep(tokens)
     kept: dict[int, Declaration] = dict(enumerate(declarations))
+    read = tokens
+    opaque: list[str] = []
+    attributes: list[int] = []
     while True:
-        lexer = Lexer(tokens, kept)
+        lexer = Lexer(read, kept)
         try:
             trees = _parser(lexer).parse("").ext
         except RecursionError:
             return too_deep(tokens)
         except _DECLINED as error:
             broken = lexer.broken_declaration(str(error))
-            if broken is None:
-                return _explained(tokens, kept, lexer.position(str(error)), str(error))
-            _leave_out(kept, broken, lexer.column(str(error)))
+            position = lexer.position(str(error))
+            types = known_types(kept.values())
+            if broken is not None:
+                name = _undeclared_near(kept, broken, lexer.column(str(error)))
+                bare = None if name is None else without_attribute(kept[broken].tokens, name)
+                if bare is not None:
+                    kept[broken] = replace(kept[broken], tokens=bare)
+                    continue
+                if name is None or len(opaque) >= _MOST_OPAQUE:
+                    _leave_out(kept, broken, name)
+                    continue
+            else:
+                attribute = unknown_attribute(read, position, types.difference(opaque))
+                if attribute is not None:
+                    attributes.append(attribute)
+                    read = (*read[:attribute], DROPPED, *read[attribute + 1 :])
+                    continue
+                index = unknown_type(read, position, types)
+                if index is None or len(opaque) >= _MOST_OPAQUE:
+                    if attributes:
+                        return _attribute_problem(tokens, attributes[0])
+                    return _explained(read, kept, position, str(error))
+                name = read[index]
+            opaque.append(name)
+            kept = {len(declarations) + len(opaque): opaque_type(name), **kept}
             continue
-        return _split(trees, kept) or _no_function(tokens)
+        problems = [_attribute_problem(tokens, k) for k in attributes]
+        problems += [undeclared_type(tokens, read.index(name)) for name in opaque if name in read]
+        problems.sort(key=lambda problem: problem.site)
+        found = _split(trees, kept)
+        return _no_function(tokens) if found is None else replace(found, problems=tuple(problems))
+
+
+_MOST_OPAQUE = 12  # names: each costs another run of the parser
 
 
 _TOKEN_LIMIT = 250_000  # more than a second of parsing; generated tables and tests of compilers
@@ -107,12 +142,23 @@ def _header(tokens: tuple[str, ...]) -> Site:
     return Site(0, max(0, (tokens.index("{") if "{" in tokens else len(tokens)) - 1))
 
 
-def _leave_out(kept: dict[int, Declaration], broken: int, column: int) -> None:
-    """Drop a declaration that does not parse, and all that use the type which it lacks."""
+def _attribute_problem(tokens: tuple[str, ...], index: int) -> Rejection:
+    """The rejection of a word among a function's specifiers that nothing declares."""
+    text = f"`{tokens[index]}` is not declared; it is read as an attribute"
+    advice = "include the header that defines it, or tell polylsp where it is with `-I`"
+    return Rejection("syntax-error", Site(index, index), text, advice)
+
+
+def _undeclared_near(kept: dict[int, Declaration], broken: int, column: int) -> str | None:
+    """The name that a declaration lacks where it does not parse."""
     tokens = kept[broken].tokens
     declared = {name for declaration in kept.values() for name in declaration.names}
     near = (tokens[k] for k in (column - 1, column) if 0 <= k < len(tokens))
-    unknown = next((t for t in near if classify(t)[0] == "ID" and t not in declared), None)
+    return next((t for t in near if classify(t)[0] == "ID" and t not in declared), None)
+
+
+def _leave_out(kept: dict[int, Declaration], broken: int, unknown: str | None) -> None:
+    """Drop a declaration that does not parse, and all that use the type which it lacks."""
     del kept[broken]
     for key in [k for k, declaration in kept.items() if unknown in declaration.uses]:
         del kept[key]

@@ -31,12 +31,7 @@ def syntax_error(
         return Rejection("syntax-error", Site(0, 0), "there is nothing here")
     unknown = unknown_type(tokens, stop, types)
     if unknown is not None:
-        return Rejection(
-            "syntax-error",
-            Site(unknown, unknown),
-            f"`{tokens[unknown]}` is used as a type but is not declared",
-            "include the header that declares it, or tell polylsp where it is with `-I`",
-        )
+        return undeclared_type(tokens, unknown)
     alone = _unmatched(tokens)
     if stop >= len(tokens) and alone:
         return _at(alone[-1], f"this `{tokens[alone[-1]]}` is never closed")
@@ -44,6 +39,13 @@ def syntax_error(
     return _explained(
         _Error(tokens, stop, _innermost(tokens[:stop]), "Invalid expression" in reason, parser), alone
     )
+
+
+def undeclared_type(tokens: tuple[str, ...], index: int) -> Rejection:
+    """The rejection of a name that stands where a type must, and that nothing declares as one."""
+    text = f"`{tokens[index]}` is used as a type but is not declared"
+    advice = "include the header that declares it, or tell polylsp where it is with `-I`"
+    return Rejection("syntax-error", Site(index, index), text, advice)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Finds a name that stands where only a type can, near the place where a function does not parse."""
+"""Names that stand where only a type or an attribute can, near the place where a function does not parse."""
 
 from __future__ import annotations
 
@@ -13,6 +13,32 @@ def unknown_type(tokens: tuple[str, ...], position: int, types: frozenset[str]) 
     return None
 
 
+def unknown_attribute(tokens: tuple[str, ...], position: int, types: frozenset[str]) -> int | None:
+    """The index near `position` of a name in a function's header that only an attribute can be: `X void f()`,
+    `double *X a`, `int X f()`."""
+    body = tokens.index("{") if "{" in tokens else len(tokens)
+    for index in (position - 1, position, position - 2):
+        if not 0 <= index < body - 1 or not tokens[index] or not _is_name(tokens[index]):
+            continue
+        if tokens[index] in types or tokens.count(tokens[index]) > tokens[:body].count(tokens[index]):
+            continue
+        before, after = tokens[index - 1] if index else "(", tokens[index + 1]
+        specifies = before in ("(", ",", "static", "extern", "inline", "const") and after in _SPECIFIERS
+        qualifies = (before == "*" or before in _TYPES) and _is_name(after)
+        if specifies or qualifies:
+            return index
+    return None
+
+
+def without_attribute(declaration: tuple[str, ...], name: str) -> tuple[str, ...] | None:
+    """A declaration without a name that only an attribute can be; `None` if it may be a type."""
+    index = declaration.index(name)
+    before = declaration[index - 1] if index else ";"
+    if declaration[index + 1] in _SPECIFIERS and before in (";", "static", "extern", "inline"):
+        return (*declaration[:index], *declaration[index + 1 :])
+    return None
+
+
 def _declares(tokens: tuple[str, ...], index: int) -> bool:
     """Whether another name follows, and what stands before lets a declaration begin."""
     before = tokens[index - 1] if index else ";"
@@ -22,8 +48,13 @@ def _declares(tokens: tuple[str, ...], index: int) -> bool:
 
 
 def _casts(tokens: tuple[str, ...], index: int) -> bool:
-    between = tokens[index + 1] == "*" and _after(tokens, index) == ")"
-    return between and index > 0 and tokens[index - 1] == "("
+    if index == 0 or tokens[index - 1] != "(":
+        return False
+    if tokens[index + 1] == "*":
+        return _after(tokens, index) == ")"
+    before, after = tokens[index - 2] if index > 1 else ";", tokens[index + 2 : index + 3]
+    operand = bool(after) and (_is_name(after[0]) or after[0][0].isdigit())
+    return tokens[index + 1] == ")" and operand and before in _BEFORE_CAST
 
 
 def _is_variable(tokens: tuple[str, ...], index: int) -> bool:
@@ -47,8 +78,14 @@ def _after(tokens: tuple[str, ...], index: int) -> str:
 _BEFORE_DECLARATION = frozenset((";", "{", "}", "(", ",", "const", "static", "extern", "inline", "register"))
 
 
+_BEFORE_CAST = frozenset("( , = + - * / % < > <= >= == != && || & | ^ ? : return [ += -= *= /=".split())  # noqa: SIM905
+_TYPES = frozenset("char double float int long short signed unsigned void _Bool".split())  # noqa: SIM905
+_SPECIFIERS = _TYPES | frozenset(("struct", "union", "enum", "const", "static", "extern", "inline"))
+
+
 def _is_name(token: str) -> bool:
-    return (token[0].isalpha() or token[0] == "_") and token not in _KEYWORDS and token[-1] not in "\"'"
+    word = token != "" and (token[0].isalpha() or token[0] == "_")
+    return word and token not in _KEYWORDS and token[-1] not in "\"'"
 
 
 _KEYWORDS = frozenset(

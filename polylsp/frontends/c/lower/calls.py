@@ -75,6 +75,10 @@ def call(context: Context, node: Any, fx: Effects) -> Expr:
     if name == "__polylsp_asm":
         refuse(fx, "unsupported-statement", context.site(node), "inline assembly is not analysed")
         return Invariant("asm", INT, context.site(node))
+    if name == "__polylsp_block":
+        message = "this statement expression `({ ... })` does more than name values, which is not analysed"
+        refuse(fx, "unsupported-statement", context.site(node), message)
+        return Invariant("({ ... })", INT, context.site(node))
     if name == "offsetof":
         from polylsp.frontends.c.lower.conversions import offset
 

@@ -22,6 +22,7 @@ from polylsp.model.program import (
     Expr,
     Floating,
     Integer,
+    OtherType,
     Place,
     Pointer,
     Site,
@@ -31,10 +32,17 @@ from polylsp.model.program import (
 )
 
 
+_VECTOR = frozenset(("vector_size", "ext_vector_type", "mode"))
+
+
 def declare_file_level(context: Context, tree: Any, source: Declaration | None, own: frozenset[str]) -> None:
     """Enter a declaration of the file into the outermost scope; `own` are functions it defines."""
-    if isinstance(tree, c_ast.Typedef):
+    if source is not None and source.opaque:
+        context.scopes[-1].typedefs[source.name] = (OtherType(source.name), False)
+    elif isinstance(tree, c_ast.Typedef):
         define_type(context, tree)
+        if source is not None and not source.attributes.isdisjoint(_VECTOR):
+            context.scopes[-1].typedefs[tree.name] = (OtherType(tree.name), False)
     elif isinstance(tree, c_ast.FuncDef):
         _function(context, tree.decl, source, own)
     elif isinstance(tree, c_ast.Decl):

@@ -78,7 +78,7 @@ def _once(context: Context, parsed: Parsed, own: frozenset[str]) -> tuple[Functi
     parameters = declare_parameters(context, definition)
     body = Block(tuple(statements(context, definition.body.block_items)))
     name_site = Site(max(0, decl.coord.line), max(0, decl.coord.line))
-    return Function(decl.name, parameters, body, name_site), context
+    return Function(decl.name, parameters, body, name_site, parsed.problems), context
 
 
 def _ordinals(definition: Any) -> dict[int, int]:

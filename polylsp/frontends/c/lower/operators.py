@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pycparser import c_ast
+
 from polylsp.frontends.c.lower import assignments, conversions, expressions
 from polylsp.frontends.c.lower.context import Context, Effects
 from polylsp.frontends.c.lower.order import settle
@@ -69,10 +71,17 @@ def _logical(context: Context, node: Any, fx: Effects) -> Expr:
 
 
 def select(context: Context, node: Any, fx: Effects) -> Expr:
-    """`c ? a : b`; where `a` or `b` does something, as an `if` that sets a temporary."""
-    test = expressions.condition(context, node.cond, fx)
+    """`c ? a : b`; where `a` or `b` does something, as an `if` that sets a temporary. In `c ?: b`, which
+    evaluates `c` once, that is its value too."""
     then_fx, else_fx = fx.branch(), fx.branch()
-    then = expressions.value(context, node.iftrue, then_fx)
+    if isinstance(node.iftrue, c_ast.ID) and node.iftrue.name == "__polylsp_same":
+        inner = fx.sequenced()
+        then = expressions.value(context, node.cond, inner)
+        settle(context, inner, then)
+        test = truth(then)
+    else:
+        test = expressions.condition(context, node.cond, fx)
+        then = expressions.value(context, node.iftrue, then_fx)
     otherwise = expressions.value(context, node.iffalse, else_fx)
     settle(context, then_fx, then)
     settle(context, else_fx, otherwise)

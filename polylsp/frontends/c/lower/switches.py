@@ -7,7 +7,7 @@ from typing import Any
 
 from pycparser import c_ast
 
-from polylsp.frontends.c.lower.context import Context, Effects, Scope
+from polylsp.frontends.c.lower.context import Context, Effects, Scope, refuse
 from polylsp.frontends.c.lower.order import settle
 from polylsp.frontends.c.lower.sites import token_of
 from polylsp.frontends.c.lower.statements import refuse_statement, statement_end, statements
@@ -122,15 +122,26 @@ def _stray(nodes: list[Any], kinds: tuple[type, ...] = (c_ast.Break, *_LABELS)) 
 
 def _test(context: Context, chosen: Expr, arm: _Arm, fx: Effects) -> Expr | None:
     """When an arm is taken; `None` for the one with `default`."""
-    from polylsp.frontends.c.lower.expressions import value
-
     if any(label is None for label in arm.labels):
         return None
-    tests = [binary("==", chosen, value(context, label, fx), context.site(label)) for label in arm.labels]
+    tests = [_matches(context, chosen, label, fx) for label in arm.labels]
     whole = tests[0]
     for test in tests[1:]:
         whole = binary("||", whole, test, Site(whole.site.first, test.site.last))
     return whole
+
+
+def _matches(context: Context, chosen: Expr, label: Any, fx: Effects) -> Expr:
+    """When a value is that of a label, or in its range (`case 1 ... 5`)."""
+    from polylsp.frontends.c.lower.expressions import value
+
+    site = context.site(label)
+    if not isinstance(label, c_ast.FuncCall) or getattr(label.name, "name", "") != "__polylsp_range":
+        return binary("==", chosen, value(context, label, fx), site)
+    low, high = (value(context, end, fx) for end in label.args.exprs)
+    if not all(isinstance(end, Constant) and end.value >= 0 for end in (low, high)):
+        refuse(fx, "unsupported-statement", site, "the ends of this range are no constants from 0 on")
+    return binary("&&", binary(">=", chosen, low, site), binary("<=", chosen, high, site), site)
 
 
 def _chain(context: Context, arms: list[tuple[_Arm, Expr | None]], site: Site) -> list[Statement]:
