@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from polylsp.frontends.c import header_search
+from polylsp.frontends.c.header_search import project_of
 from polylsp.frontends.c.options import options_for
 from polylsp.settings import Settings
 
@@ -112,3 +114,18 @@ def test_a_change_on_disk_is_seen(tmp_path: Path):
 def test_openmp_defines_its_macro(tmp_path: Path):
     database(tmp_path, {"directory": str(tmp_path), "file": "a.c", "arguments": ["cc", "-fopenmp"]})
     assert options_for(str(tmp_path / "a.c"), Settings()).defines == ("_OPENMP=201511",)
+
+
+def test_below_a_folder_that_many_projects_share_nothing_is_looked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "one").mkdir()
+    (tmp_path / "one" / "far.h").write_text("")
+    (tmp_path / "near.h").write_text("")
+    path = str(tmp_path / "a.c")
+    assert project_of(path).header("far.h", str(tmp_path)) == str(tmp_path / "one" / "far.h")
+    monkeypatch.setattr(Path, "home", lambda: tmp_path)
+    header_search._projects.clear()
+    found = project_of(path)
+    assert found.header("far.h", str(tmp_path)) is None
+    assert found.header("near.h", str(tmp_path)) == str(tmp_path / "near.h")

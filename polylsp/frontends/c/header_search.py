@@ -145,7 +145,8 @@ def _indexed(root: str) -> Project:
         for name in names:
             found.setdefault(name, []).append(str(Path(folder, name)))
         count += len(names)
-        if len(stamps) >= _MOST_FOLDERS or count >= _MOST_FILES:
+        # What is below a folder like the user's own are other projects.
+        if len(stamps) >= _MOST_FOLDERS or count >= _MOST_FILES or _is_shared(Path(root)):
             break
     return Project(root, {name: tuple(paths) for name, paths in found.items()}, tuple(stamps))
 
