@@ -46,7 +46,8 @@ _CONTROL = {"for", "while", "do", "goto", "case", "default"}
 _SPECIAL = (
     set(_RENAMED) | _DROPPED | _DROPPED_WITH_ARGUMENTS | _LONG_DOUBLES | _ASM | _TYPEOF
     | _STATIC_ASSERT | _FIRST_ARGUMENT | _NO_OPERATION
-    | {"nullptr", "...", "_Pragma", "__pragma", "__builtin_constant_p", "__builtin_offsetof", "__builtin_va_arg", "va_arg"}
+    | {"nullptr", "...", "_Pragma", "__pragma", "__builtin_constant_p", "__builtin_offsetof"}
+    | {"__builtin_va_arg", "va_arg"}
 )  # fmt: skip
 
 
@@ -72,8 +73,8 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
 
     An `asm` statement becomes the call `__polylsp_asm()`; a `typeof` of anything but a plain type
     becomes the type name `__polylsp_typeof`; a statement expression becomes its value where it only names
-    others (`blocks.py`), else the call `__polylsp_block()`; `a ?: b` becomes `a ? __polylsp_same : b`, and a
-    range `case a ... b` the call `__polylsp_range(a, b)`.
+    others (`named_values.py`), else the call `__polylsp_block()`; `a ?: b` becomes `a ? __polylsp_same : b`,
+    and a range `case a ... b` the call `__polylsp_range(a, b)`.
     """
     if _is_plain(texts):
         return PlainTokens(texts, starts, ends)

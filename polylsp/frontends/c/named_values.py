@@ -1,19 +1,18 @@
-"""Statement expressions that only give names to values, as `({ typeof(a) x = (a); x > 0 ? x : 0; })`, written as
-one expression."""
+"""Statement expressions that only name values (`({ typeof(a) x = (a); x * x; })`), as one expression."""
 
 from __future__ import annotations
 
 _TYPES = frozenset(("char", "short", "int", "long", "float", "double", "signed", "unsigned", "_Bool"))
 _OF_VALUE = frozenset(("typeof", "__typeof__", "__typeof", "typeof_unqual"))
 _AUTO = frozenset(("__auto_type",))
-_WRITES = frozenset(("=", "++", "--", "+=", "-=", "*=", "/=", "%=", "<<=", ">>=", "&=", "|=", "^=", "{", "}", "&"))
+_WRITES = frozenset("= ++ -- += -= *= /= %= <<= >>= &= |= ^= { } &".split())  # noqa: SIM905
 _LIKE_CALLS = frozenset(("sizeof", *_OF_VALUE))
 _LONGEST = 400  # tokens: nested ones double with each level
 
 
 def named_values(texts: list[str]) -> list[str] | None:
-    """The expression that a block `{ T x = a; U y = b; value; }` is worth. `None` where it does more than name
-    values: with calls, side effects or addresses, or where a name's type may not be that of its value."""
+    """The expression that a block `{ T x = a; U y = b; value; }` is worth. `None` where it does more than
+    name values (calls, effects, addresses), or where a name's type may not be that of its value."""
     if texts[:1] != ["{"] or texts[-2:] != [";", "}"] or len(texts) > _LONGEST:
         return None
     inner = _without_blocks(texts[1:-2])

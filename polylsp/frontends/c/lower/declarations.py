@@ -31,7 +31,6 @@ from polylsp.model.program import (
     Variable,
 )
 
-
 _VECTOR = frozenset(("vector_size", "ext_vector_type", "mode"))
 
 
