@@ -93,6 +93,8 @@ class Scope:
     types: dict[str, Type] = field(default_factory=dict)
     calls: Calls = field(default_factory=Calls)
     detail: Detail = FULL
+    assumed: list[Assumption] = field(default_factory=list)
+    """All assumptions so far: those of a call outside of any loop have no frame that keeps them."""
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -101,6 +103,8 @@ class Scope:
 
     def assume(self, assumption: Assumption) -> None:
         """Let every loop around the point rest on `assumption`."""
+        if assumption not in self.assumed:
+            self.assumed.append(assumption)
         for frame in self.frames:
             if assumption not in frame.assumptions:
                 frame.assumptions.append(assumption)

@@ -104,7 +104,8 @@ def _summarise(function: Function, calls: Calls) -> Summary | NoSummary:
         accesses = _united(accesses)
     if len(accesses) > _MANY:
         return NoSummary(function.name, f"it accesses more than {_MANY} different objects")
-    assumptions = tuple(dict.fromkeys(a for loop in scop.loops.values() for a in loop.assumptions))
+    of_loops = (a for loop in scop.loops.values() for a in loop.assumptions)
+    assumptions = tuple(dict.fromkeys((*scope.assumed, *of_loops)))
     returns = _returned(function)
     called = [s for s in (calls.summaries.get(c.function) for c in own.calls) if s is not None]
     directed = bool(function.directives) or any(s.directed for s in called)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from polylsp.frontends.c.gnu import PlainTokens, attributes_in, plain_c
+from polylsp.frontends.c.gnu import VECTORS, PlainTokens, attributes_in, plain_c
 
 _LONG_INITIALISER = 400
 THREAD_STORAGE = frozenset(("_Thread_local", "thread_local", "__thread"))
@@ -170,7 +170,7 @@ def declaration(texts: tuple[str, ...]) -> Declaration | None:
     definition: tuple[str, ...] = ()
     pragmas: tuple[tuple[int, str], ...] = ()
     if cleaned is None or (texts[-1] == "}" and "{" in cleaned.texts):
-        if cleaned is not None:
+        if cleaned is not None and VECTORS.isdisjoint(attributes):
             definition = tuple(cleaned.texts)
             pragmas = tuple((token, text) for token, text, _, _ in cleaned.pragmas)
         signature = _plain(texts[: _body_at(texts)])

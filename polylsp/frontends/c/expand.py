@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from typing_extensions import assert_never
 
 from polylsp.frontends.c.directives import Condition, follow, script
-from polylsp.frontends.c.gnu import plain_c
+from polylsp.frontends.c.gnu import VECTORS, attributes_in, plain_c
 from polylsp.frontends.c.macro_expansion import Overflow, Uses, expand_uses
 from polylsp.frontends.c.macros import Macro, closure
 from polylsp.frontends.c.tokens import normalise, tokenize, words
@@ -101,6 +101,10 @@ def too_much(overflow: Overflow) -> Unexpandable:
 
 
 def _cleaned(texts: list[str], starts: list[int], ends: list[int]) -> Expanded | Unexpandable:
+    if not VECTORS.isdisjoint(attributes_in(texts)):
+        at = next(k for k, text in enumerate(texts) if text.strip("_") in VECTORS)
+        message = f"`{texts[at]}` makes a type that is not analysed; give it a name outside of functions."
+        return Unexpandable("unsupported-type", Span(starts[at], ends[at]), message)
     plain = plain_c(texts, starts, ends)
     if isinstance(plain, tuple):
         message, start, end = plain

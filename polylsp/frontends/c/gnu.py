@@ -120,6 +120,10 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
     return out
 
 
+VECTORS = frozenset(("vector_size", "ext_vector_type", "mode"))
+"""Attributes that make another type of the one they stand beside."""
+
+
 def attributes_in(texts: list[str]) -> frozenset[str]:
     """The attributes named in `__attribute__((..))` and `[[..]]`, without underscores around."""
     found: set[str] = set()

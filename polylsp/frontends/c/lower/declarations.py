@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pycparser import c_ast
 
 from polylsp.frontends.c.declarations import Declaration
+from polylsp.frontends.c.gnu import VECTORS
 from polylsp.frontends.c.lower.addresses import initialise_static
 from polylsp.frontends.c.lower.context import Context, Effects, Prototype
 from polylsp.frontends.c.lower.declarators import FUNCTION, is_const, is_volatile, prototype, resolve
@@ -31,26 +32,28 @@ from polylsp.model.program import (
     Variable,
 )
 
-_VECTOR = frozenset(("vector_size", "ext_vector_type", "mode"))
-
 
 def declare_file_level(context: Context, tree: Any, source: Declaration | None, own: frozenset[str]) -> None:
     """Enter a declaration of the file into the outermost scope; `own` are functions it defines."""
+    vector = source is not None and not source.attributes.isdisjoint(VECTORS)
     if source is not None and source.opaque:
         context.scopes[-1].typedefs[source.name] = (OtherType(source.name), False)
     elif isinstance(tree, c_ast.Typedef):
         define_type(context, tree)
-        if source is not None and not source.attributes.isdisjoint(_VECTOR):
+        if vector:
             context.scopes[-1].typedefs[tree.name] = (OtherType(tree.name), False)
     elif isinstance(tree, c_ast.FuncDef):
         _function(context, tree.decl, source, own)
     elif isinstance(tree, c_ast.Decl):
         if isinstance(tree.type, c_ast.FuncDecl):
             _function(context, tree, source, own)
-        elif tree.name is None:
+        elif tree.name is None and not vector:
             resolve(context, tree.type, Effects())
-        else:
+        elif tree.name is not None:
             _global(context, tree)
+            if vector and isinstance(known := context.scopes[-1].names.get(tree.name), Variable):
+                other = replace(known, type=OtherType("vector"), bytes=None)
+                context.scopes[-1].names[tree.name] = other
 
 
 def define_type(context: Context, tree: Any) -> None:
