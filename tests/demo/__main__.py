@@ -56,7 +56,7 @@ async def main() -> None:
     environment = {**os.environ, **({"FORCE_COLOR": "1"} if sys.stdout.isatty() else {})}
     command = [sys.executable, "-m", "polylsp", "check", TERMINAL]
     subprocess.run(command, cwd=ROOT, env=environment, check=True)
-    console.print("In your own editor: README.md tells how.", style="bold")
+    console.print("In your own editor: docs/editor.md tells how.", style="bold")
 
 
 def _say(text: str) -> None:

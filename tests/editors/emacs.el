@@ -1,4 +1,4 @@
-;;; Run by test_emacs.py: `emacs --batch -l emacs.el FILE`, with eglot as README.md sets it up.
+;;; Run by test_emacs.py: `emacs --batch -l emacs.el FILE`, with eglot as docs/editor.md sets it up.
 ;; What a person does by keys is done here by the commands behind them.
 
 (require 'eglot)

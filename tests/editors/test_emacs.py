@@ -1,4 +1,4 @@
-"""Emacs with eglot, set up as README.md says: diagnostics and an action, in batch mode."""
+"""Emacs with eglot, set up as docs/editor.md says: diagnostics and an action, in batch mode."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SETUP = '(add-to-list \'eglot-server-programs \'((c-mode python-mode) . ("polyls
 
 def test_the_setup_is_the_documented_one() -> None:
     assert SETUP in (HERE / "emacs.el").read_text()
-    assert SETUP in (ROOT / "README.md").read_text()
+    assert SETUP in (ROOT / "docs/editor.md").read_text()
 
 
 def test_diagnostics_and_an_action(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The parts of README.md that are derived: how they are made."""
+"""README.md and the pages of docs/, and how their derived parts are made."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from polylsp.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
+SETTINGS = ROOT / "docs/settings.md"
+PAGES = [README, *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def settings_table() -> str:
@@ -33,6 +35,4 @@ def _shown(value: Any) -> str:
         return ", ".join(f"`{each}`" for each in value)
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
-    if isinstance(value, tuple):
-        return ", ".join(f"`{each}`" for each in value)
     return f"`{value}`"

@@ -7,13 +7,19 @@ import shlex
 from pathlib import Path
 
 import pytest
-from documents import README, ROOT, fence, settings_table
+from documents import PAGES, README, ROOT, SETTINGS, fence, settings_table
 
 import polylsp
 from polylsp.cli import main, parser
 from polylsp.model.verdict import VerdictWord
 
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "vscode-client/README.md", "samples/README.md"]
+DOCUMENTS = [
+    *(each.relative_to(ROOT).as_posix() for each in PAGES),
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "vscode-client/README.md",
+    "samples/README.md",
+]
 
 
 def text_of(document: str) -> str:
@@ -22,7 +28,7 @@ def text_of(document: str) -> str:
 
 def test_the_table_of_settings_is_that_of_the_program() -> None:
     head = "| setting | default | meaning |\n|---|---|---|\n"
-    table = README.read_text().split(head)[1].split("\n\n")[0]
+    table = SETTINGS.read_text().split(head)[1].split("\n\n")[0]
     assert table == settings_table()
 
 
@@ -35,22 +41,40 @@ def test_the_example_is_what_check_prints(
     Path("axpy.c").write_text(fence("c"))
     assert main(["check", "axpy.c"]) == 0
     assert capsys.readouterr().out.strip() == fence("text").strip()
+    assert main(["offload", "axpy.c:3", "--target", "openmp"]) == 0
+    assert capsys.readouterr().out.strip() == fence("diff").strip()
+
+
+def test_the_readme_is_short_and_every_page_is_listed() -> None:
+    assert len(README.read_text().splitlines()) <= 120
+    listed = set(re.findall(r"\]\((\w+\.md)\)", text_of("docs/index.md")))
+    assert listed == {each.name for each in PAGES if each != README} - {"index.md"}
 
 
 def commands() -> list[str]:
-    found = re.findall(r"^    (polylsp .*?)(?:\s+#.*)?$", README.read_text(), re.MULTILINE)
-    assert len(found) >= 4
-    return found
+    found = [
+        command
+        for page in PAGES
+        for command in re.findall(r"^    (polylsp .*?)(?:\s+#.*)?$", page.read_text(), re.MULTILINE)
+    ]
+    assert len(found) >= 8
+    return list(dict.fromkeys(found))
 
 
 @pytest.mark.parametrize("command", commands())
-def test_every_command_of_the_readme_works(
+def test_every_command_of_the_pages_works(
     command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(ROOT)
     assert main(shlex.split(command)[1:]) == 0
     captured = capsys.readouterr()
     assert captured.out and not captured.err
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which the headings of a page are linked to."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", each).lower().replace(" ", "-") for each in headings}
 
 
 def test_every_make_target_that_is_named_exists() -> None:
@@ -66,9 +90,10 @@ def test_every_make_target_that_is_named_exists() -> None:
 def test_links_and_paths_lead_somewhere(document: str) -> None:
     text = text_of(document)
     folder = (ROOT / document).parent
-    for target in re.findall(r"\]\(([^)#]+)\)", text):
+    for target, anchor in re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", text):
         if "://" not in target:
             assert (folder / target).exists(), target
+            assert not anchor or anchor in anchors(folder / target if target else ROOT / document), anchor
     server = "".join(each.read_text() for each in (ROOT / "polylsp/server").rglob("*.py"))
     requests = set(re.findall(r'"(polylsp/\w+)"', server))
     for path in re.findall(r"`((?:polylsp|tests|samples|vscode-client)/[\w./*-]*)`", text):
@@ -86,10 +111,10 @@ def test_the_architecture_names_every_package() -> None:
             assert f"tests/{suite.name}" in text, suite.name
 
 
-def test_the_readme_knows_every_verdict_and_command() -> None:
-    text = README.read_text()
+def test_the_pages_know_every_verdict_and_command() -> None:
+    text = "".join(each.read_text() for each in PAGES)
     for word in VerdictWord.__args__:  # type: ignore[attr-defined]
-        assert f"| `{word}` |" in text
+        assert f"| `{word}` |" in README.read_text()
     usage = parser().format_help()
     for command in ("check", "explain", "model", "offload", "measure", "serve", "doctor"):
         assert command in usage and f"polylsp {command}" in text
