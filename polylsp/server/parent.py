@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import os
 import sys
@@ -40,10 +41,14 @@ def end_with(process_id: int | None, clean_up: Callable[[], None]) -> None:
 
 
 def leave(reason: str, clean_up: Callable[[], None]) -> None:
-    """End this process at once, even while a thread waits for input that will never come."""
-    logger.warning("%s", reason)
-    clean_up()
-    os._exit(1)
+    """End this process at once, even while a thread waits for input that will never come, and whatever fails
+    on the way: the log may go to the client that is gone."""
+    try:
+        with contextlib.suppress(Exception):
+            logger.warning("%s", reason)
+        clean_up()
+    finally:
+        os._exit(1)
 
 
 def _is_alive(process_id: int) -> bool:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import fake_analysis
+import pytest
 
 from polylsp.model.action import Replacement, applied
 from polylsp.server import configuration, convert_actions
@@ -194,3 +197,33 @@ def test_an_editor_makes_of_insertions_at_one_place_what_the_command_line_does()
     )
     assert [each["newText"] for each in only] == ["first\nsecond\n", "h"]
     assert applied(F, edit).startswith("first\nsecond\nvoid h(")
+
+
+LEAVING = """
+import logging
+from polylsp.server.parent import leave
+
+class Broken(logging.Handler):
+    def emit(self, record):
+        raise BrokenPipeError
+
+def clean_up():
+    print("cleaned up", flush=True)
+    if {fails}:
+        raise RuntimeError
+
+logging.getLogger("polylsp").addHandler(Broken())
+while True:
+    try:
+        leave("The editor is gone.", clean_up)
+    except Exception:
+        print("still here", flush=True)
+        break
+"""
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_server_ends_though_nobody_takes_what_it_says(fails: bool):
+    code = LEAVING.format(fails=fails)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (result.stdout, result.returncode) == ("cleaned up\n", 1)
