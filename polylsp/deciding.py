@@ -83,7 +83,7 @@ def decided(task: Task) -> FunctionFacts:
 
 
 def _facts(task: Task) -> FunctionFacts:
-    found, nests = facts(task.prepared.function, calls_of(task.summaries), task.wanted)
+    found, nests = facts(task.prepared.function, calls_in(task), task.wanted)
     keep_models(task.key, nests)
     found = replace(found, seconds=(*task.prepared.seconds, *found.seconds))
     if task.cached and _is_worth_caching(task):
@@ -146,7 +146,15 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     """The summaries by name, and why there is none of others."""
     known = {s.name: s for s in summaries if isinstance(s, Summary)}
     state = {s.name: s.state for s in summaries if s.state is not None}
-    return Calls(known, {s.name: s.reason for s in summaries if isinstance(s, NoSummary)}, state)
+    refused = {s.name: s for s in summaries if isinstance(s, NoSummary)}
+    reports = frozenset(name for name, one in refused.items() if one.reports)
+    return Calls(known, {name: one.reason for name, one in refused.items()}, state, reports=reports)
+
+
+def calls_in(task: Task) -> Calls:
+    """The summaries that the loops of a task may rest on."""
+    found = calls_of(task.summaries)
+    return found if task.wanted.presuming else found.without_presumptions()
 
 
 def summaries(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from polylsp.analysis.budget import file_size
 from polylsp.analysis.facts import Wanted, nests_of
-from polylsp.deciding import Task, at_hand, calls_of, decided, task_of, tried_key, used
+from polylsp.deciding import Task, at_hand, calls_in, decided, task_of, tried_key, used
 from polylsp.languages.functions import Functions
 from polylsp.languages.reading import read
 from polylsp.linking import called
@@ -61,7 +61,7 @@ def placed_in(
     """A function among the others of its file."""
     from polylsp.codegen.subject import Companion, Pragma, Subject
 
-    one, calls = task.prepared, calls_of(task.summaries)
+    one, calls = task.prepared, calls_in(task)
     nests = models(task.key)
     if nests is None:
         nests = nests_of(one.function, calls, task.wanted)
@@ -84,7 +84,16 @@ def placed_in(
         pragmas,
         one.macros,
         one.language,
+        lambda: _strictly(text, prepared, start, task),
     )
+
+
+def _strictly(text: str, prepared: list[tuple[int, Prepared]], start: int, task: Task) -> Subject:
+    """The function without presumptions about its branches."""
+    wanted = replace(task.wanted, schedules=False, presuming=False)
+    strict = task_of(task.prepared, task.summaries, wanted, cached=task.cached)
+    strict = at_hand(strict) or strict
+    return placed_in(text, prepared, start, strict, decided(strict))
 
 
 def tried(

@@ -35,6 +35,7 @@ from polylsp.model.program import (
     Integer,
     Place,
     Pointer,
+    Presumption,
     Read,
     Select,
     Struct,
@@ -118,6 +119,8 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
     summary = scope.calls.summaries[call.function]
     for assumption in summary.assumptions:
         scope.assume(assumption)
+    for presumed in summary.presumed:
+        _presume(call, presumed, summary, scope)
     values = tuple(value_of(call.arguments[k], scope) for k in summary.integers)
     known = tuple(v if isinstance(v, Poly) else None for v in values)
     found = list(_counters_named(call, summary, scope))
@@ -148,6 +151,23 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found
+
+
+def _presume(call: Call, presumed: Presumption, summary: Summary, scope: Scope) -> None:
+    """Rest on what the callee presumes of a branch, unless arguments decide it that count iterations, or are
+    constants. The `decided_by` of the presumption are variables of the caller from here on."""
+    given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
+    behind: set[str] = set()
+    for name in presumed.decided_by:
+        argument = given[name]
+        value = value_of(argument, scope) if isinstance(argument.type, Integer) else None
+        if isinstance(value, Poly) and (value.as_constant is not None or value.symbols & {*scope.dimensions}):
+            scope.refuse(replace(presumed.otherwise, site=call.site))
+            return
+        behind |= {n.place.variable.name for n in subexpressions(argument) if isinstance(n, Read)}
+    otherwise = replace(presumed.otherwise, site=call.site)
+    here = replace(presumed, otherwise=otherwise, site=call.site, decided_by=frozenset(behind))
+    scope.presume(here, in_callee=True)
 
 
 def _single(path: Path, subscript: Expr, call: Call, summary: Summary, scope: Scope) -> Path | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polylsp.analysis.effects import effects, walk
+from polylsp.analysis.exits import returns_in
 from polylsp.analysis.induction import additive, own_jumps
 from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.program import (
@@ -43,6 +44,8 @@ def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
         return "it is not a `for` loop with a counter"
     if any(jump.kind == "break" for jump in own_jumps(loop.body)):
         return "`break` leaves it early"
+    if any(returns_in(loop)):
+        return "`return` leaves it early"
     counter = counter_of(loop)
     if counter is None:
         return "its condition does not compare a counter with a bound"

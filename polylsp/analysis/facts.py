@@ -33,7 +33,7 @@ class Wanted:
     of these; `operations` are the isl operations that one loop may take, `functions` is the size of the file
     (`file_size`) among whose functions those of all loops are shared out. `resident`: code of the file that
     stands in no function, or around calls, keeps data on a device. `serial` are the functions of the file
-    with tasks that no parallel region calls."""
+    with tasks that no parallel region calls. `presuming`: loops may rest on branches not being taken."""
 
     schedules: bool = True
     operations: int = 2_000_000
@@ -41,6 +41,7 @@ class Wanted:
     serial: frozenset[str] = frozenset()
     functions: int = file_size(1)
     relations: bool = False
+    presuming: bool = True
 
     @property
     def budget(self) -> Budget:

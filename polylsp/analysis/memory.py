@@ -80,6 +80,7 @@ def _loop(frame: Frame) -> ScopLoop:
         tuple(frame.assumptions),
         frame.thread_bound,
         tuple(frame.conditions),
+        tuple(frame.untaken),
     )
 
 

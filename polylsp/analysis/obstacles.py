@@ -36,12 +36,12 @@ def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
         for expression in expressions(inner):
             for node in subexpressions(expression):
                 if isinstance(node, Call) and not is_known(node, calls):
-                    return _unknown_call(node, calls)
+                    return unknown_call(node, calls)
     return None
 
 
-def _unknown_call(call: Call, calls: Calls) -> Rejection:
-    """What a call of an unknown function says to the user."""
+def unknown_call(call: Call, calls: Calls) -> Rejection:
+    """The rejection of a call whose effects keep iterations in order, or are unknown."""
     if call.function in calls.refused:
         text = f"what `{call.function}` reads and writes cannot be told: {calls.refused[call.function]}"
         return Rejection("unknown-call", call.site, text)

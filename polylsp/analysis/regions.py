@@ -24,6 +24,7 @@ from polylsp.analysis.reductions import usual_starts
 from polylsp.analysis.scope import COARSE, FULL, Detail, Scope
 from polylsp.analysis.state import At, Base, Environment, Parameters, PointerValue, Value
 from polylsp.analysis.summaries import Calls
+from polylsp.analysis.untaken import computes, without_reports
 from polylsp.analysis.value import Poly
 from polylsp.analysis.walk import walk_region
 from polylsp.analysis.written import allocation
@@ -108,7 +109,8 @@ class _Cutter:
             if obstacle(statement, self.calls) is not None:
                 self.flush(run)
                 run, size = [], 0
-                self.obstructed(statement)
+                if not self.presumed(statement):
+                    self.obstructed(statement)
                 continue
             more = _assignments([statement])
             if size + more > _MOST_STATEMENTS and isinstance(statement, Loop):
@@ -207,6 +209,20 @@ class _Cutter:
             self.without(statement, over_budget(site, why, self.budget))
         else:
             self.disturb(statement)
+
+    def presumed(self, statement: Statement) -> bool:
+        """Model a loop without the branches that print or end the program, if these are its only obstacles.
+        What follows does not rest on that: what the loop may change has unknown values after it."""
+        if not isinstance(statement, Loop) or not self.calls.presuming:
+            return False
+        made = without_reports(statement, self.calls)
+        if made is None or not computes(made):
+            return False
+        before = self.remembered()
+        self.flush([made])
+        self.restore(before)
+        self.disturb(statement)
+        return True
 
     def obstructed(self, statement: Statement) -> None:
         """A statement with something in it that is not under static control: its loops are refused,

@@ -26,9 +26,21 @@ from polylsp.analysis.value import (
     condition_symbols,
     negate,
 )
-from polylsp.model.program import Array, Field, Floating, Index, Integer, Loop, Place, Pointer, Type, Variable
+from polylsp.model.program import (
+    Array,
+    Field,
+    Floating,
+    Index,
+    Integer,
+    Loop,
+    Place,
+    Pointer,
+    Presumption,
+    Type,
+    Variable,
+)
 from polylsp.model.rejection import Rejection
-from polylsp.model.scop import BoundCondition, Guard
+from polylsp.model.scop import BoundCondition, Guard, UntakenBranch
 from polylsp.model.verdict import Assumption
 
 
@@ -60,7 +72,7 @@ class Frame:
     to it each round; `domain` are its iterations and those around it; `obstacles` are reasons why
     its verdict must stay unknown; at the parameter values in `undefined` its counter overflows;
     `thread_bound`: why its iterations must stay on one thread; `conditions` are assumptions in terms of
-    parameters."""
+    parameters, `untaken` branches in it that are presumed not to be taken."""
 
     loop: Loop
     dimension: str
@@ -72,6 +84,7 @@ class Frame:
     undefined: isl.Set | None = None
     thread_bound: Rejection | None = None
     conditions: list[BoundCondition] = field(default_factory=list)
+    untaken: list[UntakenBranch] = field(default_factory=list)
 
     def assume(self, assumption: Assumption) -> None:
         """Note what the loop's verdict rests on."""
@@ -95,6 +108,10 @@ class Scope:
     detail: Detail = FULL
     assumed: list[Assumption] = field(default_factory=list)
     """All assumptions so far: those of a call outside of any loop have no frame that keeps them."""
+    presumed: list[Presumption] = field(default_factory=list)
+    """All presumptions so far."""
+    refused: list[Rejection] = field(default_factory=list)
+    """Calls for which loops and callers stay unknown."""
 
     @property
     def dimensions(self) -> tuple[str, ...]:
@@ -108,6 +125,29 @@ class Scope:
         for frame in self.frames:
             if assumption not in frame.assumptions:
                 frame.assumptions.append(assumption)
+
+    def presume(self, presumed: Presumption, *, in_callee: bool = False) -> None:
+        """Let every loop around the start of a branch, here or in a function that is called, rest on its not
+        being taken; those that stand in the branch (`unhelped`) stay unknown."""
+        if presumed.unhelped:
+            for frame in self.frames:
+                if frame.loop.ordinal in presumed.unhelped:
+                    frame.obstacles.append(presumed.otherwise)
+            return
+        if self.active.is_empty():
+            return
+        self.presumed.append(presumed)
+        self.assume(Assumption("not-taken", (), presumed.sentence))
+        if not (in_callee or self.guards):
+            branch = UntakenBranch(self.active.params(), presumed.otherwise)
+            for frame in self.frames:
+                frame.untaken.append(branch)
+
+    def refuse(self, rejection: Rejection) -> None:
+        """Let every loop around the point stay unknown, and the function for its callers."""
+        self.refused.append(rejection)
+        for frame in self.frames:
+            frame.obstacles.append(rejection)
 
     def object_to(self, opaque: Opaque) -> None:
         """Let every loop around an access through a pointer that is not known stay unknown."""

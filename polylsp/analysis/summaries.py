@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from polylsp.model.program import Expr, Type, Variable
+from polylsp.model.program import Expr, Presumption, Type, Variable
 from polylsp.model.verdict import Assumption, ReductionOperator
 
 
@@ -50,8 +50,8 @@ class Summary:
     `directed`: directives stand in it, or in what it calls, that may keep threads in order.
     `counters` are the integers and pointers with static storage that it names, or what it calls; `keeps`:
     it may store an address that it is given; `state` as in `NoSummary`; `per_thread` are names of
-    thread-local variables that it uses, `sets` those of the library's that it may set. Equal keys, equal
-    summaries."""
+    thread-local variables that it uses, `sets` those of the library's that it may set; `presumed` are its
+    branches that are presumed not to be taken. Equal keys, equal summaries."""
 
     name: str
     key: str
@@ -66,33 +66,50 @@ class Summary:
     keeps: bool = False
     per_thread: tuple[str, ...] = ()
     sets: tuple[str, ...] = ()
+    presumed: tuple[Presumption, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NoSummary:
     """Why a function of the file cannot be summarised. `state` are the variables with static storage that
-    each call surely uses; `None` where something in the function may keep threads in order."""
+    each call surely uses; `None` where something in the function may keep threads in order. `reports`: all
+    that it does is to print, or to end the program."""
 
     name: str
     reason: str
     state: tuple[StateAccess, ...] | None = None
+    reports: bool = False
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
-        return f"-{self.name} {self.reason} {self.state}"
+        return f"-{self.name} {self.reason} {self.state} {self.reports}"
 
 
 @dataclass(frozen=True)
 class Calls:
     """The summaries at hand, by function name, and for other functions of the file why there is none;
     `state` has the functions of either kind that keep no order among threads, with the variables that they
-    use; `passed_over` are functions of the library whose effects are no concern of a model."""
+    use; `passed_over` are functions of the library whose effects are no concern of a model; `reports` are
+    functions without summary that only print or end the program. Branches with these are presumed not to be
+    taken where `presuming`."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
     state: Mapping[str, tuple[StateAccess, ...]] = field(default_factory=dict[str, tuple[StateAccess, ...]])
     passed_over: frozenset[str] = frozenset()
+    reports: frozenset[str] = frozenset()
+    presuming: bool = True
+
+    def without_presumptions(self) -> Calls:
+        """The same without presumptions, and without the summaries that rest on them."""
+        resting = {name: one.presumed[0] for name, one in self.summaries.items() if one.presumed}
+        return replace(
+            self,
+            summaries={name: one for name, one in self.summaries.items() if name not in resting},
+            refused={**self.refused, **{name: one.otherwise.message for name, one in resting.items()}},
+            presuming=False,
+        )
 
 
 def as_named_here(variable: Variable, named: Iterable[Variable]) -> Variable:

@@ -22,12 +22,14 @@ from polylsp.analysis.spelling import is_zero
 from polylsp.analysis.state import Parameters
 from polylsp.analysis.summaries import Calls, NoSummary, Summary, SummaryAccess
 from polylsp.analysis.thread_storage import library_variables_set, thread_variables_of
+from polylsp.analysis.untaken import MOST_PRESUMPTIONS, only_reports, without_reports
 from polylsp.analysis.walk import walk_region
 from polylsp.model.expressions import subexpressions
 from polylsp.model.program import (
     Assign,
     Assume,
     Binary,
+    Block,
     Cast,
     Constant,
     Expr,
@@ -37,6 +39,7 @@ from polylsp.model.program import (
     Integer,
     Jump,
     Pointer,
+    Presumption,
     Read,
     Site,
     Struct,
@@ -73,7 +76,10 @@ def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
         return NoSummary(function.name, "it does not parse")
     found = obstacle(function.body, calls)
     if found is not None:
-        return NoSummary(function.name, found.message)
+        made = without_reports(function.body, calls)
+        if not isinstance(made, Block):
+            return NoSummary(function.name, found.message, reports=only_reports(function, calls))
+        function = replace(function, body=made)
     if _sets_global_integers(function):
         return NoSummary(function.name, "it changes a global integer or pointer")
     made = budgeted(_OPERATIONS, lambda: _summarise(function, calls))
@@ -105,14 +111,19 @@ def _summarise(function: Function, calls: Calls) -> Summary | NoSummary:
     if len(accesses) > _MANY:
         return NoSummary(function.name, f"it accesses more than {_MANY} different objects")
     of_loops = (a for loop in scop.loops.values() for a in loop.assumptions)
-    assumptions = tuple(dict.fromkeys((*scope.assumed, *of_loops)))
+    presumed = _presumed(function, scope)
+    refused = scope.refused or [p.otherwise for p in presumed[MOST_PRESUMPTIONS:]]
+    if refused:
+        return NoSummary(function.name, refused[0].message)
+    every = dict.fromkeys((*scope.assumed, *of_loops))
+    assumptions = tuple(a for a in every if a.kind != "not-taken")
     returns = _returned(function)
     called = [s for s in (calls.summaries.get(c.function) for c in own.calls) if s is not None]
     directed = bool(function.directives) or any(s.directed for s in called)
     keeps = _stores_pointers(function) or any(s.keeps for s in called)
     counters = _counters(function, called)
     threads = thread_variables_of(function, calls), library_variables_set(function, calls)
-    facts = (accesses, returns, assumptions, directed, counters, keeps, threads)
+    facts = (accesses, returns, assumptions, directed, counters, keeps, threads, presumed)
     key = blake2b(repr(facts).encode(), digest_size=12).hexdigest()
     return Summary(
         function.name,
@@ -127,7 +138,22 @@ def _summarise(function: Function, calls: Calls) -> Summary | NoSummary:
         keeps=keeps,
         per_thread=threads[0],
         sets=threads[1],
+        presumed=presumed,
     )
+
+
+def _presumed(function: Function, scope: Scope) -> tuple[Presumption, ...]:
+    """Presumptions of the function as its callers see them: each names the function, and is decided by
+    parameters."""
+    own = frozenset(v.name for v in function.parameters)
+    found: dict[Presumption, None] = {}
+    for each in scope.presumed:
+        inner = each.sentence.startswith("in `")
+        sentence = each.sentence if inner else f"in `{function.name}`, {each.sentence}"
+        text = f"`{function.name}` may not be called in any order: {each.otherwise.message}"
+        otherwise = Rejection(each.otherwise.code, function.name_site, text)
+        found[replace(each, sentence=sentence, otherwise=otherwise, decided_by=each.decided_by & own)] = None
+    return tuple(found)
 
 
 def _united(accesses: list[SummaryAccess]) -> list[SummaryAccess]:

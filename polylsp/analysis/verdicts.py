@@ -60,7 +60,7 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
         return Unknown(out_of_bounds(conflicts, stray))
     if conflicts.contradictory(ordinal, hints=False):
         return Unknown(_never_within(conflicts, ordinal))
-    contradiction = _contradiction(conflicts, ordinal)
+    contradiction = _contradiction(conflicts, ordinal) or _taken(conflicts, ordinal)
     if contradiction is not None:
         return Unknown(contradiction)
     return _parallel(conflicts, ordinal, scalars, found)
@@ -220,6 +220,19 @@ def _contradiction(conflicts: Conflicts, ordinal: int) -> Rejection | None:
     said = " and ".join(dict.fromkeys(c.assumption.sentence for c in bounds))
     text = f"rows of `{access.memory.path}` may overlap: no input gives two iterations where {said}"
     return Rejection("non-affine-subscript", access.site, text)
+
+
+def _taken(conflicts: Conflicts, ordinal: int) -> Rejection | None:
+    """Why a loop stays unknown: with two iterations, a branch is taken that is presumed not to be."""
+    untaken = conflicts.scop.loops[ordinal].untaken
+    values = conflicts.several(ordinal) if untaken else None
+    if values is None:
+        return None
+    for branch in untaken:
+        values = values.subtract(branch.reached)
+        if values.is_empty():
+            return branch.otherwise
+    return None
 
 
 def _rows_differ(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:

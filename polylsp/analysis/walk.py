@@ -89,7 +89,9 @@ class _Walker:
                 self.assign(statement)
             case Evaluate(value, site):
                 self.emit(site, self.accesses.of(value))
-            case Assume(condition, site):
+            case Assume(condition, site, presumed):
+                if presumed is not None:
+                    self.scope.presume(presumed)
                 self.emit(site, self.accesses.of(condition), "test")
                 self.scope.active = split(condition, self.scope)[0]
             case If():

@@ -45,6 +45,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     and gives the same function in it."""
     if not _is_for(ask.action, subject.language):
         return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
+    if ask.action != "openmp":
+        subject = subject.strict
     if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
         return DIRECTIVES[ask.action](subject, 0, settings)
     if ask.ordinal == 0 and ask.action in KERNELS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from polylsp.analysis.effects import Effects, effects, loops_in, walk
@@ -43,7 +43,7 @@ class Subject:
     `starts[k]` and `ends[k]` are the offsets of token `k`, relative to `start`. `nests` are the
     models behind `facts.nests`, in the same order; `calls` what is known of the functions that it calls,
     and `companions` are the other functions of the file; `pragmas` are those of the function, of all
-    families, and `macros` those that its text uses."""
+    families, and `macros` those that its text uses; `again_strictly` analyses it without presumptions."""
 
     text: str
     start: int
@@ -57,6 +57,17 @@ class Subject:
     pragmas: tuple[Pragma, ...] = ()
     macros: tuple[Macro, ...] = ()
     language: str = "c"
+    again_strictly: Callable[[], Subject] | None = field(default=None, compare=False)
+
+    @cached_property
+    def strict(self) -> Subject:
+        """The same function without presumptions about branches that print or end the program: for edits that
+        move its statements, or run them on a device."""
+        loops = (loop for nest in self.nests for loop in nest.scop.loops.values())
+        resting = any(s.presumed for s in self.calls.summaries.values()) or any(
+            assumption.kind == "not-taken" for one in loops for assumption in one.assumptions
+        )
+        return self.again_strictly() if resting and self.again_strictly is not None else self
 
     @cached_property
     def effects(self) -> Effects:

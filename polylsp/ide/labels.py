@@ -16,6 +16,7 @@ _CONDITIONS = {
     "no-overflow": "no overflow",
     "distinct-rows": "rows distinct",
     "no-wrap": "no wrap-around",
+    "not-taken": "no output or exit",
     "other": "…",
 }
 

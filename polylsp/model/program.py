@@ -310,12 +310,27 @@ class Evaluate:
 
 
 @dataclass(frozen=True, slots=True)
+class Presumption:
+    """The presumption that a branch with a call that prints or ends the program is not taken: `sentence` says
+    so, `otherwise` is the rejection of the call, `decided_by` are the variables (unique names) from which the
+    scalars of its condition are computed. Loops in `unhelped` (ordinals) stand in the branch themselves."""
+
+    sentence: str
+    otherwise: Rejection
+    site: Site
+    decided_by: frozenset[str] = frozenset()
+    unhelped: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
 class Assume:
     """A condition that holds whenever control is here: the program is not defined, or ends, where it does
-    not (`assert`, `__builtin_assume`; a false constant where control never comes)."""
+    not (`assert`, `__builtin_assume`; a false constant where control never comes). The loops around rest on
+    what is `presumed`."""
 
     condition: Expr
     site: Site
+    presumed: Presumption | None = None
 
 
 @dataclass(frozen=True, slots=True)

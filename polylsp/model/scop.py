@@ -39,13 +39,22 @@ class BoundCondition:
     fails: isl.Set
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class UntakenBranch:
+    """A branch that is presumed not to be taken: the parameter values at which the loops around surely reach
+    it, and why these stay unknown where that is so."""
+
+    reached: isl.Set
+    otherwise: Rejection
+
+
 @dataclass(frozen=True, slots=True)
 class ScopLoop:
     """A loop of a nest. `dimension` is its name in isl, `iterator` its name for the user,
     `step` what is added to it each round; `domain`
     its iterations and those of the loops around it; `obstacles` are reasons why it cannot be decided;
     `thread_bound` why its iterations must stay on one thread, if they must; `conditions` are assumptions in
-    terms of parameters."""
+    terms of parameters; `untaken` branches in it that are presumed not to be taken."""
 
     ordinal: int
     dimension: str
@@ -56,6 +65,7 @@ class ScopLoop:
     assumptions: tuple[Assumption, ...]
     thread_bound: Rejection | None = None
     conditions: tuple[BoundCondition, ...] = ()
+    untaken: tuple[UntakenBranch, ...] = ()
 
     @property
     def direction(self) -> int:

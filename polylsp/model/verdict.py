@@ -21,7 +21,14 @@ class Assumption:
     """
 
     kind: Literal[
-        "no-overlap", "distinct-values", "in-bounds", "no-overflow", "distinct-rows", "no-wrap", "other"
+        "no-overlap",
+        "distinct-values",
+        "in-bounds",
+        "no-overflow",
+        "distinct-rows",
+        "no-wrap",
+        "not-taken",
+        "other",
     ]
     subjects: tuple[str, ...]
     sentence: str
