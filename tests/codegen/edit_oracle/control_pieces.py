@@ -421,3 +421,79 @@ def layouts(w: Writer) -> None:
         w.top.append("#define else_(x) if ((x) < 0) ; else")
     for each in w.pick([], [s], [s, t], [k]):
         w.result(each)
+
+
+def reports(w: Writer) -> None:
+    """Loops with branches that print or end the program: never taken, or taken beside loops that must not rest
+    on that."""
+    kind = w.pick("double", "int", "long")
+    a, b = w.array(kind), w.read(kind)
+    w.top.append("int printf(const char *, ...);")
+    taken = w.chance(35)
+    flag, t, k = w.name("flag"), w.local("t"), w.local("k")
+    w.top.append(f"static int {flag} = {int(taken)};")
+    tests = [f"{b}[i] > 3", flag, f"{flag} != 0", f"!(!{flag})", f"{flag} && {b}[i] > 2"]
+    if not taken:
+        tests = [
+            f"{b}[i] > 1000",
+            f"{b}[i] != {b}[i]",
+            f"i > {4 * ROOM}",
+            *tests[1:],
+            f"{flag} && i % 7 == 0",
+        ]
+    else:
+        w.violated.add("not-taken")
+    test = w.pick(*tests)
+    w.head += [f"{kind} {t} = 1;", f"int {k} = 1;"]
+    fatal, check, say = w.name("fatal"), w.name("check"), w.name("say")
+    w.top.append(f'static void {fatal}(int code) {{ printf("code %d\\n", code); exit(code); }}')
+    w.top.append(f"static void {check}({kind} v) {{ if (v > 1000) {fatal}(3); }}")
+    w.top.append(
+        f'static void {say}(int at, {kind} v) {{ if ({flag} > 1) printf("%d %g\\n", at, (double)v); }}'
+    )
+    spoken = w.pick(
+        [f'printf("%g\\n", (double){t});'],
+        ['printf("x\\n");', f"{k} = 3;"],
+        [f"{k} = 2;", f'printf("%g\\n", (double){a}[i]);'],
+        [f'for (int j = 0; j < 3; j++) printf("%g\\n", (double){b}[j]);'],
+        ['printf("x\\n");', f"{t} = 5;"],
+        ['printf("x\\n");', "continue;"],
+    )
+    ended = w.pick(
+        ["exit(2);"],
+        ['printf("x\\n");', "exit(2);"],
+        [f"{fatal}(4);"],
+        ['printf("x\\n");', "return;"],
+        ["abort();"],
+    )
+    branch = spoken if taken or w.chance(60) else ended
+    whole = [f"if ({test}) {{", *(f"    {line}" for line in branch), "}"]
+    if w.chance(20) and not taken:
+        whole = w.pick([f"{check}({b}[i]);"], [f"{say}(i, {b}[i]);"], [f"if ({test}) {say}(i, {t});"])
+    body = w.pick(
+        [f"{a}[i] = {b}[i] + 1;"],
+        [f"{t} = {b}[i] * 2;", f"{a}[i] = {t} + 1;"],
+        [f"{t} += {b}[i];"],
+        [f"{a}[i] = {a}[i + 1] + {k};"],
+        [f"{a}[i] += {a}[i - 1];"],
+        [f"if ({b}[i] > 0) {a}[i] = {k};"],
+    )
+    place = w.number(0, len(body))
+    lines = [*body[:place], *whole, *body[place:]]
+    form = w.number(0, 4)
+    if form < 2:
+        w.code += w.loop(lines, OPEN, "1")
+    elif form == 2:
+        rounds = w.local("r")
+        inner = w.loop(body, OPEN, "1")
+        around = [line.replace("[i]", f"[{rounds}]").replace("i % 7", f"{rounds} % 7") for line in whole]
+        around = [line.replace("(i,", f"({rounds},").replace("i >", f"{rounds} >") for line in around]
+        w.code += w.loop(w.pick([*around, *inner], [*inner, *around]), OPEN, "0", "4", rounds, plain=True)
+    elif form == 3:
+        w.code += w.loop(lines, OPEN, "1")
+        w.code += w.loop([f"{a}[i + {k}] = {a}[i] + {k};"], OPEN, "1")
+    else:
+        w.code += [f"if ({flag}) {{", '    printf("before\\n");', "}"]
+        w.code += w.loop(lines, OPEN, "1")
+    w.result(t)
+    w.result(k)

@@ -49,6 +49,7 @@ CLASSES: dict[str, Callable[[Writer], None]] = {
     "bounds": control.bounds,
     "walks": control.walks,
     "layouts": control.layouts,
+    "reports": control.reports,
     "mixed": _mixed,
 }
 """What the programs of each class are made of."""
