@@ -25,6 +25,7 @@ from polylsp.server.features.on_demand import answer, note
 from polylsp.server.log import log_to_client
 from polylsp.server.parent import leave
 from polylsp.server.session import PolylspServer
+from polylsp.server.starting import all_started
 from polylsp.server.stdio import take_standard_output
 from polylsp.server.stream import Stream, converse
 from polylsp.server.tcp import serve
@@ -100,12 +101,17 @@ def serve_stdio(worker_command: Sequence[str] = WORKER_COMMAND) -> int:
     server.protocol.client_lost = lambda: leave("The client does not read any more.", server.jobs.close)
     server.protocol.set_writer(StdoutWriter(take_standard_output()))
     try:
-        asyncio.run(converse(_standard_input(), server.protocol, Stream()))
+        asyncio.run(_converse(server))
     except KeyboardInterrupt:
         leave("Interrupted.", server.jobs.close)
     finally:
         server.jobs.close()
     return 0 if server.protocol.is_shut_down else 1
+
+
+async def _converse(server: PolylspServer) -> None:
+    await converse(_standard_input(), server.protocol, Stream())
+    await all_started()
 
 
 def serve_tcp(host: str, port: int, token: str = "", worker_command: Sequence[str] = WORKER_COMMAND) -> int:

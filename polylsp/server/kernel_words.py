@@ -13,6 +13,7 @@ from polylsp.frames import frame, received
 from polylsp.model.action import Ask
 from polylsp.model.device_code import KernelWord, NotCompiled
 from polylsp.server.kernel_compiler import COMMAND, NOT_INSTALLED, Errand
+from polylsp.server.starting import start_process
 from polylsp.settings import Settings
 
 if TYPE_CHECKING:
@@ -80,9 +81,8 @@ class KernelWords:
             self.forget(uri)
 
     async def _ask(self, wish: _Wish, names: Sequence[Name]) -> None:
-        pipe = asyncio.subprocess.PIPE
         try:
-            process = await asyncio.create_subprocess_exec(*self.command, stdin=pipe, stdout=pipe)
+            process = await start_process(*self.command, with_log=False)
         except OSError as error:
             logger.warning("Kernels are not compiled: %s", error)
             return

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from polylsp.frames import frame, received
 from polylsp.model.measurement import NotMeasured, Outcome, Plan
 from polylsp.runtime.process import Errand, Step, new_folder, remove
+from polylsp.server.starting import start_process
 from polylsp.settings import Settings
 
 logger = logging.getLogger(__name__)
@@ -27,10 +28,11 @@ async def carried_out(
     """What came of a plan; `workspace`: the folders that the editor has open.
     When this is cancelled, all programs end, and their folder is gone."""
     folder = new_folder()
-    pipe = asyncio.subprocess.PIPE
-    process = await asyncio.create_subprocess_exec(
-        *command, stdin=pipe, stdout=pipe, stderr=pipe, limit=2**20
-    )
+    try:
+        process = await start_process(*command)
+    except BaseException:
+        remove(folder)
+        raise
     log = asyncio.get_running_loop().create_task(_log(process))
     try:
         assert process.stdin is not None

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from polylsp.frames import frame, received
 from polylsp.launch import python_command
 from polylsp.server.messages import Reply, Request
+from polylsp.server.starting import start_process
 
 logger = logging.getLogger(__name__)
 
@@ -61,11 +62,8 @@ class Worker:
         self.kill()
 
     async def _live(self) -> None:
-        pipe = asyncio.subprocess.PIPE
         try:
-            self._process = await asyncio.create_subprocess_exec(
-                *self._command, stdin=pipe, stdout=pipe, stderr=pipe, limit=2**20
-            )
+            self._process = await start_process(*self._command)
         except OSError as error:
             self.last_words.append(str(error))
             self._end(127)

@@ -227,3 +227,22 @@ def test_a_server_ends_though_nobody_takes_what_it_says(fails: bool):
     code = LEAVING.format(fails=fails)
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (result.stdout, result.returncode) == ("cleaned up\n", 1)
+
+
+STARTING = """
+import asyncio, sys
+from polylsp.server.starting import all_started, start_process
+
+async def main(turns):
+    task = asyncio.create_task(start_process(sys.executable, "-c", "input()"))
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await all_started()
+
+for turns in range(1, 9):
+    asyncio.run(main(turns))
+"""
+
+
+def test_an_event_loop_ends_while_processes_are_being_started():
+    subprocess.run([sys.executable, "-c", STARTING], check=True, timeout=120)
