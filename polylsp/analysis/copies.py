@@ -1,5 +1,5 @@
-"""What copies of a variable lack: the value from before the loop, the value of the iteration before, or
-the way back to the variable after the loop.
+"""Missing data movement of private copies: the value from before the loop, the value of the iteration before,
+or the copy back to the variable after the loop.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _COMPARABLE = {"+": "+", "-": "+", "*": "*", "min": "min", "max": "max"}
 
 
 def copy_findings(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[str, Finding]]:
-    """Findings about the variables that the construct's own clauses give copies to, by unique name."""
+    """Findings about the variables that the construct's clauses privatise, by unique name."""
     construct = sharing.construct
     private = listed(construct.directive, "private")
     for variable in _outer_variables(construct.loop):
@@ -79,7 +79,7 @@ def _without_start(sharing: DataSharing, variable: Variable) -> Finding | None:
 
 
 def _without_end(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
-    """A variable without a value of its own that is read after the loop that set only its copies."""
+    """A privatised variable that is read after the loop, though the loop set only its copies."""
     construct, name = sharing.construct, variable.source_name
     private = name in listed(construct.directive, "private")
     is_counter = variable == counter_of(construct.loop)
@@ -215,7 +215,7 @@ def _may_be_update(loop: Loop, variable: Variable, flow: Conflict) -> bool:
 
 
 def _is_held(loop: Loop, variable: Variable, read: Site) -> bool:
-    """Whether what is read goes into another variable, which may be added to and is written back: an update
+    """True if the value read goes into another variable, which may be added to and is written back: an update
     in several statements."""
     assigns = [s for s in walk(loop) if isinstance(s, Assign)]
     held = {s.target.variable.name for s in assigns if _is_read_of(s.value, variable.name, read)}

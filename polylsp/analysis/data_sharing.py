@@ -1,4 +1,5 @@
-"""Which variables the threads of a construct have copies of (OpenMP 5.2, 5.1; OpenACC 3.3, 2.6.1)."""
+"""Data-sharing attributes: private copies of the threads of a construct (OpenMP 5.2, 5.1; OpenACC 3.3,
+2.6.1)."""
 
 from __future__ import annotations
 

@@ -46,8 +46,8 @@ _END = 1 << 30
 def deferred_finding(
     directed: Directed, directive: AnyDirective, model_of: ModelOf, serial: bool
 ) -> Unordered | None:
-    """Where a task surely meets what may run at the same time, if it does. `serial`: one thread runs the
-    function, and its tasks outside of parallel regions at once."""
+    """Certain conflict of a task with code that may run at the same time, if there is one. `serial`: one
+    thread runs the function, and its tasks outside of parallel regions at once."""
     task = _part(directed, directive) if isinstance(directive, Directive) else None
     if task is None or task.directive is None or not is_deferrable(task.directive):
         return None
@@ -127,8 +127,8 @@ class _Later:
 
 
 def _later(directed: Directed, task: Directive) -> Iterator[_Later]:
-    """Code behind a task, as far as nothing waits for it. The task that makes it need not wait for it; who
-    waits for that one alone does not."""
+    """Code after a task, up to a wait for it. The creating task need not wait for it; a wait for the creator
+    alone does not cover it."""
     chain = (task,)
     while True:
         around = _around(directed, chain[-1])
@@ -141,8 +141,8 @@ def _later(directed: Directed, task: Directive) -> Iterator[_Later]:
 
 @dataclass
 class _Follower:
-    """Goes through what follows the last task of a chain, inside the directive around it. `is_over`: the
-    first task is waited for, or what follows is not known to happen."""
+    """Traversal of the code after the last task of a chain, inside the directive around it. `is_over`: the
+    first task is waited for, or the code after it need not run."""
 
     directed: Directed
     chain: tuple[Directive, ...]

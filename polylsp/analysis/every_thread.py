@@ -105,7 +105,7 @@ def _run_by_all(region: ParallelRegion) -> Iterator[tuple[Assign, bool]]:
 
 
 def _is_run_by_each(region: ParallelRegion, site: Site) -> bool:
-    """Tell whether every thread of a region runs what stands at a site, or a task of its own that does."""
+    """True if every thread of a region runs the code at a site, or a task of its own that does."""
     holding = list(region.holding(site))
     return all(d.words == ("simd",) or (d.words == ("task",) and leaves_to_chance(d)) for d in holding)
 
@@ -149,7 +149,7 @@ def _counts(region: ParallelRegion, variable: Variable) -> bool:
 
 
 def _is_temporary(region: ParallelRegion, variable: Variable) -> bool:
-    """Whether the region surely gives the variable a value before it reads it, and nobody needs it later."""
+    """True if the region surely assigns the variable before it reads it, and the value is dead afterwards."""
     body = region.directed.function.body
     later = statements_after(body.statements, region.site, variable)
     if not later.to_the_end or variable.name in exposed(later.statements):
@@ -163,7 +163,7 @@ def _is_temporary(region: ParallelRegion, variable: Variable) -> bool:
 
 
 def _reads(statement: Statement, variable: Variable) -> bool:
-    """Tell whether a statement itself reads a variable, not counting its own update."""
+    """True if a statement itself reads a variable, not counting its update in place."""
     return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes(statement))
 
 

@@ -44,7 +44,8 @@ def from_end(
 
 
 def _index(subscript: Poly | Opaque) -> Poly | None:
-    """What counts from the end where it is negative. What C adds there is a power of two."""
+    """Unwrapped index of a subscript that counts from the end where negative. C's wrap-around, which adds a
+    power of two, is excluded."""
     match subscript.terms if isinstance(subscript, Poly) else ():
         case ((((Choice(Compare(">=", index), then, otherwise),)), 1),) if index == then:
             more = (otherwise - then).as_constant

@@ -93,7 +93,7 @@ def _may_not_set(conflicts: Conflicts, sharing: DataSharing, variable: Variable)
 
 
 def _setting(conflicts: Conflicts, ordinal: int, variable: Variable) -> list[isl.Set]:
-    """Where in a loop a variable is surely set; anywhere, if that is no memory of the model."""
+    """Iterations of a loop in which a variable is surely set; all, if it is no memory of the model."""
     scop = conflicts.scop
     inside = [a for a in scop.accesses if ordinal in scop.statements[a.statement].loops]
     writes = [a for a in inside if a.memory.path == variable.source_name and a.kind == "write"]
@@ -130,7 +130,7 @@ def can_be_reduced(memory: Memory, sharing: DataSharing) -> bool:
 
 
 def _copy(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars, racing: Racing) -> str | None:
-    """Which copy per thread keeps the iterations apart."""
+    """Data-sharing clause for a copy per thread that separates the iterations."""
     memory, ordinal = racing.memory, racing.ordinal
     if memory.path != memory.variable.source_name or not may_have_copy(conflicts, memory, ordinal):
         return None

@@ -1,5 +1,5 @@
-"""Order among threads: calls that keep none, loops that wait for other threads, and pairs of calls between
-which a lock is held, critical sections under another name."""
+"""Order among threads: calls that establish none, loops that wait for other threads, and pairs of calls
+between which a thread owns a lock, critical sections under another name."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def keeps_no_order(call: Call, calls: Calls) -> bool:
 
 
 def is_guarded(site: Site, around: Iterable[Call], calls: Calls) -> bool:
-    """Whether what stands at a site happens in one of some calls, of functions with directives inside."""
+    """True if a site lies in one of some calls, of functions with directives inside."""
     called = (calls.summaries.get(call.function) for call in around if within(site, call.site))
     return any(summary is not None and summary.directed for summary in called)
 

@@ -42,7 +42,7 @@ class ParallelRegion:
 
     @cached_property
     def sharing(self) -> DataSharing:
-        """Who has a copy of what in the region."""
+        """Data-sharing attributes of the region."""
         construct = Construct(self.directive, (), "threads", self.directive, False, self.inside)
         return DataSharing(self.directed, construct)
 
@@ -61,7 +61,7 @@ class ParallelRegion:
                 yield each
 
     def is_plain(self, site: Site) -> bool:
-        """Whether every thread of the region runs what stands at a site, with nothing to keep them apart."""
+        """True if every thread of the region runs the code at a site, without synchronisation."""
         return all(each.words == ("simd",) for each in self.holding(site))
 
 
@@ -103,8 +103,8 @@ def region_around(directed: Directed, site: Site) -> ParallelRegion | None:
 
 
 def is_followed(directed: Directed) -> bool:
-    """Whether a function without a parallel region of its own lets its tasks wait for each other in no ways
-    but those that directives say. What it calls in tasks may be itself."""
+    """True if the tasks of a function without a parallel region wait for each other only by its directives.
+    Its callees in tasks may be itself."""
     function = directed.function
     for each in function.directives:
         if isinstance(each, UnknownDirective) or _signals(each):

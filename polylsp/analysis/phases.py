@@ -58,7 +58,7 @@ class Rounds:
 
 
 def phases(region: ParallelRegion) -> tuple[Phase, ...]:
-    """The phases of a region; loops around parts have phases of their own, for each of their rounds."""
+    """Phases of a region; loops around parts have separate phases, for each of their rounds."""
     return tuple(phase for phase in _cut(region).done if phase)
 
 

@@ -132,8 +132,8 @@ def _goes_around(loop: Loop, site: Site) -> bool:
 
 
 def _counts_alone(region: ParallelRegion, loop: Loop) -> bool:
-    """Whether all integers and pointers that the loop changes, and that decide what it does, belong to one
-    thread, so that each task sees those of its iteration."""
+    """True if all integers and pointers that the loop changes, and that decide its control flow, belong to
+    one thread, so that each task sees those of its iteration."""
     shared = effects(loop).scalars - {v.name for v in region.own_variables}
     numbers = {v.name for v in effects(loop).variables if isinstance(v.type, (Floating, Integer))}
     return shared <= numbers and shared.isdisjoint(_deciding(loop))

@@ -41,9 +41,9 @@ def array_meeting(
     reaches: Callable[[Variable], bool] = lambda _: True,
     around: Loop | None = None,
 ) -> Witness | None:
-    """Accesses of one element, one in each part, that surely happen in two threads with nothing between;
-    the second in the next round of the loop `around` them, if that is asked. `reaches`: both parts use one
-    memory of a variable."""
+    """Accesses of one element, one in each part, that surely happen in two threads without synchronisation
+    between; with a loop `around` them, the second in its next round. `reaches`: both parts use one memory of
+    a variable."""
     conflicts = _model(sharing, first, second, model_of)
     if conflicts is None:
         return None
