@@ -74,7 +74,7 @@ def _set_of_parameters(conditions: list[Condition], parameters: Parameters) -> i
 
 
 _MOST_BITS = 64
-"""What is wider has no limits: the whole numbers of a language whose arithmetic is exact."""
+"""Largest width with limits; wider integers are those of a language with exact arithmetic."""
 
 
 def _ranges(names: Iterable[str], parameters: Parameters) -> list[Condition]:

@@ -400,7 +400,7 @@ class Block:
 
 
 Simple = Union[Declare, Assign, Evaluate, Assume, If, Loop, Jump, Unsupported]
-"""Statements that have a place of their own."""
+"""Statements with separate places."""
 
 Statement = Union[Simple, Block]
 

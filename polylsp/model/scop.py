@@ -152,8 +152,7 @@ class Addresses:
 
 
 Reached = Union[ByCallee, ByAddress, None]
-"""How an access gets to a variable's storage; `None`: by the variable's name, or the memory is none of a
-variable's own."""
+"""Access path to a variable's storage; `None`: by the variable's name, or the memory belongs to no variable."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
