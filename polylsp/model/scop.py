@@ -152,7 +152,7 @@ class Addresses:
 
 
 Reached = Union[ByCallee, ByAddress, None]
-"""Access path to a variable's storage; `None`: by the variable's name, or the memory belongs to no variable."""
+"""Access path to a variable's storage; `None`: by the variable's name, or the memory is no variable's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
