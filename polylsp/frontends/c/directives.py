@@ -57,7 +57,7 @@ class Script:
 
     @property
     def conditional(self) -> bool:
-        """Whether any of it depends on a condition."""
+        """True if any part depends on a condition."""
         return any(isinstance(part, Condition) for part in self.parts)
 
 

@@ -1,4 +1,4 @@
-"""Which arrays of a function nothing else leads to, and names whose array cannot be followed."""
+"""Alias analysis: arrays of a function without aliases, and names whose array cannot be followed."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _is_name(context: Context, node: ast.expr) -> bool:
 
 
 def _own(context: Context, name: str, body: Body, binding: Binding) -> None:
-    """An array that is made in a loop must be used up in the round that made it."""
+    """Require that an array created in a loop is used only in the same round."""
     if binding.depth == 0:
         context.owned[name] = id(body[0])
     elif count_of(name, binding.block) == count_of(name, body):
