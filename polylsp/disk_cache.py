@@ -75,9 +75,8 @@ def cache_folder() -> Path:
 
 
 class DiskCache:
-    """The database of a `kind` of values that one `version` of polylsp makes. `largest` bounds its size in
-    bytes; the entries that nobody has used for the longest time make room. `problem` says why there is
-    no cache, or is empty."""
+    """Database of a `kind` of values that one `version` of polylsp produces. `largest` bounds its size in
+    bytes; the least recently used entries make room. `problem` says why there is no cache, or is empty."""
 
     def __init__(
         self,

@@ -44,7 +44,7 @@ class FactCache:
 
     @property
     def problem(self) -> str:
-        """Why nothing is cached; empty where it is."""
+        """Reason why nothing is cached; empty where it is."""
         return self._entries.problem
 
     def get(self, key: str) -> FunctionFacts | None:
@@ -70,7 +70,7 @@ class FactCache:
 
 def fact_cache() -> FactCache:
     """The cache of this process and this user."""
-    # A process that was forked needs a connection of its own.
+    # A process that was forked needs a new connection.
     return _opened(cache_folder(), os.getpid())
 
 

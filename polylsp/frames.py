@@ -1,4 +1,4 @@
-"""What processes of ours say to each other: pickled values, each after its length.
+"""Messages between our processes: pickled values, each after its length.
 
 Both ends are processes of ours on one machine; nothing else is ever unpickled.
 """
