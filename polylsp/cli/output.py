@@ -106,7 +106,7 @@ def replace_missing_streams() -> bool:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether to colour what goes to `stream`: `NO_COLOR` and `FORCE_COLOR` are honoured."""
+    """True if output to `stream` is coloured; respects `NO_COLOR` and `FORCE_COLOR`."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):
