@@ -11,7 +11,7 @@ class UnmadeError(Exception):
 
 
 def made(of_type: Any, attributes: dict[str, Any], numbers: dict[str, Any]) -> Any:
-    """An object with attributes, made without its `__init__`; `numbers` are set only where its class has
+    """An object with attributes, created without its `__init__`; `numbers` are set only where its class has
     none."""
     set_in_class = {k for k in numbers if isinstance(inspect.getattr_static(of_type, k, None), (int, float))}
     try:

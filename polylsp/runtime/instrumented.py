@@ -8,7 +8,7 @@ import re
 _LAUNCH = re.compile(r"\w+(?:<\w+>)?<<<[^>;]*?(?:, 0, ([^>;]+))?>>>\(")
 
 DECLARED = "extern void polylsp_entered(void);\nextern int polylsp_left(int);\n"
-"""What stands before a text whose calls tell of themselves."""
+"""Declarations that precede a text with instrumented calls."""
 
 
 def telling_calls(text: str, helpers: tuple[str, ...]) -> str:
