@@ -71,7 +71,7 @@ def _around(
 
 
 def _indented(subject: Subject, span: Span, unit: str) -> Iterator[Replacement]:
-    """The lines of a span further to the right, where it begins and ends lines of its own."""
+    """The lines of a span further to the right, where it consists of whole lines."""
     text = subject.text[span.start : span.end]
     if not subject.opens_its_line(span.start) or not subject.line_before(span.start) or "\\\n" in text:
         return

@@ -20,8 +20,8 @@ class Chosen:
 
 
 def chosen(found: Launched, access: Access) -> list[Chosen] | None:
-    """What must be looked at for the subscripts of an access that data gives; `None` where these are no
-    elements as they stand, or the loops change them."""
+    """Checks on the subscripts of an access that data determine; `None` where these are no plain elements, or
+    the loops change them."""
     place = next((each for each in places_in(found.region.statements) if each.site == access.site), None)
     if place is None:
         return None

@@ -100,7 +100,7 @@ def _places(statement: Statement) -> Iterator[tuple[Place, bool]]:
 def _stays(
     subject: Subject, variable: Variable, homes: set[int | None], leaves: Sequence[Leaf], alive: Live
 ) -> bool:
-    """Whether no value of the variable leaves an instance of a leaf that names it."""
+    """True if no value of the variable leaves an instance of a leaf that names it."""
     if variable.name in alive or "*" in alive or variable.storage in ("global", "static"):
         return False
     for home in homes:

@@ -79,7 +79,7 @@ def counters(subject: Subject, chain: Chain, found: Iterations) -> tuple[Counter
 
 
 def counts_signed(subject: Subject, ordinal: int) -> bool:
-    """Whether a loop compares and counts in signed integers."""
+    """True if a loop compares and counts in signed integers."""
     loop = subject.loop(ordinal)
     condition = loop.condition
     if not isinstance(condition, Binary):

@@ -21,14 +21,14 @@ from polylsp.model.action import Answer, Declined, Edited
 from polylsp.model.program import Floating
 
 _MOST_BYTES = 1 << 16
-"""What one array on the stack may take."""
+"""Largest size of one array on the stack, in bytes."""
 
 _TYPES = {32: "float", 64: "double"}
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Three loops, of which the inner two stay in a tile of a known size."""
+    """Three loops, of which the inner two stay in a tile of a constant size."""
 
     subject: Subject
     chain: Chain
@@ -94,7 +94,7 @@ def _tile(subject: Subject, ordinal: int) -> Tile | Declined:
 
 
 def _can_be_copied(tile: Tile, mention: Mention) -> bool:
-    """Whether an element is the same for all iterations of the outermost loop, is surely read, and is not
+    """True if an element is the same for all iterations of the outermost loop, is surely read, and is not
     written in a tile before it is read there."""
     kind = mention.place.type
     if mention.writes or mention.sometimes or not isinstance(kind, Floating) or kind.bits not in _TYPES:

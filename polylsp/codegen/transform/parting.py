@@ -44,7 +44,7 @@ def parted(subject: Subject, ordinal: int, outer: int) -> Answer:
 
 
 def passes(subject: Subject, ordinal: int, outer: int) -> bool:
-    """Whether the counter of a loop takes the value of one around it each time the loop runs."""
+    """True if the counter of a loop takes the value of one around it each time the loop runs."""
     parent, nest = subject.known(ordinal).parent, subject.nest(ordinal)
     scop = nest[1].scop if nest is not None else None
     if scop is None or not {parent, outer, ordinal} <= scop.loops.keys():
