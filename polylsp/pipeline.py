@@ -96,7 +96,7 @@ def analyse(
 
 
 class _Run:
-    """One analysis of a file. Edits are tried until `_until` (`process_time`)."""
+    """State of the analysis of a file. Edits are tried until `_until` (`process_time`)."""
 
     def __init__(
         self,

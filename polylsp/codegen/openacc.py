@@ -97,7 +97,7 @@ def _update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
 
 
 def _clauses(transfers: tuple[Transfer, ...]) -> Iterator[Clause]:
-    """One clause for each kind of transfer."""
+    """Clauses, one for each kind of transfer."""
     for name, sections in by_way(transfers, ("copyin", "copy", "copyout", "create")):
         yield Clause(name, sections)
 

@@ -197,7 +197,7 @@ def _region(
     around: tuple[int, ...],
     target: Abilities,
 ) -> tuple[list[Region], list[str]]:
-    """One region of statements; if that is impossible, one for each of their loops, and the reason."""
+    """A single region of statements; if that is impossible, one for each of their loops, and the reason."""
     loops = [s for s in statements if isinstance(s, Loop)]
     roots = [chosen[r] for loop in loops for r in _roots_in(loop, frozenset(chosen))]
     place = Stretch(_site(statements), around)

@@ -36,7 +36,7 @@ class Target:
 
     @property
     def address(self) -> str:
-        """Its address on the device, as a host in C writes it."""
+        """Address on the device, as a host in C writes it."""
         start = f"device_{self.buffer.name}"
         return start if self._place in ("", "0") else f"{start} + ({self._place})"
 

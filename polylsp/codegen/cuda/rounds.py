@@ -96,7 +96,7 @@ def _place(width: int, crew: Crew, number: str, step: int) -> tuple[str, str]:
 
 
 def _part(row: str, size: int, inner: int, k: int) -> str:
-    """One of several subscripts that a row's number encodes."""
+    """A subscript of several that a row's number encodes."""
     inside = f"({row})" if " + " in row else row
     text = f"{inside} / {inner}" if inner > 1 else row
     return f"{text if inner > 1 else inside} % {size}" if k else text

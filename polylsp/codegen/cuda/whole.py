@@ -16,7 +16,7 @@ class OnDevice(Protocol):
 
     @property
     def launched(self) -> Launched:
-        """Its kernels."""
+        """Kernels of the nest."""
         ...
 
 
