@@ -91,7 +91,7 @@ def test_a_program_is_of_a_readable_length(name: str) -> None:
     assert 60 <= len(program(name).read_text().splitlines()) <= 200
 
 
-# Each program against a property, or a recomputation, of its own.
+# Each program against a property, or a separate recomputation.
 
 
 def test_cfd_step_sets_the_fluid_in_motion_and_stays_stable(printed: Callable[..., str]) -> None:
