@@ -71,8 +71,8 @@ class Frame:
     """A loop around the point. `dimension` is the isl name of its iterator, `step` its increment per round;
     `domain` are its iterations and those around it; `obstacles` are reasons why its verdict must stay
     unknown; at the parameter values in `undefined` its counter overflows; `thread_bound`: why its iterations
-    must stay on one thread; `conditions` are assumptions in terms of parameters, `untaken` branches in it that
-    are presumed not to be taken."""
+    must stay on one thread; `conditions` are assumptions in terms of parameters, `untaken` branches in it
+    that are presumed not to be taken."""
 
     loop: Loop
     dimension: str

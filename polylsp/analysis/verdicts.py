@@ -223,7 +223,7 @@ def _contradiction(conflicts: Conflicts, ordinal: int) -> Rejection | None:
 
 
 def _taken(conflicts: Conflicts, ordinal: int) -> Rejection | None:
-    """Why a loop stays unknown: with two iterations, a branch is taken that is presumed not to be."""
+    """Reason why a loop stays unknown: with two iterations, a branch is taken that is presumed not to be."""
     untaken = conflicts.scop.loops[ordinal].untaken
     values = conflicts.several(ordinal) if untaken else None
     if values is None:

@@ -73,7 +73,7 @@ class Pointers(Loops):
         return Section(array.name, rows, self.pick(further))
 
     def walkers(self) -> tuple[list[str], list[Statement]]:
-        """One or two pointers for a loop, and the statements that set them before it."""
+        """Pointers for a loop, one or two, and the statements that set them before it."""
         names: list[str] = []
         before: list[Statement] = []
         for _ in range(self.pick([1, 2, 2])):
