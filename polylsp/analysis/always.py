@@ -103,7 +103,7 @@ def first_read_after(function: Function, loop: Loop, variable: Variable) -> Read
 
 
 def names(statement: Statement, variable: Variable) -> bool:
-    """Tell whether a statement mentions a variable at all."""
+    """True if a statement mentions a variable at all."""
     for each in walk(statement):
         if isinstance(each, Assign) and each.target.variable == variable:
             return True

@@ -105,7 +105,7 @@ def _only_adds_up(function: Function, guard: Directive) -> bool:
 
 
 def _is_about(condition: Expr, function: Function) -> bool:
-    """Tell whether a condition reads a number that the function is given, or elements of an array."""
+    """True if a condition reads a number that the function is given, or elements of an array."""
     read = [n.place for n in subexpressions(condition) if isinstance(n, Read)]
     return any(place.steps or place.variable in function.parameters for place in read)
 

@@ -75,7 +75,7 @@ def _decides(choice: If, variable: Variable) -> bool:
 
 
 def _changes(value: Expr, changing: frozenset[str]) -> bool:
-    """Tell whether an expression reads a variable among some, or an element at a subscript that does."""
+    """True if an expression reads a variable among some, or an element at a subscript that does."""
     for node in subexpressions(value):
         if isinstance(node, Read):
             if node.place.variable.name in changing and not node.place.steps:
@@ -86,7 +86,7 @@ def _changes(value: Expr, changing: frozenset[str]) -> bool:
 
 
 def _depends_on_the_thread(sharing: DataSharing) -> bool:
-    """Tell whether the loop reads what each thread has for itself before it."""
+    """True if the loop reads what each thread has for itself before it."""
     loop = sharing.construct.loop
     changing = effects(loop).scalars
     outside = {

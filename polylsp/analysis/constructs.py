@@ -137,7 +137,7 @@ class Construct:
 
     @property
     def has_teams(self) -> bool:
-        """Tell whether the iterations go to several teams."""
+        """True if the iterations go to several teams."""
         return not {"teams", "distribute"}.isdisjoint(self.directive.words)
 
     def in_order(self, source: Site, sink: Site) -> bool:
@@ -177,7 +177,7 @@ def construct_of(directed: Directed, directive: AnyDirective) -> Construct | Non
 
 
 def runs_in_parallel(directive: AnyDirective) -> bool:
-    """Tell whether several threads, lanes or gangs run what the directive governs."""
+    """True if several threads, lanes or gangs run what the directive governs."""
     words = () if isinstance(directive, UnknownDirective) else directive.words
     if _has(directive, "seq") or words[:1] == ("serial",):
         return False
@@ -210,7 +210,7 @@ def _threaded(directive: Directive, around: list[AnyDirective]) -> _Bound | None
 
 
 def _accelerated(directive: Directive, around: list[AnyDirective]) -> _Bound | None:
-    """Tell whether OpenACC's rules make the iterations of a loop independent."""
+    """True if OpenACC's rules make the iterations of a loop independent."""
     if _has(directive, "seq") or _has(directive, "auto"):
         return None
     computes = [d for d in (*around, directive) if isinstance(d, Directive) and d.words[0] in _COMPUTES]
@@ -223,7 +223,7 @@ def _accelerated(directive: Directive, around: list[AnyDirective]) -> _Bound | N
 
 
 def is_restrained(directive: Directive) -> bool:
-    """Tell whether clauses let fewer iterations run at once than the directive's name says, or are not
+    """True if clauses let fewer iterations run at once than the directive's name says, or are not
     understood."""
     return any(_restrains(clause) for clause in directive.clauses)
 
@@ -266,7 +266,7 @@ def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Direc
 
 
 def _is_ordered(directive: Directive) -> bool:
-    """Tell whether a part of each iteration waits for the one of the iteration before."""
+    """True if a part of each iteration waits for the one of the iteration before."""
     return directive.words == ("ordered",) and all(c == OtherClause("threads") for c in directive.clauses)
 
 

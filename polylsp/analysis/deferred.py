@@ -99,7 +99,7 @@ def _sharing(directed: Directed, region: ParallelRegion | None, later: _Later) -
 
 
 def _is_beside_data(directed: Directed, task: Directive) -> bool:
-    """Tell whether what a kernel uses may be on the device before it: then nothing is copied back."""
+    """True if what a kernel uses may be on the device before it: then nothing is copied back."""
     known = (d for d in directed.function.directives if isinstance(d, Directive))
     return is_kernel(task) and any(d.words[0] == "target" and not is_kernel(d) for d in known)
 
@@ -194,7 +194,7 @@ class _Follower:
         self.is_over = any(isinstance(s, (Jump, Unsupported)) for s in walk(statement))
 
     def _goes_on(self, call: Call) -> bool:
-        """Tell whether a call waits for no task: a recursive one makes tasks alone."""
+        """True if a call waits for no task: a recursive one makes tasks alone."""
         function = self.directed.function
         recursive = call.function == function.name and all(
             isinstance(d, Directive) and d.words[0] in (*_EXCLUSIVE, "task") for d in function.directives

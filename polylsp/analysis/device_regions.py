@@ -67,7 +67,7 @@ class DeviceRegion:
         return around.index(self.loops[0])
 
     def always(self, where: isl.Set, access: Access) -> bool:
-        """Tell whether `where` holds all parameter values at which the loops around an access run often."""
+        """True if `where` holds all parameter values at which the loops around an access run often."""
         return happens_always(self.conflicts, where, [self.conflicts.statement(access)], self.outer)
 
 
@@ -98,12 +98,12 @@ def device_region(
 
 
 def manages_data(directive: Directive) -> bool:
-    """Tell whether a directive that governs no statement keeps or moves data of a device."""
+    """True if a directive that governs no statement keeps or moves data of a device."""
     return directive.words[:2] in _MANAGING
 
 
 def keeps_data_around_calls(function: Function) -> bool:
-    """Tell whether the function keeps data on a device that functions called may find there."""
+    """True if the function keeps data on a device that functions called may find there."""
     called = effects(function.body).calls
     for each in function.directives:
         if isinstance(each, UnknownDirective):
@@ -118,7 +118,7 @@ def keeps_data_around_calls(function: Function) -> bool:
 
 
 def has_data(directive: Directive) -> bool:
-    """Tell whether a directive may have clauses that move data for the statement after it."""
+    """True if a directive may have clauses that move data for the statement after it."""
     if directive.words[0] == "target":
         return directive.words[1:2] not in (("enter",), ("exit",), ("update",))
     return directive.family == "acc" and directive.words[0] in {*_COMPUTES, "data"}
@@ -131,7 +131,7 @@ def _is_compute(directive: Directive) -> bool:
 
 
 def _interferes(other: AnyDirective, directive: Directive) -> bool:
-    """Tell whether another directive may keep data on the device, or move it, too."""
+    """True if another directive may keep data on the device, or move it, too."""
     if isinstance(other, UnknownDirective) or manages_data(other):
         return True
     if other is directive or other.site is None or directive.site is None or not has_data(other):
@@ -175,7 +175,7 @@ def _is_named_inside(region: DeviceRegion, name: str) -> bool:
 
 
 def _is_itself(region: DeviceRegion, variable: Variable) -> bool:
-    """Tell whether a pointer points where its elements are counted from."""
+    """True if a pointer points where its elements are counted from."""
     value = region.nest.entries[region.loops[0]].environment.get(variable.name)
     if not isinstance(value, PointerValue):
         return value is None

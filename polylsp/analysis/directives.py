@@ -135,7 +135,7 @@ def _called_race(sharing: DataSharing, updates_too: bool) -> Race | ConditionalR
 
 
 def _is_unguarded(sharing: DataSharing, variable: Variable, point: AccessPoint) -> bool:
-    """Tell whether threads share a variable with static storage, and nothing keeps them apart."""
+    """True if threads share a variable with static storage, and nothing keeps them apart."""
     construct = sharing.construct
     if variable.storage not in ("global", "static") or sharing.has_copies(variable, point.site):
         return False

@@ -87,7 +87,7 @@ def team_findings(directed: Directed, directive: AnyDirective) -> Iterator[Every
 
 
 def _is_fixed(place: Place) -> bool:
-    """Tell whether a place is a variable, or an element of an array that numbers name."""
+    """True if a place is a variable, or an element of an array that numbers name."""
     fixed = all(isinstance(s, Field) or isinstance(s.subscript, Constant) for s in place.steps)
     return fixed and not (place.steps and isinstance(place.variable.type, Pointer))
 
@@ -143,7 +143,7 @@ def _summed(region: ParallelRegion, variable: Variable) -> str | None:
 
 
 def _counts(region: ParallelRegion, variable: Variable) -> bool:
-    """Tell whether a loop of the region goes by the variable."""
+    """True if a loop of the region goes by the variable."""
     loops = [s for s in walk(region.body) if isinstance(s, Loop)]
     return any(_reads(loop, variable) for loop in loops)
 

@@ -93,7 +93,7 @@ def _inside(statement: Statement, site: Site, variable: Variable) -> Following:
 
 
 def _holds(statement: Statement, site: Site) -> bool:
-    """Tell whether a part of a statement stands at a site."""
+    """True if a part of a statement stands at a site."""
     return any(_is_part(each, site) for each in walk(statement))
 
 
@@ -102,7 +102,7 @@ def _is_part(statement: Statement, site: Site) -> bool:
 
 
 def _mentions(statement: Statement, variable: Variable) -> bool:
-    """Tell whether a statement itself, without those inside it, names a variable."""
+    """True if a statement itself, without those inside it, names a variable."""
     if isinstance(statement, Block):
         return False
     if isinstance(statement, Assign) and statement.target.variable == variable:

@@ -131,7 +131,7 @@ def _stands_in(directive: AnyDirective, site: Site) -> bool:
 
 
 def _signals(directive: Directive) -> bool:
-    """Tell whether a directive may let one thread wait for what another one does."""
+    """True if a directive may let one thread wait for what another one does."""
     if directive.words[0] == "atomic":
         return any(isinstance(c, OtherClause) and c.name in _EXCHANGING for c in directive.clauses)
     return directive.words[0] in _SIGNALLING

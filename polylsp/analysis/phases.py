@@ -41,7 +41,7 @@ class Part:
 
     @property
     def goes_on(self) -> bool:
-        """Tell whether threads do not wait for each other at its end."""
+        """True if threads do not wait for each other at its end."""
         return self.directive is not None and _has_nowait(self.directive)
 
 

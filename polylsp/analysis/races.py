@@ -119,7 +119,7 @@ def is_unconditional(conflicts: Conflicts, conflict: Conflict, ordinal: int, siz
 
 
 def needs_sizes(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> bool:
-    """Tell whether a race happens only at parameter values that have to be named with it."""
+    """True if a race happens only at parameter values that have to be named with it."""
     ends, outer, where = _ends(conflicts, conflict, ordinal)
     often = _reached(conflicts, ends, outer, False)
     for statement in ends:
@@ -137,7 +137,7 @@ def _ends(
 def happens_always(
     conflicts: Conflicts, where: isl.Set, statements: Iterable[ScopStatement], outer: int, once: bool = False
 ) -> bool:
-    """Tell whether `where` has all parameter values at which the loops around the statements run often; the
+    """True if `where` has all parameter values at which the loops around the statements run often; the
     `outer` first of these need but one iteration, the next one may need many, and with `once` those inside
     of that one need two."""
     ends = tuple(statements)
@@ -230,13 +230,13 @@ def _parameters_of(points: isl.Set) -> frozenset[str]:
 
 
 def _is_one_value(distances: isl.Set) -> bool:
-    """Tell whether a set holds one point at most for each choice of parameters."""
+    """True if a set holds one point at most for each choice of parameters."""
     pairs = isl.Map("{ [a] -> [b] : a < b }")
     return bool(pairs.intersect_domain(distances).intersect_range(distances).is_empty())
 
 
 def loops_surely_run(conflicts: Conflicts, outer: int, inner: int) -> bool:
-    """Tell whether two iterations of loop `outer` come to an iteration of loop `inner` inside of it, at all
+    """True if two iterations of loop `outer` come to an iteration of loop `inner` inside of it, at all
     parameter values at which these loops run often."""
     scop = conflicts.scop
     around = next((s.loops for s in scop.statements if outer in s.loops and inner in s.loops), None)
@@ -294,7 +294,7 @@ def _is_hidden(sharing: DataSharing, access: Access, calls: list[Call]) -> bool:
 
 
 def _differs_by_thread(conflicts: Conflicts, sharing: DataSharing, access: Access) -> bool:
-    """Tell whether the element depends on what each thread has for itself before the loop."""
+    """True if the element depends on what each thread has for itself before the loop."""
     relation = access.relation.gist_domain(conflicts.statement(access).domain)
     for k, name in enumerate(relation.get_var_names(_PARAMETER)):
         spelling = conflicts.scop.parameters.get(name or "", name or "")

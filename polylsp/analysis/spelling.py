@@ -125,7 +125,7 @@ def _is_arrow(of_type: object, step: Index, rest: list[Index | Field]) -> bool:
 
 
 def is_zero(step: Index) -> bool:
-    """Tell a subscript that is the number 0."""
+    """True for a subscript that is the number 0."""
     return isinstance(step.subscript, Constant) and step.subscript.value == 0
 
 

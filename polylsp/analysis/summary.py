@@ -305,7 +305,7 @@ def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr
 
 
 def _sets_pointers(conflicts: Conflicts) -> bool:
-    """Tell a function that stores pointers: one that it finds in memory may not be the caller's."""
+    """True for a function that stores pointers: one that it finds in memory may not be the caller's."""
     written = (a.memory.element for a in conflicts.scop.accesses if a.kind == "write")
     return any(isinstance(each, (Pointer, Struct)) for each in written)
 

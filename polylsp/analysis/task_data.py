@@ -48,12 +48,12 @@ _UNORDERED_AMONG_THEMSELVES = {"in", "inoutset"}
 
 
 def is_kernel(directive: Directive) -> bool:
-    """Tell whether a directive runs code on a device, which is a task of the host."""
+    """True if a directive runs code on a device, which is a task of the host."""
     return directive.words[0] == "target" and _OF_DATA.isdisjoint(directive.words)
 
 
 def is_deferrable(directive: Directive) -> bool:
-    """Tell whether the creator of a task may go on before the task is done."""
+    """True if the creator of a task may go on before the task is done."""
     kind = directive.words[0]
     needed = {"task": None, "taskloop": "nogroup"}.get(kind, "nowait")
     if kind not in ("task", "taskloop") and not is_kernel(directive):
@@ -62,7 +62,7 @@ def is_deferrable(directive: Directive) -> bool:
 
 
 def leaves_to_chance(task: Directive) -> bool:
-    """Tell whether no clause of a task says when it runs, but for its order among tasks with `depend`."""
+    """True if no clause of a task says when it runs, but for its order among tasks with `depend`."""
     of_kernel = (Transfer, Limit) if is_kernel(task) else ()
     return all(
         dependences(c) is not None
@@ -104,7 +104,7 @@ def may_be_ordered(directed: Directed, first: Directive, second: Directive) -> b
 
 
 def is_task(directive: Directive) -> bool:
-    """Tell whether a directive makes a task that a `depend` clause can order."""
+    """True if a directive makes a task that a `depend` clause can order."""
     return directive.words == ("task",) or is_kernel(directive)
 
 
@@ -158,7 +158,7 @@ class TaskData:
         return all(self._shares(each, place.variable, follows) for each in self.tasks)
 
     def _is_copied_inside(self, place: Place) -> bool:
-        """Tell whether a directive in one of the tasks makes a copy of what stands at a place."""
+        """True if a directive in one of the tasks makes a copy of what stands at a place."""
         for each in self.directed.holding(place.site):
             counters = [counter_of(loop) for loop in self.directed.handed_out(each)]
             if each not in self.tasks and any(_is_inside(each, task) for task in self.tasks):
@@ -210,7 +210,7 @@ def _point(place: Place, kind: str) -> AccessPoint:
 
 
 def _is_of_host(kernel: Directive, variable: Variable) -> bool:
-    """Tell whether a kernel brings a variable in and back, as it does with arrays that no clause names."""
+    """True if a kernel brings a variable in and back, as it does with arrays that no clause names."""
     name = variable.source_name
     flows = {
         clause.flow

@@ -109,7 +109,7 @@ def _construct(directed: Directed, directive: Directive, loops: tuple[Loop, ...]
 
 
 def _is_harmless(clause: object) -> bool:
-    """Tell whether a clause leaves it to chance when tasks run."""
+    """True if a clause leaves it to chance when tasks run."""
     if isinstance(clause, OtherClause):
         return clause.name in _HARMLESS or (clause.name == "grainsize" and clause.text.isdecimal())
     return isinstance(clause, (Sharing, DefaultSharing, Collapse))

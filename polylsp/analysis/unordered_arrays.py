@@ -140,7 +140,7 @@ def _next_round(pairs: isl.Map, depth: int, step: int) -> isl.Map:
 
 
 def _is_known(sharing: DataSharing, conflicts: Conflicts, access: Access) -> bool:
-    """Tell whether an access surely happens, to memory that the threads share, at an element that is the same
+    """True if an access surely happens, to memory that the threads share, at an element that is the same
     in all of them."""
     statement = conflicts.statement(access)
     if not conflicts.certain(access) or sharing.is_out_of_reach(access.memory, access.site):

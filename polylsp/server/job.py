@@ -75,7 +75,7 @@ class Question:
         return self.ask.action == "drawing"
 
     def answer(self, answer: Answer | Plan | NoPlan | Drawn | None) -> None:
-        """Tell whoever waits, if anybody does."""
+        """Notify the waiter, if there is one."""
         if not self.answered.done():
             self.answered.set_result(answer)
 

@@ -293,14 +293,14 @@ class PolylspServer(LanguageServer):
         self.job_progress.job_ended(job)
 
     def part_ready(self, document: Document) -> None:
-        """Tell the client soon what was found so far: the longer that goes on, the more seldom."""
+        """Send the client the findings so far, after a delay that grows with the duration."""
         uri = document.uri
         if uri in self.documents and uri not in self._parts:
             pause = self._pauses[uri] = min(2 * self._pauses.get(uri, _FIRST_PART / 2), _LATER_PARTS)
             self._parts[uri] = asyncio.get_running_loop().call_later(pause, self._tell_part, document)
 
     def report_ready(self, job: Job) -> None:
-        """Tell the client what was found."""
+        """Send the findings to the client."""
         document = job.document
         assert document.report is not None
         self._end_parts(document)

@@ -135,7 +135,7 @@ class Listener(Protocol):
 
 
 async def converse(read: Callable[[], Awaitable[bytes]], listener: Listener, stream: Stream) -> None:
-    """Tell all messages, until the stream ends or the other side has left."""
+    """Pass on all messages, until the stream ends or the other side has left."""
     while data := await read():
         for found in stream.feed(data):
             if isinstance(found, Lost):

@@ -293,7 +293,7 @@ def values(output: str) -> dict[str, str]:
 
 
 def same(one: str, other: str) -> bool:
-    """Tell whether two values agree: words exactly, figures up to rounding by another optimisation."""
+    """True if two values agree: words exactly, figures up to rounding by another optimisation."""
     try:
         return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=1e-9)
     except ValueError:

@@ -98,7 +98,7 @@ def internal(known: Environment) -> frozenset[str]:
 
 
 def replaceable(known: Environment, name: str) -> bool:
-    """Tell a function whose definition may be replaced by that of another file."""
+    """True for a function whose definition may be replaced by that of another file."""
     places = known.known.places.get(name, ())
     return any(
         not known.known.declarations[k].attributes.isdisjoint(("weak", "ifunc", "alias")) for k in places

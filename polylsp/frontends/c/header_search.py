@@ -120,7 +120,7 @@ _projects: dict[str, Project] = {}
 
 
 def _is_shared(folder: Path) -> bool:
-    """Tell a folder in which many projects may stand."""
+    """True for a folder that may contain many projects."""
     shared = {Path(folder.anchor), Path("/home"), Path("/usr"), Path("/opt"), Path("/mnt"), Path("/var")}
     with suppress(RuntimeError):
         shared |= {Path.home(), Path.home().parent}

@@ -84,7 +84,7 @@ async def apply(ls: PolylspServer, data: Any) -> Json:
 
 
 def _tell_why(ls: PolylspServer, answer: Declined) -> None:
-    """Tell the user why there is no edit; what it would make of files that stand in its way, in the log."""
+    """Report to the user why there is no edit; the refused changes to existing files go to the log."""
     shown = " The log shows the difference." if answer.kept else ""
     ls.tell_user(f"{answer.reason}{shown}", types.MessageType.Info)
     for each in answer.kept:

@@ -63,7 +63,7 @@ def _measured(context: Context, array: Stored, extent: Expr) -> Expr:
 
 
 def told(context: Context) -> None:
-    """Tell of each array which of its lengths are assumed to equal others."""
+    """Record for each array the lengths that are assumed to equal others."""
     for array, lengths in context.agreed.measured.items():
         for length in lengths:
             root = context.agreed.root(length)

@@ -12,7 +12,7 @@ from polylsp.frontends.python.lower.rebinding import is_followed, is_given, make
 
 
 def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
-    """Tell the context which arrays are owned, and which are not followed."""
+    """Record in the context the owned arrays, and those that are not followed."""
     for binding in bindings(body):
         target, value, depth = binding.target, binding.value, binding.depth
         for name in _array_names(context, target):
@@ -54,7 +54,7 @@ def _viewed(context: Context, value: ast.expr | None) -> str:
 
 
 def find_aliased(context: Context, body: Body) -> None:
-    """Tell the context which names share an array with another one."""
+    """Record in the context the names that share an array with another one."""
     for binding in bindings(body):
         names = [one for one in (binding.target, binding.value) if one is not None]
         if len(names) == 2 and all(_is_name(context, one) for one in names):

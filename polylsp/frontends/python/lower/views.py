@@ -21,7 +21,7 @@ _UNFOLLOWED = "is a part of an array that is not followed"
 
 
 def find_views(context: Context, body: Body) -> None:
-    """Tell the context which names stand for parts of arrays."""
+    """Record in the context the names that stand for parts of arrays."""
     for name, root in (*_named(context, body), *_rows(context, body)):
         if name not in context.captured:
             context.viewed[name] = root
