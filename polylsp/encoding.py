@@ -1,4 +1,4 @@
-"""Files of source text: what may be read as one, bytes to text, and what the text must be written back as."""
+"""Source files: those that may be read as text, their decoding, and the encoding for writing them back."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Facts of functions in the user's cache folder, so that a function analysed once is not analysed again.
 
 A key stands for all that facts follow from (`deciding.Task.key`), a database for the code that finds them.
-Values are JSON, compressed: nothing that a file in the cache says is ever run. Facts follow from the source
-and the settings alone, so that whether a workspace is trusted makes no difference to them.
+Values are JSON, compressed: no content of the cache is ever run. Facts follow from the source and the
+settings alone, so that whether a workspace is trusted makes no difference to them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Every setting, once: the editor's schema and the table in `docs/settings.md` come from here.
+"""Settings, each defined once: the editor's schema and the table in `docs/settings.md` come from here.
 
 A field's metadata has its `doc`; where not every value makes sense, also what it must be `above`, or
 `least`, or the `choices`, or of a list the `items`; `runs` if its value is a program that is run;

@@ -1,4 +1,4 @@
-"""The accesses of expressions and of assignments' targets: what a statement reads and writes."""
+"""Accesses of expressions and of assignments' targets: the reads and writes of a statement."""
 
 from __future__ import annotations
 

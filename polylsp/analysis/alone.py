@@ -1,4 +1,4 @@
-"""A loop modelled by itself: what is fixed while it runs is a parameter."""
+"""Model of a single loop: all values that are fixed while it runs are parameters."""
 
 from __future__ import annotations
 

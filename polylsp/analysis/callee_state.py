@@ -1,5 +1,5 @@
-"""Variables with static storage that a call surely reads or writes, read off the shape of that
-function: whatever threads run such calls at once, they use one and the same variable."""
+"""Variables with static storage that a call surely reads or writes, read off the shape of that function: all
+threads that run such calls at once share the variable."""
 
 from __future__ import annotations
 

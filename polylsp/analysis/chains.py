@@ -1,4 +1,4 @@
-"""The loops of a nest as a chain, what binds their order, and the band that they form."""
+"""Chains of a nest's loops, the dependences that bind their order, and the band that they form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Integers in types that cannot hold every value: what wraps around, what is taken to fit."""
+"""Conversions between integer types that cannot hold every value: wrap-around, and assumptions that values
+fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entering a loop: what the variables that it changes hold in each iteration, and after the last one."""
+"""Entry of a loop: values of the variables that it changes in each iteration, and after the last one."""
 
 from __future__ import annotations
 

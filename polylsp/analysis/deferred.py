@@ -1,5 +1,5 @@
-"""Tasks against what their creator does, and the other tasks that it makes, before it waits for them: a task
-may run at any time until then (OpenMP 5.2, 12.5 and 15.9.5)."""
+"""Conflicts of a task with its creator, and with the creator's other tasks, before a wait: a task may run at
+any time until then (OpenMP 5.2, 12.5 and 15.9.5)."""
 
 from __future__ import annotations
 

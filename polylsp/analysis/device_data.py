@@ -1,5 +1,5 @@
-"""Data clauses of device regions against what the loops in them read and write: results that stay on the
-device, values that never get there, sections too short.
+"""Data clauses of device regions, checked against the reads and writes of the loops in them: results that
+stay on the device, values that never get there, sections too short.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""Linear subscripts split into one for each dimension of an array, and what that has to assume."""
+"""Delinearisation of accesses: linear subscripts split into one for each dimension of an array, with the
+necessary assumptions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""A check of the directives that stand in a function already: what they claim against the dependences.
+"""Check of the directives of a function: their claims against the dependences.
 
-Nothing is said where something is only possible: a false alarm would cost more than it is worth.
+Possible errors are not reported: a false alarm would cost more than it is worth.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Code of a parallel region that every thread runs for itself, and that writes what all of them share."""
+"""Code of a parallel region that every thread runs, and that writes shared variables."""
 
 from __future__ import annotations
 

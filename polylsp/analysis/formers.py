@@ -1,5 +1,5 @@
-"""Reads that see nothing but what there was before a loop: they could be from a copy of that (renaming:
-Cytron and Ferrante, What's in a name?, ICPP 1987)."""
+"""Anti-dependent reads, removable by array renaming: they see only values from before the loop, and could
+read a copy of these (Cytron and Ferrante, What's in a name?, ICPP 1987)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Subscripts that count from the end of an array where they are negative, as in Python: what keeps them from
-that, where something does."""
+"""Subscripts that count from the end of an array where they are negative, as in Python: proofs and
+assumptions that they are not."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Parallel regions: which code in them is run by every thread, and what each thread has for itself (OpenMP
-5.2, 10.1)."""
+"""Parallel regions: the code in them that every thread runs, and the thread-private variables (OpenMP 5.2,
+10.1)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A parallel region cut into parts, each with who runs it, and these into phases: no barrier stands between
-the parts of one phase (OpenMP 5.2, chapters 11 and 15.3).
+"""Phases of a parallel region: its parts, each with the threads that run it, grouped so that no barrier
+stands between the parts of one phase (OpenMP 5.2, chapters 11 and 15.3).
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Data races: two iterations that run at once use one element, one of them writes it, surely so and at
-whatever values the parameters have, as long as the loops run often enough.
+"""Data races: two iterations that run at once use one element, and one of them writes it, surely so and at
+all parameter values for which the loops run often enough.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""The point that the symbolic walk of a nest has reached: loops around it, iterations that get
-there, what scalars hold, and what the nest may write.
+"""Point that the symbolic walk of a nest has reached: loops around it, iterations that get there, values of
+scalars, and the writes of the nest.
 """
 
 from __future__ import annotations

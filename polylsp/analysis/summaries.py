@@ -1,4 +1,4 @@
-"""The summary of a function: what a call of it does to memory, as plain values."""
+"""Summary of a function: the effects of a call on memory, as plain values."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Tasks that the iterations of a loop make: nothing keeps them in order but what directives say (OpenMP 5.2,
-12.5 and 12.6).
-"""
+"""Tasks created by the iterations of a loop: only directives order them (OpenMP 5.2, 12.5 and 12.6)."""
 
 from __future__ import annotations
 

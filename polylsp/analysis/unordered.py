@@ -1,6 +1,6 @@
-"""Parts of one phase of a parallel region that use the same variable or element, one of them writing it:
-nothing keeps their threads in order. Variables, and elements that numbers name, are read off the shape of the
-program; arrays are compared in `unordered_arrays.py`."""
+"""Unordered parts of one phase of a parallel region that use the same variable or element, one of them
+writing it. Variables, and elements with constant subscripts, are read off the shape of the program; arrays
+are compared in `unordered_arrays.py`."""
 
 from __future__ import annotations
 

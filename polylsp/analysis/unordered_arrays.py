@@ -1,5 +1,5 @@
-"""Elements of arrays that two parts of a parallel region use in two threads, one of them writing: nothing
-keeps these in order."""
+"""Unordered accesses to elements of arrays by two parts of a parallel region in two threads, one of them
+writing."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Symbolic integers: what a scalar holds, as a polynomial over symbols and a few quasi-affine
-atoms (floor division, minimum, maximum, a choice), and conditions on them.
+"""Symbolic integers: the value of a scalar as a polynomial over symbols and a few quasi-affine atoms (floor
+division, minimum, maximum, a choice), and conditions on them.
 
 A symbol is a loop iterator or a parameter (a value that is fixed while a nest runs). isl wants
 affine expressions; the polynomial form keeps `i*n + j` whole until it is delinearised, and lets

@@ -1,5 +1,5 @@
-"""From conflicts to a verdict: what a loop carries, what a copy per iteration removes, what may be
-reassociated, and on what all this rests.
+"""Verdicts from conflicts: carried dependences, those that a copy per iteration removes, reductions, and the
+assumptions behind all this.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The symbolic walk: a piece of structured program to raw statements with iteration domains.
 
-Follows pet (Verdoolaege and Grosser, IMPACT 2012) in spirit: scalars are tracked symbolically so
-that index temporaries and induction variables vanish into closed forms, and what depends on data
-becomes a guard, whose statements may, but need not, run.
+Follows pet (Verdoolaege and Grosser, IMPACT 2012) in spirit: scalars are tracked symbolically so that index
+temporaries and induction variables vanish into closed forms, and data-dependent conditions become guards,
+whose statements may, but need not, run.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Two concrete iterations that conflict, and what a dependence looks like over all of them."""
+"""Witnesses: two concrete iterations that conflict, and the shape of a dependence over all of them."""
 
 from __future__ import annotations
 

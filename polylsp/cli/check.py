@@ -1,7 +1,7 @@
 """`polylsp check`: the findings of files and folders.
 
 Workers send the findings function by function. They are printed in the order of the files, and in a file in
-that of its text, as soon as nothing can come before them.
+that of its text, as soon as no earlier ones are pending.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`polylsp doctor`: what this machine has, what is missing and how to get it."""
+"""`polylsp doctor`: tools of this machine, missing ones, and instructions to install them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Processes preloaded with the analysis: forks of a server process that does nothing else.
 
 A fork of the process that a command runs in may hang, if that has threads; a fork of a dedicated server
-cannot. It loads what it is for while the command reads its arguments and its files.
+cannot. It loads the analysis while the command reads its arguments and its files.
 """
 
 from __future__ import annotations

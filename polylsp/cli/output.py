@@ -1,6 +1,6 @@
-"""Printing: styled lines in colour where that is wanted, everything else as plain text.
+"""Output in styled lines, in colour where requested, otherwise as plain text.
 
-What renders is loaded when the first lines come: until then, others have work to do.
+The renderer is loaded with the first lines: until then, the workers need the CPU.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""From what a person chose to the edit."""
+"""Edit for the action that a person chose."""
 
 from __future__ import annotations
 

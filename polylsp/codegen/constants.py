@@ -1,7 +1,7 @@
-"""Numbers that the user wrote as names of macros, so that edits can say the same names.
+"""Numbers that the user wrote as names of macros, so that edits can use the same names.
 
-The model knows only what such a macro stands for now; an edit that said the number would be wrong once
-the program is compiled with `-DN=…`.
+The model has only the present value of such a macro; an edit with the number would be wrong once the program
+is compiled with `-DN=…`.
 """
 
 from __future__ import annotations

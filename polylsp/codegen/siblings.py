@@ -1,8 +1,8 @@
-"""Loops that follow one another in a block and share one region, so that what one leaves on the device is
-there for the next.
+"""Loops that follow one another in a block and share one region, so that the results of one on the device are
+available to the next.
 
-A region is one statement, with braces around: it ends before a statement that leaves it, that declares
-what is used after it, or that calls a function: this may use the device itself.
+A region is one statement, with braces around: it ends before a statement that leaves it, that declares a
+variable used after it, or that calls a function, which may use the device itself.
 """
 
 from __future__ import annotations

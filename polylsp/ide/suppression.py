@@ -2,8 +2,8 @@
 code, all of them.
 
 A comment at the end of a line, or within it, is about that line. One alone on its line is about the next
-line; `#pragma` lines and other comments in between do not matter. What follows `--`, or the `//` of another
-comment, is for people.
+line; `#pragma` lines and other comments in between do not matter. The text after `--`, or after the `//` of
+another comment, is for people.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Findings for a person at a terminal: a sentence, then the source with marks under it.
 
-The result is lines of styled pieces; who prints them decides about colour.
+The result is lines of styled pieces; the caller decides about colour.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A C function's text to its program: what each function goes through before it is analysed."""
+"""Preparation of a C function: the steps from its text to its program, before it is analysed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels of a nest as a compiler takes them, and what that says of them."""
+"""Kernels of a nest as input of a compiler, and the compiler's report."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Effects of library functions that forbid other orders of the iterations which call them, in C and in
-Python, and what to do about each."""
+Python, with advice about each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Objects that `driver.py` makes for a method: it stands beside that, and needs nothing either."""
+"""Objects that `driver.py` creates for a method: the module stands beside that one, and needs no other
+either."""
 
 from __future__ import annotations
 

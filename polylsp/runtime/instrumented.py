@@ -1,5 +1,5 @@
-"""Files with kernels, and the calls of their host functions, as they are built to be measured: they tell
-`driver.c` and `driver.cuh` what they do. What they do stays the same."""
+"""Instrumented files with kernels, and calls of their host functions, for measuring: they report to
+`driver.c` and `driver.cuh`. Their semantics stay the same."""
 
 from __future__ import annotations
 

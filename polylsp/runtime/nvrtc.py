@@ -1,4 +1,4 @@
-"""NVIDIA's compiler for kernels (NVRTC), which needs no GPU: what it says of them.
+"""NVIDIA's compiler for kernels (NVRTC), which needs no GPU, and its report.
 
 It comes in the packages `cuda-bindings` and `nvidia-cuda-nvrtc`.
 """

@@ -1,5 +1,5 @@
-"""Compilers of C that have directives run loops on a device: which flags that takes, and whether what they
-build finds one here, which only a program of theirs can tell."""
+"""C compilers that run loops with directives on a device: their flags, and a check that their programs find
+one here, which needs a program."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A plan carried out on a worker of a Dask cluster: one that has a GPU to offer, if there is one.
+"""Execution of a plan on a worker of a Dask cluster: one that has a GPU to offer, if there is one.
 
-Dask begins again elsewhere what a worker was at when it died. On the worker, the process that measures and
-all that it starts are what they would be here.
+Dask restarts a dead worker's work elsewhere. On the worker, the process that measures and its children are
+the same as they would be here.
 """
 
 from __future__ import annotations

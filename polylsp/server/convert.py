@@ -1,4 +1,4 @@
-"""The only translator from what `ide` says to the shapes of LSP, as values ready for JSON."""
+"""Translator from the values of `ide` to the shapes of LSP, as values ready for JSON; the only one."""
 
 from __future__ import annotations
 

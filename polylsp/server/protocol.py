@@ -1,5 +1,5 @@
-"""JSON-RPC as the specification wants it, where pygls does less: every request gets one answer,
-whatever is wrong with it, and answers that are JSON already are sent as they are."""
+"""JSON-RPC as the specification requires it, where pygls does less: every request gets one answer, also a
+malformed one, and answers that are JSON already are sent as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The state of one conversation with a client, and what the request handlers ask of it."""
+"""State of the connection with a client, and the services for the request handlers."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The worker process, which owns isl (`worker.WORKER_COMMAND`).
 
-The main thread analyses, since an isl context belongs to one thread; another thread reads
-requests, so that a running job can be cancelled between two functions. Standard output
-carries the replies; whatever the process prints goes to standard error.
+The main thread analyses, since an isl context belongs to one thread; another thread reads requests, so that a
+running job can be cancelled between two functions. Standard output carries the replies; other output of the
+process goes to standard error.
 """
 
 from __future__ import annotations

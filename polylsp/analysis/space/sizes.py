@@ -1,4 +1,4 @@
-"""Values of parameters at which a few iterations show what a nest does."""
+"""Values of parameters at which a few iterations show the behaviour of a nest."""
 
 from __future__ import annotations
 

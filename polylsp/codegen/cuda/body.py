@@ -1,4 +1,4 @@
-"""The text between the braces of a kernel: blocks, strips, copies, and what a thread computes."""
+"""Body of a kernel: blocks, strips, copies, and the computation of a thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The call of a host function in the source, with the loops as what runs where it fails."""
+"""Call of a host function in the source, with the loops as the fallback where it fails."""
 
 from __future__ import annotations
 

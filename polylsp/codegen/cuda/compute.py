@@ -1,4 +1,4 @@
-"""The text of a segment: what a thread computes in it, at all its values along the axes."""
+"""Text of a segment: the computation of a thread at all its values along the axes."""
 
 from __future__ import annotations
 

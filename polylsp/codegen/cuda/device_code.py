@@ -1,4 +1,4 @@
-"""The kernels of a region as the device's compiler takes them, whoever launches them."""
+"""Kernels of a region as input of the device's compiler, independent of the launching language."""
 
 from __future__ import annotations
 

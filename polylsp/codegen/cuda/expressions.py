@@ -1,4 +1,4 @@
-"""Expressions of the program as CUDA C++ that means what they mean in C."""
+"""Expressions of the program as CUDA C++ with the semantics of C."""
 
 from __future__ import annotations
 

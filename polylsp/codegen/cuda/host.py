@@ -1,4 +1,4 @@
-"""The function of the host that runs kernels: what it takes, and what memory it needs."""
+"""Host function that runs kernels: its parameters, and its memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The kernels of a region, before anybody calls them."""
+"""Kernels of a region, before any call is generated."""
 
 from __future__ import annotations
 

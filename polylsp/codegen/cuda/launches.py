@@ -1,4 +1,4 @@
-"""The loops of the host around the kernels, and what each launch says."""
+"""Loops of the host around the kernels, and the text of each launch."""
 
 from __future__ import annotations
 

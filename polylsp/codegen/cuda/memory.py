@@ -1,4 +1,4 @@
-"""The arrays of a region: what of them is on the device, and what must move."""
+"""Arrays of a region: the parts of them on the device, and the transfers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""References of which neighbouring threads have neighbouring elements, and what else a leaf may access if
-several of its instances are to run as one."""
+"""References with neighbouring elements in neighbouring threads, and the other accesses that a leaf may have
+if several of its instances are to run as one."""
 
 from __future__ import annotations
 

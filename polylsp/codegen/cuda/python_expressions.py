@@ -1,7 +1,8 @@
-"""Expressions of Python as CUDA C++ that means the same.
+"""Expressions of Python as CUDA C++ with the same semantics.
 
-Whole numbers of Python have no limits: what is computed from counters and sizes, which the call has seen to
-be small, is written in a type that surely holds it. Those of NumPy keep their type, as far as C lets them.
+Whole numbers of Python have no limits: values computed from counters and sizes, which the call has checked to
+be small, are written in a type that surely holds them. Those of NumPy preserve their type, as far as C
+allows.
 """
 
 from __future__ import annotations

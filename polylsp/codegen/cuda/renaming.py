@@ -1,6 +1,6 @@
-"""Reads that see nothing but what there was before the loops: from a copy of the array, so that what they
-read may be overwritten before them (renaming, which removes anti-dependences: Cytron and Ferrante, What's in
-a name?, ICPP 1987). A triangular product that is computed in its place is a product like any other then."""
+"""Anti-dependent reads, removable by array renaming: they see only values from before the loops, and read a
+copy of the array, so that later writes may come first (Cytron and Ferrante, What's in a name?, ICPP 1987). A
+triangular product that is computed in place is a product like any other then."""
 
 from __future__ import annotations
 

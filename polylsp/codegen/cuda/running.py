@@ -1,4 +1,4 @@
-"""The text of what the host function runs: transfers in, launches, transfers out."""
+"""Inner host function: transfers in, launches, transfers out."""
 
 from __future__ import annotations
 

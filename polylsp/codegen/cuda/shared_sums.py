@@ -1,5 +1,5 @@
-"""The text of sums that the lanes of a block share: each lane adds up some of the terms, and what they have
-found meets. The order of additions is the same each time."""
+"""Sums that the lanes of a block share: each lane adds up some of the terms, and their partial sums are
+combined. The order of additions is the same each time."""
 
 from __future__ import annotations
 

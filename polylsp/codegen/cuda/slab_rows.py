@@ -1,4 +1,4 @@
-"""The rows of an array that a slab needs: whether they move along with it, and from where to where."""
+"""Rows of an array that a slab needs: a proof that they move along with it, and their ends."""
 
 from __future__ import annotations
 

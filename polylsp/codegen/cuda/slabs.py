@@ -1,7 +1,7 @@
-"""Slabs: iterations of the outermost loops that run one after the other, for which the device has only what
-they need, where it has no room for everything (the loop tiling of jit4GPU: Garg and Amaral, A compilation
-framework to execute Python numerical-intensive applications in a hybrid CPU-GPU execution environment, 2012,
-section 4.4)."""
+"""Slabs: iterations of the outermost loops that run one after the other, for which the device has only the
+necessary parts of arrays, where it has no room for all of them (the loop tiling of jit4GPU: Garg and Amaral,
+A compilation framework to execute Python numerical-intensive applications in a hybrid CPU-GPU execution
+environment, 2012, section 4.4)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The statements of a block as the device sees them: loops with what their headers do first, and runs of
-statements that share a variable which each iteration sets anew."""
+"""Units of a block: loops with the initialisation of their headers, and runs of statements that share a
+variable which each iteration sets anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of kernels whose threads load what neighbouring values need at once."""
+"""Text of kernels whose threads load the elements of neighbouring values at once."""
 
 from __future__ import annotations
 

@@ -2,7 +2,9 @@
 Performance with Vectorized Memory Access", NVIDIA, 2013): each thread has neighbouring values along `x`.
 
 The values along the axes of a launch can run in any order, so that a thread may load what several of them
-read before the first one stores. What it stores to, it uses in vectors alone: no element is in two places."""
+read before the first one stores. Elements that it stores to, it uses in vectors alone: no element is in two
+places.
+"""
 
 from __future__ import annotations
 

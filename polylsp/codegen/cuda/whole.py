@@ -1,4 +1,4 @@
-"""All nests of a function on the device, whatever language calls the kernels."""
+"""All nests of a function on the device, independent of the language that calls the kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Edits that are tried before anybody asks for them, each once."""
+"""Speculative edits, each tried once."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Iterations and elements of the models of a function, and boxes around them at sizes that are numbers.
 
-With the parameters fixed, isl's optima are whole numbers: nothing here rests on parametric ones, which can
-be wrong beside strides.
+With the parameters fixed, isl's optima are whole numbers: parametric ones, which can be wrong beside strides,
+are not used.
 """
 
 from __future__ import annotations

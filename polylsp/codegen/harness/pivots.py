@@ -1,8 +1,8 @@
 """Matrices whose diagonal a function divides by, or takes the root of, as solvers do.
 
-With any numbers in them what such a function makes of them grows from row to row until it is infinite, or the
-root of a negative number: then versions have nothing to agree on. A diagonal that outweighs its rows (Golub
-and Van Loan, Matrix Computations, 4.1) keeps all of it small.
+With arbitrary numbers, the results grow from row to row until they are infinite, or the root of a negative
+number: then versions cannot be compared. A diagonal that outweighs its rows (Golub and Van Loan, Matrix
+Computations, 4.1) keeps all results small.
 """
 
 from __future__ import annotations

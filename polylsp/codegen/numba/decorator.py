@@ -1,4 +1,4 @@
-"""`@njit(parallel=True)` on a function, or `parallel=True` added to what stands there."""
+"""`@njit(parallel=True)` on a function, or `parallel=True` added to an existing decorator."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Array statements as the loops that they stand for: `b[1:-1] = a[:-2] + a[2:]` stores `a[i - 1] + a[i + 1]`
-to `b[i]`. What no loop over single elements says (products, sums over an axis, masks) is left as it is."""
+to `b[i]`. Statements without such a loop (products, sums over an axis, masks) are left as they are."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Subscripts that are elements of another array: whether all of these are in range is seen at a call."""
+"""Subscripts that are elements of another array: a call checks that all of these are in range."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The text of what is put before a function of Python: its kernels, how they are compiled, and the function
-that runs them."""
+"""Text inserted before a function of Python: its kernels, their compilation, and the function that runs
+them."""
 
 from __future__ import annotations
 

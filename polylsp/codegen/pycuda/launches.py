@@ -1,4 +1,4 @@
-"""The loops of the host around the kernels, and what each launch says, in Python."""
+"""Loops of the host around the kernels, and the text of each launch, in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loops of Python as statements of NumPy on slices, for functions that nothing compiles."""
+"""Loops of Python as statements of NumPy on slices, for functions that are not compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Array elements and members in which a loop adds something up, and that stay the same all the while."""
+"""Loop-invariant array elements and members in which a loop accumulates."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Integers and pointers among leaves. The model knows their values in closed form and has no memory for
-them there, but their text is moved along: what flows through them must stay in order too."""
+"""Integers and pointers among leaves. The model knows their values in closed form and has no memory for them
+there, but their text is moved along: their dependences must stay in order too."""
 
 from __future__ import annotations
 

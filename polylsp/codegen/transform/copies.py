@@ -1,4 +1,4 @@
-"""Copies of a loop's body in which counters are larger by a number, and what array elements these name."""
+"""Copies of a loop's body in which counters are larger by a number, and the array elements in these."""
 
 from __future__ import annotations
 

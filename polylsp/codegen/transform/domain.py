@@ -1,5 +1,5 @@
-"""The iterations of a chain of loops, in terms of what its headers say: a bound that is written `n - 1` stays
-`n - 1`, also where the analysis knows that `n` is a macro for 40."""
+"""The iterations of a chain of loops, in terms of its headers: a bound that is written `n - 1` stays `n - 1`,
+also where the analysis knows that `n` is a macro for 40."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Blocks of an elimination: where each element has one term after the other taken from it, those of a block
 are first taken from the rows and columns that other elements need, then from all of these at once, as a
 product (Dongarra, Du Croz, Hammarling and Duff, TOMS 1990). The order is one for all statements of the nest,
-whatever loops they stand in."""
+in any of its loops."""
 
 from __future__ import annotations
 

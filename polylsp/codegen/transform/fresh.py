@@ -1,4 +1,4 @@
-"""Names and types for what an edit declares."""
+"""Names and types for the declarations of an edit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tiles of a time loop and a grid whose places are slanted, where each stage needs what is below it in the
+"""Tiles of a time loop and a grid whose places are slanted, where each stage needs the values below it in the
 same time step (Gauss-Seidel): tiles on one diagonal do not need each other (time skewing: Wonnacott 2000;
 Lamport 1974)."""
 

@@ -1,5 +1,5 @@
-"""Unroll and jam: several iterations of outer loops run together in the innermost one, so that what they
-share is loaded once and stays in registers (Callahan, Carr and Kennedy, PLDI 1990)."""
+"""Unroll and jam: several iterations of outer loops run together in the innermost one, so that shared
+elements are loaded once and stays in registers (Callahan, Carr and Kennedy, PLDI 1990)."""
 
 from __future__ import annotations
 

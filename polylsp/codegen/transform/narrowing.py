@@ -1,5 +1,5 @@
-"""Blocks of a grid that get narrower with each time step, so that none needs another one, and then what is
-left between them, which gets wider (split tiling: Krishnamoorthy et al., PLDI 2007)."""
+"""Blocks of a grid that get narrower with each time step, so that none needs another one, and then the gaps
+between them, which get wider (split tiling: Krishnamoorthy et al., PLDI 2007)."""
 
 from __future__ import annotations
 

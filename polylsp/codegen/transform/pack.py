@@ -1,5 +1,6 @@
-"""Packing: what the outermost of three loops reads again in each iteration is copied once, from a tile of a
-large array to a small one, which lies together in the cache (Goto and van de Geijn, TOMS 2008)."""
+"""Packing: elements that the outermost of three loops reads again in each iteration are copied once, from a
+tile of a large array to a small contiguous one, which fits in the cache (Goto and van de Geijn, TOMS
+2008)."""
 
 from __future__ import annotations
 

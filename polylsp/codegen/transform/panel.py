@@ -1,5 +1,5 @@
-"""Panels of a product: tiles of the loop over columns and of the one that adds up, in which what all rows use
-is small enough for the cache, and then for registers (Goto and van de Geijn, TOMS 2008)."""
+"""Panels of a product: tiles of the loop over columns and of the one that adds up, in which the data common
+to all rows are small enough for the cache, and then for registers (Goto and van de Geijn, TOMS 2008)."""
 
 from __future__ import annotations
 

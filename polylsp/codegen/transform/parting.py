@@ -1,6 +1,6 @@
-"""Parting: a loop that passes the value of a counter around it falls into what is below, that one iteration,
-and what is above, in the same order. Each part may then run in parallel (index set splitting: Griebl,
-Feautrier and Lengauer 2000)."""
+"""Parting: a loop that passes the value of a counter around it falls into the iterations below, that one, and
+those above, in the same order. Each part may then run in parallel (index set splitting: Griebl, Feautrier and
+Lengauer 2000)."""
 
 from __future__ import annotations
 

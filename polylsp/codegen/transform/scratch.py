@@ -1,5 +1,5 @@
-"""Scratch arrays: what each iteration of a loop fills before it reads it, and that keeps iterations in order
-for nothing (Feautrier, ICS 1988: array expansion)."""
+"""Scratch arrays, which each iteration of a loop fills before it reads them, and which order the iterations
+needlessly (Feautrier, ICS 1988: array expansion)."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Induction variable substitution: what is counted along with a loop is computed from its iterator, so that
-no iteration needs the one before (Wolfe 1992)."""
+"""Induction variable substitution: a variable that advances with a loop is computed from its iterator, so
+that no iteration needs the one before (Wolfe 1992)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A loop as a time loop: what must stay in order among its stages, and which of them are at one place."""
+"""Analysis of a loop as a time loop: dependences among its stages, and the stages with a single place."""
 
 from __future__ import annotations
 

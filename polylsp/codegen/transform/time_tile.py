@@ -1,6 +1,6 @@
 """Time tiling: several time steps of a stencil run on a block of the grid while that is in the cache, and
-blocks run in parallel. The stages of a step may be several loops, each moved so that it finds what it
-needs."""
+blocks run in parallel. The stages of a step may be several loops, each moved so that its inputs are in the
+block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text between the functions of a file that is no C: what is wrong with it, in words."""
+"""Diagnoses of text between the functions of a file that is no C."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scan of one item of a file: what its header and its body are found with."""
+"""Scan of one item of a file, shared by the scanners of its header and its body."""
 
 from __future__ import annotations
 

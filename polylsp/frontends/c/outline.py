@@ -1,4 +1,4 @@
-"""Cuts a C file into top-level items, whatever state its text is in, and again after each edit.
+"""Cuts a C file into top-level items, in any state of its text, and again after each edit.
 
 The scanner stops only at comments, strings, directives, brackets and semicolons. It reads
 forward from an item's start and keeps no state between items, so that after an edit only the

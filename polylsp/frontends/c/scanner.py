@@ -1,7 +1,7 @@
-"""A text that is being cut into items, and how far it was looked at.
+"""Scanned text that is being cut into items, and the extent of the scan.
 
-Recovery rests on layout: a line that starts in column 0 and looks like a function's header ends whatever
-was left open before it.
+Recovery rests on layout: a line that starts in column 0 and looks like a function's header ends all that was
+left open before it.
 """
 
 from __future__ import annotations

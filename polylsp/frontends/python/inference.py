@@ -1,6 +1,6 @@
 """Type inference for the names of a function: from annotations where there are some, else from the values
-assigned to them and from their use. Flow-insensitive: one kind for the whole function, whatever the order of
-its statements."""
+assigned to them and from their use. Flow-insensitive: one kind for the whole function, in any order of its
+statements."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Cuts a Python file into functions and the code around them, whatever state its text is in.
+"""Cuts a Python file into functions and the code around them, in any state of its text.
 
-Layout decides: a function ends where a line stands no further to the right than its `def`, so a function
-that is being typed costs its neighbours nothing.
+Layout decides: a function ends where a line stands no further to the right than its `def`, so a function that
+is being typed leaves its neighbours intact.
 """
 
 from __future__ import annotations

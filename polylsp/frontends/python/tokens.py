@@ -1,4 +1,4 @@
-"""Text to Python tokens, whatever state it is in: words with their offsets, in logical lines."""
+"""Tokeniser for Python in any state of its text: words with their offsets, in logical lines."""
 
 from __future__ import annotations
 

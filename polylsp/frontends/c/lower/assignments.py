@@ -1,4 +1,4 @@
-"""Assignments, increments, and expressions evaluated for what they do."""
+"""Assignments, increments, and expressions evaluated for their side effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expressions: values without side effects, what they do on the way set apart in `Effects`."""
+"""Expressions: values without side effects, which are set apart in `Effects`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places: what an expression that can stand left of `=` names."""
+"""Places: expressions that can stand left of `=`."""
 
 from __future__ import annotations
 

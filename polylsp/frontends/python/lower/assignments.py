@@ -1,4 +1,4 @@
-"""Assignments: the right-hand side is evaluated wholly before anything is stored."""
+"""Assignments: the right-hand side is evaluated wholly before the first store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls: numbers computed from numbers, functions of the file, and what is refused by its name."""
+"""Calls: numbers computed from numbers, functions of the file, and calls that are refused by name."""
 
 from __future__ import annotations
 

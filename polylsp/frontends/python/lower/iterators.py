@@ -1,4 +1,4 @@
-"""The loops of the source as the names that they bind, before anything is lowered."""
+"""Loops of the source as the names that they bind, before lowering."""
 
 from __future__ import annotations
 

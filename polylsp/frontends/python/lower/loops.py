@@ -1,4 +1,4 @@
-"""Loops: `for` over what can be counted, and `while`."""
+"""Loops: `for` over countable iterables, and `while`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Array statements that read elements which they store to for others. NumPy keeps what is read apart first;
-Numba does not, in `a[1:] += a[:-1]` and, in parallel, in copies."""
+"""Array statements that read elements which they store to for others. NumPy buffers the reads first; Numba
+does not, in `a[1:] += a[:-1]` and, in parallel, in copies."""
 
 from __future__ import annotations
 

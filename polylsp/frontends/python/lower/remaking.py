@@ -1,5 +1,5 @@
-"""Names that get one new array after the other: `un = u.copy()` in each round of a loop. Where nothing else
-leads to any of these arrays, and all are as long, it is the same if each overwrites the one before."""
+"""Rebound array names: `un = u.copy()` in each round of a loop. Where these arrays have no aliases, and all
+are as long, it is equivalent that each overwrites the one before."""
 
 from __future__ import annotations
 

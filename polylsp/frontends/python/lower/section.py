@@ -1,4 +1,4 @@
-"""Parts of arrays, as which elements they take: what slices, rows and transposes give."""
+"""Parts of arrays, as the elements that slices, rows and transposes select."""
 
 from __future__ import annotations
 
