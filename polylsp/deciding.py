@@ -1,4 +1,4 @@
-"""What is asked of functions that are ready: what calls of them do, and their facts."""
+"""Queries on functions that are ready: the effects of calls of them, and their facts."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One function to decide, with the summaries of what it calls. `cached`: the facts may come from the
-    user's cache, and are kept there."""
+    """A function to decide, with the summaries of its callees. `cached`: the facts may come from the user's
+    cache, and are stored there."""
 
     key: str
     prepared: Prepared = field(compare=False, repr=False)
@@ -45,7 +45,7 @@ def task_of(
     prepared: Prepared, summaries: tuple[Summary | NoSummary, ...], wanted: Wanted, *, cached: bool
 ) -> Task:
     """The task, named so that equal keys mean equal facts, in any process."""
-    # Sets have no order of their own.
+    # Sets are unordered.
     exactly = replace(wanted, serial=frozenset(), schedules=False), sorted(wanted.serial)
     key = digest(prepared.key, [s.key for s in summaries], exactly)
     return Task(_named(key, schedules=wanted.schedules), prepared, summaries, wanted, cached)
@@ -62,7 +62,7 @@ def _named(key: str, *, schedules: bool) -> str:
 
 @query()
 def summarised(prepared: Prepared, summaries: tuple[str, ...], known: Known) -> Summary | NoSummary:
-    """What a call of a function reads and writes, or why that can't be told."""
+    """Summary of the reads and writes of a call, or the reason why there is none."""
     function = prepared.function
     return contained(
         f"summarising the function `{function.name}`",
@@ -92,7 +92,7 @@ def _facts(task: Task) -> FunctionFacts:
 
 
 def _is_worth_caching(task: Task) -> bool:
-    """Whether finding the facts takes isl: that of a function without loops costs less than a look-up. A
+    """True if finding the facts takes isl: that of a function without loops costs less than a look-up. A
     function whose reading failed is read again: the next process may have more memory, or a longer stack."""
     function = task.prepared.function
     if any(problem.code in ("internal-error", "budget") for problem in function.problems):
@@ -101,7 +101,7 @@ def _is_worth_caching(task: Task) -> bool:
 
 
 def at_hand(task: Task) -> Task | None:
-    """The task, or the same with schedules, whose facts are known, here or in the user's cache; these are
+    """The task, or the same with schedules, whose facts are available, here or in the user's cache; these are
     remembered. A cache is looked into here alone, once for each task."""
     complete = _with_schedules(task, schedules=True)
     return next((each for each in dict.fromkeys((complete, task)) if _is_known(each)), None)
@@ -164,10 +164,10 @@ def summaries(
     stopped: Callable[[str], Stop | None],
     begin: Callable[[str, str], None],
 ) -> dict[str, Summary | NoSummary]:
-    """Summaries of the functions of these names and of those that they call, callees first; none of
-    functions that call themselves, directly or not, nor where `stopped` has a limit that was reached.
-    `outside` tells of one that is not among the `known`; `begin(key, name)` is called before each one that
-    is not remembered."""
+    """Summaries of the functions of these names and of those that they call, callees first; none of functions
+    that call themselves, directly or not, nor where `stopped` has a limit that was reached. `outside`
+    summarises one that is not among the `known`; `begin(key, name)` is called before each one that is not
+    remembered."""
     by_name = {one.function.name: one for one in known}
     result: dict[str, Summary | NoSummary] = {}
     visited: set[str] = set()
@@ -207,7 +207,7 @@ def summaries(
 
 
 def used(prepared: Prepared, known: Mapping[str, Summary | NoSummary]) -> tuple[Summary | NoSummary, ...]:
-    """The summaries of the functions that a function calls, as far as they are known."""
+    """Summaries of a function's callees, as far as there are any."""
     return tuple(known[name] for name in prepared.calls if name in known)
 
 
@@ -245,8 +245,8 @@ def tried_key(answer: FunctionAnswer) -> str:
 
 
 def answer_of(task: Task, stopped: Mapping[str, Stop]) -> FunctionAnswer:
-    """What is known of a function; little of one whose task was stopped. The key of an answer begins with
-    that of its task, unless it was stopped: such an answer is never taken for the task's."""
+    """Answer for a function; a reduced one if its task was stopped. The key of an answer begins with that of
+    its task, unless it was stopped: such an answer is never taken for the task's."""
     key = task.key
     prepared = task.prepared
     if (stop := stopped.get(key)) is not None:

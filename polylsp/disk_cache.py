@@ -1,8 +1,8 @@
 """Bytes by key in the user's cache folder, shared by all processes of one version of polylsp.
 
-The cache may be lost at any time and never costs the work: what is damaged is a miss and is replaced, what
-another process has locked is passed over, and a folder that cannot be written to switches the cache off with
-one line in the log. Values carry a checksum of themselves and their key.
+The cache may be lost at any time and never costs the work: a damaged entry is a miss and is replaced, a
+database that another process has locked is passed over, and a folder that cannot be written to switches the
+cache off with one line in the log. Values carry a checksum of themselves and their key.
 
 The table is an SQLite database in WAL mode, so that readers and a writer do not wait for each other and a
 process that is killed leaves no half entry. A damaged database is left to processes that have it open, and
@@ -75,9 +75,8 @@ def cache_folder() -> Path:
 
 
 class DiskCache:
-    """The database of a `kind` of values that one `version` of polylsp makes. `largest` bounds its size in
-    bytes; the entries that nobody has used for the longest time make room. `problem` says why there is
-    no cache, or is empty."""
+    """Database of a `kind` of values that one `version` of polylsp produces. `largest` bounds its size in
+    bytes; the least recently used entries make room. `problem` says why there is no cache, or is empty."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What an action makes of a file: a function among the others of its file, and edits of it that are tried."""
+"""Subjects of edits: a function among the others of its file, and candidate edits of it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def rewritten(path: str, settings: Settings, name: str, starts: int) -> Callable[[str], Subject | None]:
-    """Reads a text that an edit has made of the file."""
+    """Reader of texts that an edit of the file produced."""
     return lambda made: subject_of(path, made, settings, name, starts, rewritten=True)
 
 
@@ -38,7 +38,7 @@ def subject_of(
     one = next((each for start, each in prepared if start == starts), None)
     if one is None or one.function.name != name:
         return None
-    # An edit needs the verdicts alone: who asked for it must not wait for isl's scheduler.
+    # An edit needs the verdicts alone: its request must not wait for isl's scheduler.
     wanted = wanted_of(settings, functions, schedules=False)
     summarised = used(one, called(path, settings, functions, [one]))
     task = task_of(one, summarised, wanted, cached=settings.cache)
@@ -49,7 +49,7 @@ def subject_of(
 def wanted_of(
     settings: Settings, functions: Functions, *, schedules: bool, relations: bool = False
 ) -> Wanted:
-    """How much to find out about each function of a file."""
+    """Requested depth of the analysis of each function of a file."""
     size = file_size(len(functions.prepared) + functions.others)
     own = functions.resident, functions.serial
     return Wanted(schedules, settings.max_operations, *own, size, relations)

@@ -1,4 +1,4 @@
-"""Files of source text: what may be read as one, bytes to text, and what the text must be written back as."""
+"""Source files: those that may be read as text, their decoding, and the encoding for writing them back."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _MEBIBYTE = 2**20
 
 
 def read_file(path: str | Path, most_mb: int) -> bytes:
-    """What a file holds. Raises `OSError` for one that cannot be read or holds more than so many MiB, and for
-    what is no file of text by its kind: to read a pipe or a device might never end."""
+    """Contents of a file. Raises `OSError` for one that cannot be read or is larger than `most_mb` MiB, and
+    for anything that is no regular file: reading a pipe or a device might never end."""
     _expect_file(Path(path).stat())
     # Not to wait, should it have become a pipe just now.
     opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
@@ -35,12 +35,12 @@ def read_file(path: str | Path, most_mb: int) -> bytes:
 
 
 def is_file(path: str | Path) -> bool:
-    """Whether there is a file that can be read like one; not for a path that can be none."""
+    """True if there is a file that can be read like one; false for a path that can be none."""
     return why_no_file(path) is None
 
 
 def why_no_file(path: str | Path) -> str | None:
-    """What is there in place of a file: "a device", or nothing at all; `None` where it is a file."""
+    """Kind of a path that is no file: "a device", or empty if there is none; `None` where it is a file."""
     try:
         _expect_file(Path(path).stat())
     except (OSError, ValueError) as error:
@@ -67,7 +67,7 @@ def _kernel_devices() -> frozenset[int]:
 
 @dataclass(frozen=True, slots=True)
 class FileEncoding:
-    """How a file's text is written: the bytes that stand before it, and the name of the codec."""
+    """Encoding of a file's text: its byte order mark, and the name of the codec."""
 
     mark: bytes
     codec: str
@@ -86,7 +86,7 @@ def encoding_of(data: bytes) -> FileEncoding:
 
 
 def _is_text(data: bytes, codec: str) -> bool:
-    """Whether all of it can be read so; UTF-16 is read whatever is wrong with it."""
+    """True if all of the data decodes with the codec; always true for UTF-16."""
     try:
         data.decode(codec)
     except UnicodeDecodeError:

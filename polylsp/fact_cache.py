@@ -1,8 +1,8 @@
 """Facts of functions in the user's cache folder, so that a function analysed once is not analysed again.
 
 A key stands for all that facts follow from (`deciding.Task.key`), a database for the code that finds them.
-Values are JSON, compressed: nothing that a file in the cache says is ever run. Facts follow from the source
-and the settings alone, so that whether a workspace is trusted makes no difference to them.
+Values are JSON, compressed: no content of the cache is ever run. Facts follow from the source and the
+settings alone, so that whether a workspace is trusted makes no difference to them.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class FactCache:
 
     @property
     def problem(self) -> str:
-        """Why nothing is cached; empty where it is."""
+        """Reason why nothing is cached; empty where it is."""
         return self._entries.problem
 
     def get(self, key: str) -> FunctionFacts | None:
@@ -70,7 +70,7 @@ class FactCache:
 
 def fact_cache() -> FactCache:
     """The cache of this process and this user."""
-    # A process that was forked needs a connection of its own.
+    # A process that was forked needs a new connection.
     return _opened(cache_folder(), os.getpid())
 
 

@@ -1,6 +1,6 @@
-"""What processes of ours say to each other: pickled values, each after its length.
+"""Messages between our processes: pickled values, each after its length.
 
-Both ends are processes of ours on one machine; nothing else is ever unpickled.
+Both ends are processes of ours on one machine; no other data are ever unpickled.
 """
 
 from __future__ import annotations

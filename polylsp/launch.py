@@ -1,4 +1,4 @@
-"""Python processes of ours, started so that no file of the user's is taken for a module.
+"""Start of our Python processes, so that no file of the user's is taken for a module.
 
 `python -m` and `python -c` look for modules in the working directory before they look in the standard
 library, and so do empty and relative entries of `PYTHONPATH`: a `dataclasses.py` beside the user's

@@ -100,7 +100,8 @@ def _homes(sources: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
 
 
 def _seen_outside(summary: Summary | NoSummary, internal: frozenset[str], home: str) -> Summary | NoSummary:
-    """A summary for callers in other files: variables of its own file are none of theirs of the same name."""
+    """Summary for callers in other files: variables with internal linkage differ from theirs of the same
+    name."""
 
     def seen(variable: Variable) -> Variable:
         if variable.storage != "global" or variable.source_name not in internal:

@@ -1,5 +1,5 @@
-"""What goes wrong in a step about one function, so that it costs that function, not the file that it is in:
-errors of ours, and the ends of the stack and of memory."""
+"""Failures of a step about one function, contained so that they cost that function, not its file: internal
+errors, and exhaustion of stack or memory."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Mishap:
-    """Why a step did not come to its end: the code of a rejection, a sentence and what may help."""
+    """Reason why a step failed: the code of a rejection, a sentence and advice."""
 
     code: Literal["internal-error", "budget"]
     told: str
@@ -36,8 +36,7 @@ _LARGE = Mishap(
 
 
 def contained(doing: str, work: Callable[[], T], instead: Callable[[Mishap], T]) -> T:
-    """What `work` gives. Where it fails, what is said `instead` counts; an error of ours is logged as met
-    while `doing`."""
+    """Result of `work`. Where it fails, the result of `instead`; an internal error is logged with `doing`."""
     try:
         return work()
     except MemoryError:
@@ -47,5 +46,5 @@ def contained(doing: str, work: Callable[[], T], instead: Callable[[Mishap], T])
     except Exception:
         _log.exception("internal error, please report it: %s", doing)
         mishap = OURS
-    # Only here, where the error no longer holds the frames of the work and all that these had made.
+    # Only here, where the error no longer holds the frames of the work and all that these had allocated.
     return instead(mishap)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from polylsp.text import Encoding, Position, Source, Span
 
 CELL = "\x1e"
-"""Stands on a line of its own before each cell. No Python holds it: the text alone tells its cells."""
+"""Mark before each cell, alone on its line. No Python contains it: the text alone determines its cells."""
 
 SUFFIX = ".ipynb"
 

@@ -44,7 +44,7 @@ def written_notebook(text: str, codes: Mapping[int, str]) -> str:
 
 
 _Style = tuple["int | str | None", bool, "tuple[str, str] | None", str]
-"""How JSON is written: its indentation, whether in ASCII alone, its separators, and what ends the file."""
+"""Style of JSON: its indentation, ASCII or not, its separators, and the end of the file."""
 
 
 def _style(text: str, content: Any) -> _Style:

@@ -1,14 +1,14 @@
-"""Every question the program can answer, in reading order: its table of contents.
+"""Pipeline: every query that the program answers, in reading order; its table of contents.
 
     read         a file to functions, each a language-neutral program  (languages, frontends)
-    summarised   what a call of a function reads and writes            (deciding, linking, analysis.summary)
+    summarised   reads and writes of a call of a function              (deciding, linking, analysis.summary)
     decided      verdicts, dependences, nests                          (deciding, analysis.facts)
     analyse      all of it, placed in the text                         (model.report)
     drawn        the iterations of a loop, to be drawn                 (analysis.space)
-    edit         what an action makes of the text                      (editing, codegen.asked)
-    measurable   how a function is called, and the versions of it      (planning, codegen.harness)
+    edit         edit of the text by an action                         (editing, codegen.asked)
+    measurable   calls of a function for measuring, and its versions   (planning, codegen.harness)
 
-Each is asked by value and remembered, so an edit re-asks only what it changed.
+Each is a query by value and remembered, so an edit recomputes only what it changed.
 """
 
 from __future__ import annotations
@@ -68,10 +68,9 @@ def analyse(
     observe: Observer | None = None,
     stream: Stream = SILENT,
 ) -> FileReport:
-    """What is known of a file. `observe(key, name, done, total)` is called before each function
-    that is really analysed; functions whose key is in `given_up` are not. Without `schedules`,
-    transforms and models are left out, unless they are known already; models have `relations` if these are
-    asked for. With `edits` (and schedules),
+    """Report of a file. `observe(key, name, done, total)` is called before each function that is really
+    analysed; functions whose key is in `given_up` are not. Without `schedules`, transforms and models are
+    left out, unless they are remembered; models have `relations` on request. With `edits` (and schedules),
     the actions on each loop are tried as well, for half of the seconds that a function may take: others are
     tried in their turn when the file is analysed again; `observe` is called again between two of them.
     Functions that the `stream` leaves to another process are not in the report."""
@@ -97,7 +96,7 @@ def analyse(
 
 
 class _Run:
-    """One analysis of a file. Edits are tried until `_until` (`process_time`)."""
+    """State of the analysis of a file. Edits are tried until `_until` (`process_time`)."""
 
     def __init__(
         self,
@@ -121,7 +120,7 @@ class _Run:
 
     def decide(self, functions: Functions, *, edits: bool) -> dict[int, FunctionAnswer]:
         """The answers about functions by where they start, but for those left to other processes; each goes
-        to the stream as soon as it is known."""
+        to the stream as soon as it is found."""
         stream, prepared, state = self._stream, functions.prepared, state_of(self._path)
         begin = partial(self._begin, len(prepared))
         known = called(
@@ -228,7 +227,7 @@ def iteration_space(
 
 
 def drawn(path: str, text: str, settings: Settings, asked: Drawing) -> Drawn:
-    """What a person who points at a loop is shown of its iterations."""
+    """Iteration space of a loop, as a drawing."""
     return iteration_space(
         path, text, settings, asked.function, asked.ordinal, asked.dimensions, asked.starts
     )
@@ -253,7 +252,7 @@ def _edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
 
 
 def _with_remark(ask: Ask, found: Answer) -> Answer:
-    """The answer, which says what was not made with the user's settings."""
+    """The answer with a remark about the settings that replaced the user's."""
     if isinstance(found, Declined) or not ask.parameters:
         return found
     told = ", ".join(f"`{name}` {value}" for name, value in ask.parameters)
@@ -269,7 +268,7 @@ def _in_cell(text: str, start: int, found: Answer) -> Answer:
 
 
 def _lines_above(text: str, start: int) -> int:
-    """How many lines stand above the cell of a function; none in a file that is no notebook."""
+    """Number of lines above the cell of a function; 0 in a file that is no notebook."""
     above = max((at for at, _ in cells_of(text) if at <= start), default=0)
     return text.count("\n", 0, above)
 
@@ -281,8 +280,8 @@ def measurable(
     wanted: AskToMeasure,
     pause: Callable[[], None] = lambda: None,
 ) -> Plan | NoPlan:
-    """How to measure a function, with the versions of it that actions make, or why that cannot be done;
-    `pause` is called before each of them is made."""
+    """Measurement plan of a function, with the versions of it that actions produce, or the reason why there
+    is none; `pause` is called before each of them."""
     # Loaded when somebody asks: most who analyse a file do not measure it.
     from polylsp.planning import macro_sizes, planned
     from polylsp.runtime.machine import gpu_here

@@ -1,4 +1,4 @@
-"""What is measured of a function: how it is called, and the versions of it that actions make."""
+"""Measurement plans: calls of a function, and the versions of it that actions produce."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ MEASURED: dict[str, tuple[ActionName, ...]] = {
     C.name: ("openmp", "openacc", "openmp-target", "cuda"),
     PYTHON.name: ("numba", "slices", "pycuda"),
 }
-"""What can be compared, by language; what is for devices only where there is a GPU, unless it is named."""
+"""Targets that can be compared, by language; those for devices only where there is a GPU, unless named."""
 
 _ALWAYS = (("offload_threshold", "0"),)
 """On a device also where that does not pay: small sizes are for comparing what comes out."""
 
 Making = Callable[[str, Ask], Answer]
-"""What an action makes of a text of the file."""
+"""Function that applies an action to a text of the file."""
 
 
 def planned(
@@ -60,7 +60,7 @@ def planned(
     has_gpu: bool = False,
     given: Mapping[str, int] = MappingProxyType({}),
 ) -> Plan | NoPlan:
-    """How to measure a function, or why that cannot be done. `given` are sizes that are macros: the
+    """Measurement plan of a function, or the reason why there is none. `given` are sizes that are macros: the
     subject has them already, and its programs are to have them too."""
     loops = subject.facts.loops
     if not loops:
@@ -116,7 +116,7 @@ def _compared(maker: _Maker, *, has_gpu: bool) -> _Compared | NoPlan:
         return NoPlan(missing[0].reason if missing else f"No setting changes `{wanted.function}`.")
     if not wanted.targets:
         variants = [replace(each, is_wanted=False) for each in variants]
-        # Most loops have no form on slices, which nobody has to be told who did not ask for it.
+        # Most loops have no form on slices; only an explicit request reports that.
         missing = tuple(each for each in missing if each.target != "slices")
     texts = [_program(subject, each) for each in (subject.text, *(one.text for one in variants))]
     programs = [each for each in texts if isinstance(each, str)]
@@ -140,7 +140,7 @@ def macro_sizes(
 
 
 def _usual(language: str, *, has_gpu: bool) -> tuple[ActionName, ...]:
-    """What is compared where nobody names anything."""
+    """Versions compared by default."""
     return tuple(
         each for each in MEASURED[language] if has_gpu or each not in (*DEVICE_TARGETS, *KERNEL_TARGETS)
     )
@@ -157,7 +157,7 @@ def _without_loops(subject: Subject) -> str:
 
 
 def _seen_to(subject: Subject) -> tuple[str, ...]:
-    """What was assumed of the types of parameters, which data are made for."""
+    """Assumptions on the types of parameters, which the data satisfy."""
     told = (sentence for v in subject.function.parameters for sentence in v.assumed)
     return tuple(each for each in told if " holds " in each or each.endswith((" dimension", " dimensions")))
 
@@ -180,7 +180,7 @@ class _Maker:
 
 
 def _starts_in(text: str, subject: Subject) -> int:
-    """Where a function of Python starts in a text that an edit has made: imports may stand above it now."""
+    """Start of a Python function in an edited text: imports may stand above it now."""
     if text is subject.text:
         return subject.start
     name = subject.function.name
@@ -191,7 +191,7 @@ def _starts_in(text: str, subject: Subject) -> int:
 
 
 def _program(subject: Subject, text: str) -> str | NoProgram:
-    """What runs when a version is called: the file, or of a notebook what it needs."""
+    """Program to run for a version: the file, or the part of a notebook that it needs."""
     if not cells_of(text):
         return text
     return cell_program(text, subject.function.name, _starts_in(text, subject))
@@ -207,7 +207,7 @@ def _versions(maker: _Maker, targets: tuple[ActionName, ...]) -> Iterator[Varian
 
 
 def _versions_for(maker: _Maker, target: ActionName) -> Iterator[Variant | Missing]:
-    """Those for one target; with settings, only what they make another."""
+    """Versions for one target; with settings, only those that the settings change."""
     parameters = maker.wanted.parameters
     if target in KERNEL_TARGETS:
         if not parameters or are_of_kernels(parameters):
@@ -220,7 +220,7 @@ def _versions_for(maker: _Maker, target: ActionName) -> Iterator[Variant | Missi
 
 
 def _with_kernels(maker: _Maker, target: ActionName) -> Variant | Missing:
-    """The nest that is asked for on a GPU, or all of them."""
+    """Version with the requested nest on a GPU, or all of them."""
     text, parameters = maker.subject.text, maker.wanted.parameters
     answer = maker.ask(text, target, maker.wanted.ordinal, _ALWAYS)
     if isinstance(answer, Declined):
@@ -234,7 +234,7 @@ def _with_kernels(maker: _Maker, target: ActionName) -> Variant | Missing:
 
 
 _COMPILED = re.compile(r"^def _compiled_(\w+)\(\):", re.MULTILINE)
-"""What compiles the kernels of a function of Python, before which its name stands."""
+"""Definition that compiles the kernels of a Python function, whose name it contains."""
 
 
 def _restructured(maker: _Maker, target: ActionName) -> Variant | Missing:
@@ -247,8 +247,8 @@ def _restructured(maker: _Maker, target: ActionName) -> Variant | Missing:
 
 
 def _directed(maker: _Maker, target: ActionName) -> Variant | Missing:
-    """The function with directives on the loop that is asked for, or on all of its outermost loops: from
-    the last to the first, so that those before keep their numbers. Slices may be those of loops inside."""
+    """The function with directives on the requested loop, or on all of its outermost loops: from the last to
+    the first, so that those before keep their numbers. Slices may be those of loops inside."""
     wanted, refused = maker.wanted, list[Declined]()
     outermost = [loop.ordinal for loop in maker.subject.facts.loops if loop.depth == 1]
     waiting = [wanted.ordinal] if wanted.ordinal else outermost

@@ -1,5 +1,4 @@
-"""What a process of ours that runs isl is held to: limits on memory and CPU time, and no life after its
-parent's."""
+"""Limits of a process that runs isl: memory and CPU time, and the life of its parent."""
 
 from __future__ import annotations
 
@@ -48,7 +47,7 @@ def limit_cpu_time(seconds: float) -> bool:
 
 
 def ran_out_of_cpu_time(status: int | None) -> bool:
-    """Whether a process with that exit status was ended by `limit_cpu_time`."""
+    """True if `limit_cpu_time` ended a process with that exit status."""
     return status is not None and hasattr(signal, "SIGPROF") and status == -signal.SIGPROF
 
 

@@ -1,7 +1,7 @@
 """Queries: functions of values whose answers are remembered.
 
-`@query` keeps the answers of the last `size` distinct arguments and records what really ran,
-so that a test can say what an edit re-asked.
+`@query` keeps the answers of the last `size` distinct arguments and records what really ran, so that a test
+can state what an edit recomputes.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Query(Generic[P, R]):
         update_wrapper(self, function)
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """The answer, asked for now or remembered. Exceptions are not remembered."""
+        """The answer, computed or remembered. Exceptions are not remembered."""
         key = _key(args, kwargs)
         answers = self._answers
         if key in answers:
@@ -45,7 +45,7 @@ class Query(Generic[P, R]):
         self._keep(_key(args, kwargs), answer)
 
     def remembers(self, *args: P.args, **kwargs: P.kwargs) -> bool:
-        """Whether the answer is at hand."""
+        """True if the answer is remembered."""
         return _key(args, kwargs) in self._answers
 
     def _keep(self, key: Any, answer: R) -> None:

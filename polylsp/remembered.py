@@ -1,4 +1,4 @@
-"""What is kept from one version of a file to the next, so that an edit asks little anew."""
+"""State that survives from one version of a file to the next, so that an edit recomputes little."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from polylsp.process import Stop
 
 _FILES = 64
 _MODELS = 32
-"""How many functions' models are kept: for edits of one function, one after the other."""
+"""Number of functions whose models are remembered: for edits of one function, one after the other."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The last answer about a function, and what it was asked with: `keys` name the tasks that it may come
-    from, `stopped` those of them that had reached a limit."""
+    """The last answer about a function, and the arguments of its query: `keys` name the tasks that it may
+    come from, `stopped` those of them that had reached a limit."""
 
     wanted: Wanted | None = None
     summaries: tuple[Summary | NoSummary, ...] = ()
@@ -33,7 +33,7 @@ class Answers:
     def get(
         self, wanted: Wanted, summaries: tuple[Summary | NoSummary, ...], given_up: Mapping[str, Stop]
     ) -> FunctionAnswer | None:
-        """The answer, if it was asked with the same, or with schedules too."""
+        """The answer, if its query had the same arguments, or schedules too."""
         asked = self.wanted
         if (
             asked is None
@@ -52,9 +52,9 @@ class Answers:
 
 @dataclass(slots=True)
 class State:
-    """What is kept of the last version of a file: functions and answers that an edit left alone. A
-    language's reader keeps its own there: the text with its `outline`, what functions see of the file
-    (`known`), and what was `prepared` of each item."""
+    """State of the last version of a file: functions and answers that an edit left alone. A language's reader
+    stores there the text with its `outline`, the environment of the functions (`known`), and the `prepared`
+    form of each item."""
 
     outline: tuple[str, object] | None = None
     known: object = None
@@ -67,7 +67,7 @@ _models: OrderedDict[str, tuple[Nest, ...]] = OrderedDict()
 
 
 def state_of(path: str) -> State:
-    """What is kept of a file; nothing of one that is new."""
+    """State of a file; empty for a new one."""
     return _states.setdefault(path, State())
 
 
@@ -90,5 +90,5 @@ def keep_models(key: str, nests: tuple[Nest, ...]) -> None:
 
 
 def models(key: str) -> tuple[Nest, ...] | None:
-    """The models behind the facts under a key, if they are at hand."""
+    """Models of the facts under a key, if they are remembered."""
     return _models.get(key)

@@ -1,5 +1,5 @@
 """Files replaced as a whole: a reader sees the old content or the new, and a process that is killed meanwhile
-leaves nothing behind where the system has files without names."""
+leaves no temporary file where the system has files without names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every setting, once: the editor's schema and the table in `docs/settings.md` come from here.
+"""Settings, each defined once: the editor's schema and the table in `docs/settings.md` come from here.
 
 A field's metadata has its `doc`; where not every value makes sense, also what it must be `above`, or
 `least`, or the `choices`, or of a list the `items`; `runs` if its value is a program that is run;
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a user can set, under `polylsp` in the editor's settings."""
+    """User settings, under `polylsp` in the editor's settings."""
 
     include_paths: tuple[str, ...] = field(
         default=(), metadata={"doc": "Folders searched for `#include` files, before the bundled headers."}
@@ -224,7 +224,7 @@ class Settings:
     )
 
     def shows(self, code: str, severity: str) -> bool:
-        """Whether findings of a code and a severity are wanted."""
+        """True if findings of a code and a severity are shown."""
         order = ("error", "warning", "information", "hint")
         is_selected = not self.selected_diagnostics or code in self.selected_diagnostics
         is_severe = order.index(severity) <= order.index(self.least_severity)
@@ -236,7 +236,7 @@ class Settings:
         return tuple((name.strip(), int(value)) for name, _, value in pairs if value.strip().isdecimal())
 
     def with_macros(self, sizes: Iterable[tuple[str, int]]) -> Settings:
-        """These settings, where the compiler is told some sizes too."""
+        """Settings with some sizes as macros for the compiler."""
         return replace(self, defines=(*self.defines, *(f"{name}={size}" for name, size in sizes)))
 
     def with_parameters(self, parameters: tuple[tuple[str, str], ...]) -> Settings:

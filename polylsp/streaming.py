@@ -1,4 +1,4 @@
-"""Exchange between an analysis and a caller who takes each answer as soon as it is known."""
+"""Exchange between an analysis and a caller who takes each answer as soon as it is found."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ def _nowhere() -> tuple[Span, ...]:
 @dataclass(frozen=True, slots=True)
 class Stream:
     """The caller's side, as functions. `found(start, answer)` takes the answer about the function at an
-    offset, those at hand first; `finished(key)` gives an answer that another process has found, by the key
-    of its task; `busy(key)`: another process is at that work, which is left out; `focus()` gives the parts of
-    the text whose functions come first, most urgent first. `opened(language, starts, problems)` is told,
-    before the first answer, where the functions start and what is wrong outside of them; `takes(start)`: the
-    function at an offset is wanted of this process, asked again right before it is analysed. `is_watched`: a
+    offset, those at hand first; `finished(key)` gives an answer that another process has found, by the key of
+    its task; `busy(key)`: another process is at that work, which is left out; `focus()` gives the parts of
+    the text whose functions come first, most urgent first. `opened(language, starts, problems)` receives,
+    before the first answer, the starts of the functions and the faults outside of them; `takes(start)`: the
+    function at an offset is left to this process, checked again right before it is analysed. `is_watched`: a
     person waits for the first answers, so that some functions are analysed before the others are read."""
 
     found: Callable[[int, FunctionAnswer], None] = _ignore

@@ -39,7 +39,7 @@ class Span:
         return Span(min(self.start, other.start), max(self.end, other.end))
 
     def holds(self, other: Span) -> bool:
-        """Whether the other one is inside."""
+        """True if the other span is inside."""
         return self.start <= other.start and other.end <= self.end
 
 
@@ -102,11 +102,11 @@ class Source:
         return None
 
     def number(self, line: int) -> int:
-        """What people call a 0-based line: lines are counted from 1."""
+        """Line number for people: lines are counted from 1."""
         return line + 1
 
     def line_name(self, offset: int) -> str:
-        """What a sentence about this text calls the line of `offset`."""
+        """Name of the line of `offset` in a sentence about this text."""
         return str(self.number(self.line_of(offset)))
 
     def place(self, offset: int) -> str:
@@ -118,7 +118,7 @@ class Source:
         return self
 
     def position(self, offset: int, encoding: Encoding = "utf-16") -> Position:
-        """Where `offset` stands, in the units of `encoding`; clamped to the text."""
+        """Position of `offset`, in the units of `encoding`; clamped to the text."""
         offset = max(0, min(offset, len(self.text)))
         line = self.line_of(offset)
         return Position(line, self._units(self.line_starts[line], offset, encoding))
@@ -141,5 +141,5 @@ class Source:
 
 
 def newline(text: str) -> str:
-    """How the lines of a text end."""
+    """Line ending of a text."""
     return "\r\n" if "\r\n" in text else "\n"

@@ -84,7 +84,7 @@ def verdict(text: str) -> ExpectedVerdict:
 
 
 def code(text: str) -> tuple[str, tuple[str, ...]]:
-    """A code and the quoted pieces of its message that are asked for."""
+    """A code and the quoted pieces that its message must contain."""
     name, _, rest = text.partition(" ")
     return name, tuple(re.findall(r'"([^"]*)"', rest))
 

@@ -14,8 +14,8 @@ _RELATIONS = ("reads", "may_writes", "must_writes", "flow", "false")
 
 
 def isl_mismatch(fence: Fence, report: FileReport) -> str:
-    """What is wrong with an `isl` fence, or nothing. Values of parameters outside the nest's
-    context are not compared."""
+    """Mismatch of an `isl` fence, or empty. Values of parameters outside the nest's context are not
+    compared."""
     head = re.match(r"#\s*(\w+) of (\w+) nest (\d+)", fence.text)
     if not head or head[1] not in _SETS + _RELATIONS:
         return "an isl fence starts with `# domain of FUNCTION nest NUMBER` or the like"

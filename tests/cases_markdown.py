@@ -26,7 +26,7 @@ class Fence:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One program, analysed as one file, with the fences about it (`isl`, `golden`)."""
+    """A program, analysed as one file, with the fences about it (`isl`, `golden`)."""
 
     path: Path
     title: str
@@ -41,12 +41,12 @@ class Case:
 
     @property
     def some_loops(self) -> bool:
-        """Whether loops without an expectation are let pass (`loops=some`)."""
+        """True if loops without an expectation are let pass (`loops=some`)."""
         return "loops=some" in self.program.options.split()
 
 
 def cases(path: Path) -> list[Case]:
-    """The cases of one suite, in order; those under one heading are told apart by a number."""
+    """Cases of one suite, in order; those under one heading are numbered."""
     found: list[Case] = []
     headers: list[tuple[str, str]] = []
     for title, fence in fences(path.read_text(encoding="utf-8")):

@@ -96,7 +96,7 @@ def _problems(source: Source, report: FileReport, expected: list[Expectation]) -
 
 
 def _codes(source: Source, report: FileReport, expected: list[Expectation]) -> Iterator[tuple[int, str]]:
-    """Codes that are asked for; what is said about a pragma has to be asked for."""
+    """Mismatches of codes; findings about a pragma have to be expected."""
     directives = any(placed.answer.facts.directives for placed in report.functions)
     if not expected and not directives:
         return

@@ -1,4 +1,4 @@
-"""Whether a verdict is the one expected, and a verdict in the words of an expectation."""
+"""Match of a verdict with the expected one, and a verdict in the notation of an expectation."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polylsp.text import Source
 
 
 def fits(wanted: ExpectedVerdict, got: Verdict, source: Source, placed: PlacedFunction) -> bool:
-    """Whether a verdict is the one expected, in every detail mentioned."""
+    """True if a verdict is the one expected, in every detail mentioned."""
     if word(got) not in wanted.words:
         return False
     match got:

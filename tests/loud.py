@@ -1,4 +1,4 @@
-"""Errors of our own that a user sees as a message, and tests as what they are."""
+"""Internal errors that a user sees as a message: tests re-raise them."""
 
 from __future__ import annotations
 

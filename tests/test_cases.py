@@ -13,7 +13,7 @@ from polylsp.pipeline import analyse
 ROOT = Path(__file__).parent.parent
 DOCS = sorted((ROOT / "polylsp/ide/docs").glob("*.md"))
 PAGES = [page for page in DOCS if page.stem not in ("cuda", "running-code")]
-"""Those about a code."""
+"""Pages about a code."""
 SUITES = [*sorted((ROOT / "tests/cases").rglob("*.md")), *DOCS]
 CASES = [case for suite in SUITES for case in cases(suite)]
 

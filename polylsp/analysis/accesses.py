@@ -1,4 +1,4 @@
-"""The accesses of expressions and of assignments' targets: what a statement reads and writes."""
+"""Accesses of expressions and of assignments' targets: the reads and writes of a statement."""
 
 from __future__ import annotations
 
@@ -45,19 +45,19 @@ from polylsp.model.rejection import Rejection
 from polylsp.model.verdict import Assumption, ReductionOperator
 
 _NAMED = re.compile(r"`(\w+)")
-"""What a sentence names."""
+"""Names in a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """Of the statement that a walk is at: `scope` is the state there, `region` is told what goes beyond
-    the statement."""
+    """Accesses of the statement that a walk is at: `scope` is the state there, `region` receives what goes
+    beyond the statement."""
 
     scope: Scope
     region: Region
 
     def of(self, expression: Expr) -> list[RawAccess]:
-        """What evaluating an expression reads, and what the functions that it calls access."""
+        """Reads of an evaluated expression, and accesses of the functions that it calls."""
         return [*self.reads(expression), *self.called(expression)]
 
     def reads(
@@ -109,7 +109,7 @@ class Accesses:
         return found
 
     def read(self, place: Place, update: ReductionOperator | None = None) -> list[RawAccess]:
-        """The read of a place: none of a pointer, nor of an integer that is known in closed form."""
+        """The read of a place: none of a pointer, nor of an integer with a closed form."""
         if not place.steps:
             variable = place.variable
             if isinstance(variable.type, Pointer):
@@ -162,7 +162,8 @@ class Accesses:
                 yield from self._access(way, "read", None)
 
     def _taint(self, path: Path, place: Place) -> None:
-        """A write through a pointer to an integer or pointer variable changes what was known of it."""
+        """Invalidate the value of an integer or pointer variable that a write through a pointer may
+        change."""
         variable = path.base.variable
         scalar = isinstance(variable.type, Integer) and not path.steps
         if (scalar and variable.name != place.variable.name) or path.base.name.startswith("&"):
@@ -172,7 +173,7 @@ class Accesses:
             )
 
     def called(self, expression: Expr) -> list[RawAccess]:
-        """What the calls in an expression access, by the summaries of the functions called."""
+        """Accesses of the calls in an expression, by the summaries of the callees."""
         found: list[RawAccess] = []
         for node in subexpressions(expression):
             if isinstance(node, Call) and not node.pure:
@@ -214,5 +215,5 @@ def _not_followed(condition: Expr, scope: Scope) -> Opaque:
 
 
 def same_place(left: Place, right: Place) -> bool:
-    """Whether two places are spelled alike: the same variable by the same steps."""
+    """True if two places have the same spelling: the same variable by the same steps."""
     return left.variable == right.variable and spell_place(left) == spell_place(right)

@@ -1,4 +1,4 @@
-"""Which memories may overlap although they have different names."""
+"""Alias analysis: memories that may overlap although they have different names."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from polylsp.model.verdict import Assumption
 def overlap_assumptions(
     written: list[Memory], accessed: list[Memory], rows: set[str]
 ) -> Iterator[Assumption]:
-    """That the rows of the memories named in `rows` are distinct, and that the two of each pair, one of
-    them written, that C does not keep apart do not overlap."""
+    """Assumptions that the rows of the memories named in `rows` are distinct, and that the two memories of
+    each pair, one of them written, do not overlap where C's rules do not guarantee it."""
     for memory in written:
         if memory.name in rows:
             sentence = f"the rows of `{memory.path}` do not overlap"
@@ -39,7 +39,7 @@ def _apart(memory: Memory, other: Memory) -> Assumption:
 
 
 def may_overlap(left: Memory, right: Memory) -> bool:
-    """Whether two memories may share an element, as far as C's rules tell."""
+    """True if two memories may share an element under C's aliasing rules."""
     if not may_alias_types(left.element, right.element):
         return False
     if _never_written(left) or _never_written(right) or _differ_in_member(left, right):
@@ -57,32 +57,33 @@ def may_overlap(left: Memory, right: Memory) -> bool:
 
 
 def _kept_apart(left: Memory, right: Memory) -> bool:
-    """Whether one is reached through local `restrict` pointers alone, and the other through none of these."""
+    """True if one memory is reached through local `restrict` pointers alone, and the other through none of
+    these."""
     return (left.promised or right.promised) and left.via.isdisjoint(right.via)
 
 
 def _reaches_variable(pointer: Memory, named: Memory) -> bool:
-    """Whether a pointer of unknown value may have been set to a variable; not to one that comes into being
-    with the call, where it still has the value it had when the function began."""
+    """True if a pointer of unknown value may have been set to a variable. A pointer that still has its value
+    from function entry never leads to a variable created by the call."""
     if _by_pointer(named) or not _by_pointer(pointer) or not may_be_led_to(named):
         return False
     return named.variable.storage in ("global", "static") or not _as_given(pointer)
 
 
 def _differ_in_member(left: Memory, right: Memory) -> bool:
-    """Whether both are parts of objects of one type, but of different members: such objects are the same one
-    or have nothing in common (C11, 6.5, paragraph 7)."""
+    """True if both memories are parts of objects of one type, but of different members: such objects are
+    identical or disjoint (C11, 6.5, paragraph 7)."""
     return any(s == t and a != b for s, a in left.members for t, b in right.members)
 
 
 def _reaches_fresh(pointer: Memory, fresh: Memory) -> bool:
-    """Whether a pointer of unknown value may have been set to the allocation; one that still has the
-    value it had when the function began has not."""
+    """True if a pointer of unknown value may have been set to the allocation; a pointer that still has its
+    value from function entry has not."""
     return fresh.fresh and not pointer.fresh and _by_pointer(pointer) and not _as_given(pointer)
 
 
 def _as_given(pointer: Memory) -> bool:
-    """Whether a pointer has the value it had when the function began; what it leads to may hold others."""
+    """True if a pointer has its value from function entry; pointers loaded through it may have changed."""
     return pointer.from_entry and not pointer.follows_pointers
 
 
@@ -95,7 +96,7 @@ def _by_pointer(memory: Memory) -> bool:
 
 
 def _restricted(memory: Memory) -> bool:
-    """Whether a `restrict` pointer leads to a memory. The promise ends where a pointer is loaded: `p->rows`
+    """True if a `restrict` pointer leads to a memory. The promise ends where a pointer is loaded: `p->rows`
     is not based on `p` (C11, 6.7.3.1, paragraph 3), since a copy of `*p` would hold the same pointer."""
     return not memory.follows_pointers and _is_restrict(memory)
 
@@ -106,5 +107,5 @@ def _is_restrict(memory: Memory) -> bool:
 
 
 def may_be_led_to(memory: Memory) -> bool:
-    """Whether a pointer of unknown value may have been set to a variable."""
+    """True if a pointer of unknown value may have been set to a variable."""
     return memory.variable.escapes or memory.variable.storage == "global"

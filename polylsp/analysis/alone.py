@@ -1,4 +1,4 @@
-"""A loop modelled by itself: what is fixed while it runs is a parameter."""
+"""Model of a single loop: all values that are fixed while it runs are parameters."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def again(entry: LoopEntry, parameters: Parameters, calls: Calls, live: frozense
 
 
 def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, parameters: Parameters) -> Value:
-    """A value that is not known, as a parameter: while the loop runs it is fixed."""
+    """A parameter for an unknown value, which is fixed while the loop runs."""
     key = ("settled", name, loop.ordinal)
     if isinstance(value, Opaque) and value.depth == ANYWHERE:
         return value
@@ -62,7 +62,7 @@ def _settled(name: str, value: Value, variable: Variable | None, loop: Loop, par
 
 
 def _unknown(name: str, variable: Variable, loop: Loop, parameters: Parameters) -> Value:
-    """What a variable holds of which nothing is known, but that it is fixed while the loop runs."""
+    """Parameter or pointer for the unknown value of a variable that is fixed while the loop runs."""
     if isinstance(variable.type, Integer):
         key, stem = ("settled", name, loop.ordinal), f"{variable.source_name}0"
         return parameters.computed(key, variable.source_name, variable.type, stem)

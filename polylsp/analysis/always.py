@@ -103,7 +103,7 @@ def first_read_after(function: Function, loop: Loop, variable: Variable) -> Read
 
 
 def names(statement: Statement, variable: Variable) -> bool:
-    """Tell whether a statement mentions a variable at all."""
+    """True if a statement mentions a variable at all."""
     for each in walk(statement):
         if isinstance(each, Assign) and each.target.variable == variable:
             return True
@@ -115,7 +115,7 @@ def names(statement: Statement, variable: Variable) -> bool:
 
 
 def _leaves(statement: Statement) -> bool:
-    """Tell whether what follows may be passed over, or is not known to run."""
+    """True if control may leave through a statement, so that the statements after it need not run."""
     inside = list(walk(statement))
     if isinstance(statement, Loop):
         return any(isinstance(s, Unsupported) or (isinstance(s, Jump) and s.kind == "return") for s in inside)

@@ -28,7 +28,7 @@ class Exhausted:
 
 
 class LimitReachedError(Exception):
-    """Work inside a budget reached a limit of its own."""
+    """A limit inside a budget was reached."""
 
 
 _OF_FILE = 384
@@ -137,8 +137,8 @@ def budgeted(operations: int, work: Callable[[], T]) -> T | Exhausted:
 
 @lru_cache(maxsize=4096)
 def parsed_set(text: str) -> isl.Set:
-    """The set that a text in isl's notation says. Each budget begins without such sets: how far it goes must
-    not depend on what was asked before, and what isl was stopped at may be left in any state."""
+    """Parse a set in isl's notation. Each budget begins with an empty cache of such sets: its end must not
+    depend on earlier queries, and an interrupted isl may leave sets in any state."""
     return isl.Set(text)
 
 

@@ -1,5 +1,5 @@
-"""Variables with static storage that a call surely reads or writes, read off the shape of that
-function: whatever threads run such calls at once, they use one and the same variable."""
+"""Variables with static storage that a call surely reads or writes, read off the shape of that function: all
+threads that run such calls at once share the variable."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ AccessKind = Literal["read", "write"]
 
 
 def state_of(function: Function, calls: Calls) -> tuple[StateAccess, ...] | None:
-    """The variables with static storage that a call reads or writes, with nothing to keep other threads away:
-    surely, or (`by_data`) as its arguments say. `None` where something in the function may keep threads in
-    order, or is not known."""
+    """Variables with static storage that a call surely reads or writes (or, `by_data`, as its arguments
+    determine) without synchronisation. `None` where the function may order threads, or has unmodelled
+    code."""
     locked = with_locks(function)
     if locked is not None:
         function, calls = locked[0], replace(calls, passed_over=calls.passed_over | LOCK_CALLS)
@@ -85,8 +85,8 @@ def _reached(block: Block) -> Iterator[Simple]:
 
 
 def _only_adds_up(function: Function, guard: Directive) -> bool:
-    """Whether a critical section does nothing but add to variables that the function does not look at: no
-    thread learns from it what others have done."""
+    """True if a critical section only adds to variables that the function does not read elsewhere: no thread
+    observes the progress of others through it."""
     if guard.words not in (("critical",), ("atomic",)) or guard.site is None:
         return False
     if any(
@@ -105,7 +105,7 @@ def _only_adds_up(function: Function, guard: Directive) -> bool:
 
 
 def _is_about(condition: Expr, function: Function) -> bool:
-    """Tell whether a condition reads a number that the function is given, or elements of an array."""
+    """True if a condition reads a number that the function is given, or elements of an array."""
     read = [n.place for n in subexpressions(condition) if isinstance(n, Read)]
     return any(place.steps or place.variable in function.parameters for place in read)
 

@@ -1,4 +1,4 @@
-"""What calls access, by summaries of the functions called."""
+"""Accesses of calls, by summaries of the callees."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ from polylsp.model.verdict import Assumption
 
 
 def is_known(call: Call, calls: Calls) -> bool:
-    """Whether a call can be modelled: it is pure or passed over, or there is a summary that fits it."""
+    """True if a call can be modelled: it is pure or passed over, or there is a matching summary."""
     if call.pure or call.reads_memory or call.function in calls.passed_over - calls.refused.keys():
         return True
     summary = calls.summaries.get(call.function)
@@ -57,15 +57,15 @@ def is_known(call: Call, calls: Calls) -> bool:
 
 
 def is_quiet(call: Call, calls: Calls) -> bool:
-    """Whether a call writes nothing, as far as its summary says."""
+    """True if a call writes nothing, by its summary."""
     summary = calls.summaries.get(call.function)
     known = summary is not None and all(access.kind == "read" for access in summary.accesses)
     return call.pure or call.reads_memory or known
 
 
 def inlined(call: Call, calls: Calls) -> Expr | None:
-    """The value of a call of a function that only returns an expression of its parameters, as an expression
-    of the arguments; `None` where it is not known to be one."""
+    """Value of a call whose callee only returns an expression of its parameters, as an expression of the
+    arguments; `None` for any other callee."""
     summary = calls.summaries.get(call.function)
     if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
         return None
@@ -198,8 +198,8 @@ def _taint(base: Base, kind: str, call: Call, region: Region) -> None:
 
 
 def _read_by_pure(call: Call, scope: Scope) -> list[RawAccess]:
-    """A function that is only known to write nothing may read all that it can reach: what its arguments
-    point at, and globals; what other pointers lead to is assumed not to be among it."""
+    """Reads of a function that writes nothing: all that it can reach, which is the targets of its arguments,
+    and globals. Targets of other pointers are assumed not to be among it."""
     for argument in call.arguments:
         if isinstance(argument.type, Struct):
             text = f"`{call.function}` may read what pointers in `{spell(argument)}` lead to"
@@ -274,7 +274,7 @@ def _reached(call: Call, access: SummaryAccess, path: Path) -> Reached:
 
 
 def _by_argument(argument: Expr, path: Path) -> Reached:
-    """The address in an argument; one that is taken in the argument itself is the copy's own."""
+    """The address in an argument; an address that the argument itself takes is that of the copy."""
     pointers = (n.place.variable for n in subexpressions(argument) if isinstance(n, Read))
     return reached_by_address(
         path, next((v for v in pointers if isinstance(v.type, Pointer)), path.base.variable)
@@ -293,12 +293,12 @@ def _start(call: Call, access: SummaryAccess, scope: Scope) -> PointerValue | Op
 
 
 def _is_own_storage(start: PointerValue) -> bool:
-    """Whether a pointer leads to a variable itself, and to nothing that a pointer in it leads to."""
+    """True if a pointer leads to the storage of a variable itself, and not through a pointer in it."""
     return is_scalar_storage(start.base) and not start.followed
 
 
 def _pointer(call: Call, access: SummaryAccess) -> Expr:
-    """What leads to the memory: an argument, or a pointer that is found on the way from it, if the argument
+    """Pointer to the memory of an access: an argument, or a pointer found on the way from it, if the argument
     is a variable, a part of one or the address of one."""
     argument = call.arguments[access.parameter]
     if not access.way or not isinstance(argument, (Read, AddressOf)):

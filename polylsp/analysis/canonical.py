@@ -1,5 +1,5 @@
-"""Whether the header of a loop has the form that directives ask for (OpenMP 5.2, 4.4.1; OpenACC 3.3, 2.9):
-`for (i = first; i < last; i += step)`, with one counter that nothing else changes.
+"""Canonical form of loop headers, as directives require it (OpenMP 5.2, 4.4.1; OpenACC 3.3, 2.9): `for (i =
+first; i < last; i += step)`, with one counter that is changed nowhere else.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _misfit(loop: Loop, before: Sequence[Statement]) -> str:
 
 
 def _keeps_bound(variable: Variable, counter: Variable) -> bool:
-    """Whether a variable of ours keeps what a `range` of Python was told, and is not its counter."""
+    """True for a generated variable that stores a bound of a Python `range`, and is not its counter."""
     return "@@" in variable.name and variable != counter
 
 
@@ -86,7 +86,7 @@ def counter_of(loop: Loop) -> Variable | None:
 
 
 def _compares_unsigned(loop: Loop, counter: Variable) -> bool:
-    """Whether a signed counter is converted before it is compared: directives compare it as it is."""
+    """True if a signed counter is converted before it is compared: directives compare it unconverted."""
     condition = loop.condition
     assert isinstance(condition, Binary)
     sides = [side.type for side in (condition.left, condition.right) if _is(side, counter)]
@@ -95,7 +95,7 @@ def _compares_unsigned(loop: Loop, counter: Variable) -> bool:
 
 
 def _not_negative(value: Expr) -> bool:
-    """Whether a counter that starts from a value starts no lower than 0, as far as its parts tell."""
+    """True if a counter that starts from a value is proven to start at 0 or above."""
     bare = stripped(value)
     if isinstance(bare, Constant):
         return bare.value >= 0
@@ -129,5 +129,5 @@ def _is(expression: Expr, counter: Variable) -> bool:
 
 
 def _inside(statement: Assign | Declare, loop: Loop) -> bool:
-    """Whether a statement before the loop stands in its header."""
+    """True if a statement before the loop stands in its header."""
     return loop.header.first <= statement.site.first and statement.site.last <= loop.header.last

@@ -1,4 +1,4 @@
-"""The loops of a nest as a chain, what binds their order, and the band that they form."""
+"""Chains of a nest's loops, the dependences that bind their order, and the band that they form."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _copied(verdict: Verdict | None) -> set[str]:
 
 
 def spans(conflicts: Conflicts, conflict: Conflict, depth: int) -> bool:
-    """Whether both ends stand in the loop at that depth."""
+    """True if both ends of a conflict stand in the loop at that depth."""
     return min(len(conflicts.statement(a).loops) for a in (conflict.source, conflict.sink)) > depth
 
 
@@ -85,6 +85,6 @@ def _goes_back(conflicts: Conflicts, conflict: Conflict, depth: int, direction: 
 
 
 def changes(conflict: Conflict, depth: int) -> bool:
-    """Whether the iterator at that depth differs in some of a conflict's pairs."""
+    """True if the iterator at that depth differs in some pairs of a conflict."""
     pairs = conflict.relation
     return not pairs.is_subset(pairs.equate(isl.dim_type.in_, depth, isl.dim_type.out, depth))

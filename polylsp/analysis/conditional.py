@@ -48,8 +48,8 @@ def _is_shared_scalar(sharing: DataSharing, memory: Memory) -> bool:
 
 
 def _happens_by_data(conflicts: Conflicts, loop: Loop, memory: Memory) -> bool:
-    """Whether iterations do nothing with a variable but update it by one operator, under conditions on what
-    each of them reads, of which there are many whatever the parameters are."""
+    """True if iterations only update a variable by one operator, under conditions on the data of each
+    iteration, and are numerous for all parameter values."""
     accesses = conflicts.accesses(memory, loop.ordinal)
     operator = reassociable(conflicts, accesses, loop.ordinal)
     guards = [guard for access in accesses for guard in conflicts.statement(access).guards]
@@ -62,7 +62,7 @@ def _happens_by_data(conflicts: Conflicts, loop: Loop, memory: Memory) -> bool:
 
 
 def _reads_data(loop: Loop, variable: Variable) -> bool:
-    """Whether all conditions that decide on an assignment read what is not the same in all iterations."""
+    """True if all conditions that guard an assignment read data that vary over the iterations."""
     deciding = [s for s in walk(loop.body) if isinstance(s, If) and _decides(s, variable)]
     changing = effects(loop).scalars - {variable.name}
     return all(_changes(each.condition, changing) for each in deciding)
@@ -75,7 +75,7 @@ def _decides(choice: If, variable: Variable) -> bool:
 
 
 def _changes(value: Expr, changing: frozenset[str]) -> bool:
-    """Tell whether an expression reads a variable among some, or an element at a subscript that does."""
+    """True if an expression reads a variable among some, or an element at a subscript that does."""
     for node in subexpressions(value):
         if isinstance(node, Read):
             if node.place.variable.name in changing and not node.place.steps:
@@ -86,7 +86,7 @@ def _changes(value: Expr, changing: frozenset[str]) -> bool:
 
 
 def _depends_on_the_thread(sharing: DataSharing) -> bool:
-    """Tell whether the loop reads what each thread has for itself before it."""
+    """True if the loop reads what each thread has for itself before it."""
     loop = sharing.construct.loop
     changing = effects(loop).scalars
     outside = {
@@ -141,8 +141,8 @@ def _chosen_by_data(
 
 
 def _is_handed_out(sharing: DataSharing, write: Access, loop: Loop) -> bool:
-    """Whether a subscript is a number that one thread at a time takes, as from a counter: iterations then
-    have numbers of their own."""
+    """True if a subscript is a number that one thread at a time takes, as from a counter: iterations then
+    have distinct numbers."""
     assigned = [s for s in walk(loop.body) if isinstance(s, Assign)]
     return any(
         sharing.construct.exclusions(source.site)

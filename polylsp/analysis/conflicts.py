@@ -13,7 +13,7 @@ import islpy as isl
 from polylsp.model.scop import Access, FromEnd, Memory, Scop, ScopStatement
 from polylsp.model.verdict import DependenceKind
 
-# Where there are more pairs of accesses than these, it is first asked of all at once whether any conflict.
+# Where there are more pairs of accesses than these, one query for all of them at once comes first.
 _FEW = 400
 
 
@@ -37,7 +37,7 @@ class Conflict:
 
 @dataclass
 class Conflicts:
-    """The conflicts of a nest, computed as they are asked for."""
+    """Conflicts of a nest, computed on demand."""
 
     scop: Scop
     _alike: dict[tuple[int, int], list[isl.Map]] = field(default_factory=dict)
@@ -74,7 +74,7 @@ class Conflicts:
         return self.scop.statements[access.statement]
 
     def meet(self, sources: list[Access], sinks: list[Access], ordinal: int) -> bool:
-        """Whether some of the sources conflict with some of the sinks (all of one memory) in a later
+        """True if some of the sources conflict with some of the sinks (all of one memory) in a later
         iteration of a loop, in executions in which no access leaves its array."""
         if len(sources) * len(sinks) > _FEW:
             return any(self._possible(pairs) for pairs in self._all_at_once(sources, sinks, ordinal))
@@ -96,8 +96,7 @@ class Conflicts:
                 yield earlier(pairs, depth, self.scop.loops[ordinal].direction)
 
     def _united(self, accesses: list[Access], depth: int) -> isl.Map:
-        """What the iterations of a loop at this depth access: pieces that fit together are made one on
-        the way, neighbours first."""
+        """Union of accesses by iterations of a loop at this depth, coalesced pairwise, neighbours first."""
         key = (depth, *map(id, accesses))
         if key not in self._unions:
             parts = [_of_loop(a, depth) for a in accesses]
@@ -164,12 +163,12 @@ class Conflicts:
         runs = access.relation.domain().params().intersect(self.scop.defined)
         if outside.is_empty() or runs.is_empty():
             return False
-        # One run that stays inside is told sooner than that none does.
+        # One run that stays inside is found sooner than a proof that none does.
         one = isl.Set.from_point(runs.sample_point())
         return bool(one.is_subset(outside)) and bool(runs.is_subset(outside))
 
     def surely_reached(self, access: Access) -> bool:
-        """Whether an access happens in any run of the innermost loop around it."""
+        """True if an access happens in every run of the innermost loop around it."""
         loops = self.statement(access).loops
         if not loops:
             return False
@@ -177,7 +176,7 @@ class Conflicts:
         return bool(runs.is_subset(access.relation.domain().params()))
 
     def several(self, ordinal: int) -> isl.Set | None:
-        """The parameter values at which a loop has two iterations; `None` where these are not known."""
+        """Parameter values at which a loop has two iterations; `None` where they are undetermined."""
         if ordinal not in self._several:
             domain = self.scop.loops[ordinal].domain
             depth = domain.dim(isl.dim_type.set) - 1
@@ -190,7 +189,7 @@ class Conflicts:
         return self._several[ordinal]
 
     def contradictory(self, ordinal: int, hints: bool) -> bool:
-        """Whether a loop has two iterations at some parameter values, but at none that `defined` gives."""
+        """True if a loop has two iterations at some parameter values, but at none in `defined`."""
         several = self.several(ordinal) if self._sized() else None
         if several is None or several.is_disjoint(self.scop.defined):
             return False
@@ -238,7 +237,7 @@ class Conflicts:
         return [a for a in self._sized() if ordinal in self.statement(a).loops] or self._sized()
 
     def certain(self, access: Access) -> bool:
-        """Whether the access surely happens, at exactly the element stated."""
+        """True if the access is a must-access, at exactly the element stated."""
         return self.scop.certain(access)
 
     def same_element(self, source: Access, sink: Access) -> isl.Map:

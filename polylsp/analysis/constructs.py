@@ -43,8 +43,7 @@ _OPERATORS = {"+", "-", "*", "min", "max", "&", "|", "^", "&&", "||"}
 
 @dataclass(frozen=True)
 class Directed:
-    """A function with directives, what the functions that it calls do, and what is asked of it for each
-    directive."""
+    """A function with directives, the effects of its callees, and the results computed for each directive."""
 
     function: Function
     calls: Calls
@@ -61,12 +60,12 @@ class Directed:
 
     @cached_property
     def misfits(self) -> dict[int, str]:
-        """Why no directive can stand before a loop (ordinal); empty where one can."""
+        """Reasons why no directive can stand before a loop, by ordinal; empty where one can."""
         return misfits(self.function.body)
 
     @cached_property
     def per_thread(self) -> frozenset[str]:
-        """The names of which each thread has a variable of its own."""
+        """Names of thread-private variables."""
         known = (d for d in self.function.directives if isinstance(d, Directive))
         named = (d.argument.split() for d in known if d.words == ("threadprivate",))
         return self.function.per_thread.union(*named)
@@ -124,9 +123,8 @@ class Construct:
         return found[0] if found and self.mode == "lanes" else None
 
     def exclusions(self, site: Site) -> frozenset[tuple[str, str]]:
-        """Mutual exclusion around a site: two sites with one in common are never
-        run at once. Of several teams a critical section holds back the threads of its own alone (OpenMP 5.2,
-        15.2)."""
+        """Mutual exclusion around a site: two sites with one in common are never run at once. Of several
+        teams a critical section excludes the threads of its team alone (OpenMP 5.2, 15.2)."""
         kinds = {"atomic"} if self.has_teams else _EXCLUSIVE
         holding = (d for d in self.inside if d.site is not None and within(site, d.site))
         return frozenset((d.words[0], d.argument) for d in holding if d.words[0] in kinds)
@@ -139,12 +137,12 @@ class Construct:
 
     @property
     def has_teams(self) -> bool:
-        """Tell whether the iterations go to several teams."""
+        """True if the iterations go to several teams."""
         return not {"teams", "distribute"}.isdisjoint(self.directive.words)
 
     def in_order(self, source: Site, sink: Site) -> bool:
-        """Whether an `ordered` part keeps what stands at a site from what a later iteration does at another
-        one: it comes after the first, and before the second."""
+        """True if an `ordered` region separates a site from a later iteration's access at another one: it
+        comes after the first, and before the second."""
         parts = (d.site for d in self.inside if d.words == ("ordered",) and d.site is not None)
         return any(source.first <= part.last and part.first <= sink.last for part in parts)
 
@@ -179,7 +177,7 @@ def construct_of(directed: Directed, directive: AnyDirective) -> Construct | Non
 
 
 def runs_in_parallel(directive: AnyDirective) -> bool:
-    """Tell whether several threads, lanes or gangs run what the directive governs."""
+    """True if several threads, lanes or gangs run what the directive governs."""
     words = () if isinstance(directive, UnknownDirective) else directive.words
     if _has(directive, "seq") or words[:1] == ("serial",):
         return False
@@ -190,7 +188,7 @@ _Bound = tuple[Mode, Directive | None, bool]
 
 
 def _threaded(directive: Directive, around: list[AnyDirective]) -> _Bound | None:
-    """Whose threads an OpenMP directive on a loop hands iterations to."""
+    """Threads to which an OpenMP directive on a loop distributes iterations."""
     words = set(directive.words)
     if "taskloop" in words:
         return None
@@ -212,7 +210,7 @@ def _threaded(directive: Directive, around: list[AnyDirective]) -> _Bound | None
 
 
 def _accelerated(directive: Directive, around: list[AnyDirective]) -> _Bound | None:
-    """Tell whether OpenACC's rules make the iterations of a loop independent."""
+    """True if OpenACC's rules make the iterations of a loop independent."""
     if _has(directive, "seq") or _has(directive, "auto"):
         return None
     computes = [d for d in (*around, directive) if isinstance(d, Directive) and d.words[0] in _COMPUTES]
@@ -225,7 +223,7 @@ def _accelerated(directive: Directive, around: list[AnyDirective]) -> _Bound | N
 
 
 def is_restrained(directive: Directive) -> bool:
-    """Tell whether clauses let fewer iterations run at once than the directive's name says, or are not
+    """True if clauses let fewer iterations run at once than the directive's name says, or are not
     understood."""
     return any(_restrains(clause) for clause in directive.clauses)
 
@@ -253,7 +251,8 @@ def _is_count(text: str) -> bool:
 
 
 def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Directive, ...] | None:
-    """The directives in a loop; `None` if one of them may order its iterations in ways not known here."""
+    """The directives in a loop; `None` if one of them may order its iterations in ways that are not
+    modelled."""
     found: list[Directive] = []
     for each in function.directives:
         if each.pragma <= directive.pragma or not loop.site.first <= each.at <= loop.site.last:
@@ -267,7 +266,7 @@ def _inside(function: Function, loop: Loop, directive: Directive) -> tuple[Direc
 
 
 def _is_ordered(directive: Directive) -> bool:
-    """Tell whether a part of each iteration waits for the one of the iteration before."""
+    """True if a part of each iteration waits for the one of the iteration before."""
     return directive.words == ("ordered",) and all(c == OtherClause("threads") for c in directive.clauses)
 
 

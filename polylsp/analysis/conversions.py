@@ -1,4 +1,5 @@
-"""Integers in types that cannot hold every value: what wraps around, what is taken to fit."""
+"""Conversions between integer types that cannot hold every value: wrap-around, and assumptions that values
+fit."""
 
 from __future__ import annotations
 
@@ -59,8 +60,8 @@ def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Sco
 
 
 def _assumed_to_fit(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
-    """`value` itself, on the assumption that it fits; where no loop is there to carry that, a value of
-    which nothing is known."""
+    """`value` itself, on the assumption that it fits; an unknown value where no loop is there to carry that
+    assumption."""
     if of_type.bits < 64 and not scope.frames:
         return scope.parameters.computed(("wrapped", value, of_type), spell_value(expression), of_type)
     if of_type.bits < 64:
@@ -69,15 +70,15 @@ def _assumed_to_fit(value: Poly, expression: Expr, of_type: Integer, scope: Scop
 
 
 def always_too_large(value: Poly, size: int, scope: Scope) -> bool:
-    """Whether some iteration goes beyond the type whatever the parameters: then to assume otherwise
+    """True if some iteration exceeds the type for all parameter values: then the assumption of the opposite
     would be false."""
     beyond = scope.active.intersect(scope.set_of(Compare(">=", value - size)))
     return not beyond.is_empty() and bool(scope.active.params().is_subset(beyond.params()))
 
 
 def converted(value: Poly, expression: Expr, scope: Scope) -> Poly:
-    """A value that is fixed in the nest, converted: a parameter of its own, tied to the value
-    where both are used."""
+    """Converted value that is fixed in the nest: a separate parameter, tied to the value where both are
+    used."""
     assert isinstance(expression.type, Integer)
     result = scope.parameters.symbol(
         ("converted", value, expression.type), spell_value(expression), expression.type
@@ -87,7 +88,7 @@ def converted(value: Poly, expression: Expr, scope: Scope) -> Poly:
 
 
 def _stays_below(value: Poly, size: int, scope: Scope) -> bool:
-    """Whether `value < size`, given that unsigned parameters hold what their type can hold."""
+    """True if `value < size`, given that unsigned parameters are within the range of their type."""
     limits: list[Condition] = []
     known = {name for name in scope.active.get_var_names(isl.dim_type.param) if name}
     for name in sorted(value.symbols | known):

@@ -1,5 +1,5 @@
-"""What copies of a variable lack: the value from before the loop, the value of the iteration before, or
-the way back to the variable after the loop.
+"""Missing data movement of private copies: the value from before the loop, the value of the iteration before,
+or the copy back to the variable after the loop.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _COMPARABLE = {"+": "+", "-": "+", "*": "*", "min": "min", "max": "max"}
 
 
 def copy_findings(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tuple[str, Finding]]:
-    """Findings about the variables that the construct's own clauses give copies to, by unique name."""
+    """Findings about the variables that the construct's clauses privatise, by unique name."""
     construct = sharing.construct
     private = listed(construct.directive, "private")
     for variable in _outer_variables(construct.loop):
@@ -79,7 +79,7 @@ def _without_start(sharing: DataSharing, variable: Variable) -> Finding | None:
 
 
 def _without_end(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> Finding | None:
-    """A variable without a value of its own that is read after the loop that set only its copies."""
+    """A privatised variable that is read after the loop, though the loop set only its copies."""
     construct, name = sharing.construct, variable.source_name
     private = name in listed(construct.directive, "private")
     is_counter = variable == counter_of(construct.loop)
@@ -117,7 +117,7 @@ def _not_last(conflicts: Conflicts, sharing: DataSharing, variable: Variable) ->
 
 
 def _last_sets(conflicts: Conflicts, loop: Loop, variable: Variable) -> bool:
-    """Tell whether the last iteration surely sets the variable."""
+    """True if the last iteration surely sets the variable."""
     memory = _memory(conflicts, loop, variable)
     if memory is None:
         return always_assigned(loop.body, variable) is not None
@@ -125,7 +125,7 @@ def _last_sets(conflicts: Conflicts, loop: Loop, variable: Variable) -> bool:
 
 
 def _is_set_before(sharing: DataSharing, variable: Variable) -> bool:
-    """Tell whether the variable may have a value when the loop begins."""
+    """True if the variable may have a value when the loop begins."""
     loop = sharing.construct.loop
     for each in walk(sharing.function.body):
         if isinstance(each, Assign) and each.target.variable == variable and _precedes(each.site, loop):
@@ -138,7 +138,7 @@ def _precedes(site: Site, loop: Loop) -> bool:
 
 
 def _is_set(loop: Loop, variable: Variable) -> bool:
-    """Tell whether the loop may give the variable a value."""
+    """True if the loop may give the variable a value."""
     if variable.name in effects(loop).scalars:
         return True
     if any(isinstance(s, Assign) and s.target.variable == variable for s in walk(loop)):
@@ -147,7 +147,7 @@ def _is_set(loop: Loop, variable: Variable) -> bool:
 
 
 def _is_addressed(part: Statement, variable: Variable) -> bool:
-    """Tell whether a part of the program takes the variable's address, to set it by that perhaps."""
+    """True if a part of the program takes the variable's address, to set it by that perhaps."""
     named = (n for s in walk(part) for n in nodes(s))
     return any(isinstance(n, AddressOf) and n.place.variable == variable for n in named)
 
@@ -197,7 +197,7 @@ def _misused_sum(conflicts: Conflicts, sharing: DataSharing, variable: Variable)
 
 
 def _may_be_update(loop: Loop, variable: Variable, flow: Conflict) -> bool:
-    """Tell whether the read at the end of a flow belongs to an update of a form that is not understood: of an
+    """True if the read at the end of a flow belongs to an update of a form that is not understood: of an
     element, by a call or a choice, or rounded each time, or in a function that is given the address."""
     if any(within(flow.sink.site, call.site) for call in calls_in(loop)):
         return True
@@ -215,7 +215,7 @@ def _may_be_update(loop: Loop, variable: Variable, flow: Conflict) -> bool:
 
 
 def _is_held(loop: Loop, variable: Variable, read: Site) -> bool:
-    """Whether what is read goes into another variable, which may be added to and is written back: an update
+    """True if the value read goes into another variable, which may be added to and is written back: an update
     in several statements."""
     assigns = [s for s in walk(loop) if isinstance(s, Assign)]
     held = {s.target.variable.name for s in assigns if _is_read_of(s.value, variable.name, read)}

@@ -1,4 +1,4 @@
-"""Which variable counts the iterations of a loop, and by how much it changes others in each round."""
+"""Induction variables: the counter of a loop's iterations, and the increments of others in each round."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def amounts_of(loop: Loop, scope: Scope, changed: Mapping[str, Variable]) -> dic
 
 
 def amount_of(step: Step, scope: Scope) -> Poly | None:
-    """What a step adds in one round, where that is known."""
+    """Sum that a step adds in one round; `None` where it is undetermined."""
     value = value_of(step.amount, scope)
     if not isinstance(value, Poly):
         return None
@@ -88,7 +88,7 @@ def amount_of(step: Step, scope: Scope) -> Poly | None:
 
 
 def _trips(loop: Loop, start: object, scope: Scope) -> Poly | None:
-    """How often an inner loop `for (j = a; j < b; j++)` runs, where its bounds are known."""
+    """Trip count of an inner loop `for (j = a; j < b; j++)`; `None` where its bounds are undetermined."""
     condition = loop.condition
     if not isinstance(condition, Binary) or not isinstance(condition.left, Read) or start is None:
         return None
@@ -155,12 +155,12 @@ def with_index(value: Value, index: Poly) -> Value:
 
 
 def varying(variable: Variable, depth: int, site: Site) -> Opaque:
-    """What is not known of a variable that a loop changes."""
+    """Unknown value of a variable that a loop changes."""
     text = f"`{variable.source_name}` changes in this loop in a way that cannot be followed"
     code = "pointer-arithmetic" if isinstance(variable.type, Pointer) else "data-dependent-value"
     return Opaque(depth, Rejection(code, site, text))
 
 
 def is_unsigned(variable: Variable | None) -> bool:
-    """Whether there is a variable, and its arithmetic wraps around."""
+    """True if the variable exists, and its arithmetic wraps around."""
     return variable is not None and isinstance(variable.type, Integer) and not variable.type.signed

@@ -30,7 +30,7 @@ def counter_findings(
     if found is None:
         return
     for variable in _set_in(loop):
-        # Whether inner loops run is a question for isl, asked only where nothing outside of them is found.
+        # Whether inner loops run is a query to isl, run only where nothing outside of them is found.
         every = chain(_always_set(sharing, variable), _set_in_inner_loops(conflicts, sharing, variable))
         assign = next((each for each in every if not sharing.construct.exclusions(each.site)), None)
         if assign is None:

@@ -1,4 +1,4 @@
-"""Entering a loop: what the variables that it changes hold in each iteration, and after the last one."""
+"""Entry of a loop: values of the variables that it changes in each iteration, and after the last one."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _at_head(
     scope: Scope,
     site: Site,
 ) -> Value:
-    """What a variable holds at the start of a round."""
+    """Value of a variable at the start of a round."""
     if amount is None or start is None or isinstance(start, Opaque):
         return varying(variable, len(scope.frames), site)
     index = index_of(start)
@@ -113,7 +113,7 @@ def _after(
     scope: Scope,
     loop: Loop,
 ) -> Environment:
-    """What variables hold after the loop; a test before the body runs once more than the body."""
+    """Values of variables after the loop; a test before the body runs once more than the body."""
     result = dict(outside)
     count: Poly | None = None
     if rounds is not None:

@@ -1,4 +1,5 @@
-"""Which variables the threads of a construct have copies of (OpenMP 5.2, 5.1; OpenACC 3.3, 2.6.1)."""
+"""Data-sharing attributes: private copies of the threads of a construct (OpenMP 5.2, 5.1; OpenACC 3.3,
+2.6.1)."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ class DataSharing:
         return self.directed.function
 
     def has_copies(self, variable: Variable, site: Site) -> bool:
-        """Tell whether what stands at a site uses a copy of the variable that belongs to one thread alone,
+        """True if what stands at a site uses a copy of the variable that belongs to one thread alone,
         or may do so."""
         if variable.source_name in self.directed.per_thread:
             return True
@@ -42,7 +43,7 @@ class DataSharing:
         )
 
     def is_out_of_reach(self, memory: Memory, site: Site) -> bool:
-        """Tell whether two threads that access a memory may mean different objects."""
+        """True if two threads that access a memory may mean different objects."""
         variable = memory.pointer or memory.variable
         if memory.pointer is None and not memory.follows_pointers:
             return self.has_copies(variable, site)
@@ -54,7 +55,7 @@ class DataSharing:
         return variable.source_name in named
 
     def varies(self, name: str) -> bool:
-        """Tell whether threads may have different values of a variable (source name) when the loop begins."""
+        """True if threads may have different values of a variable (source name) when the loop begins."""
         if name in self.directed.per_thread or self.construct.orphaned:
             return True
         region = self.construct.region
@@ -63,17 +64,17 @@ class DataSharing:
 
     @property
     def is_region(self) -> bool:
-        """Tell whether code that each thread runs for itself stands before the loop."""
+        """True if code that each thread runs for itself stands before the loop."""
         return self.construct.orphaned or self.construct.region is not None
 
     def is_shared_by_clause(self, name: str) -> bool:
-        """Tell whether a clause of the construct names the variable already, so that no other one can."""
+        """True if a clause of the construct names the variable already, so that no other one can."""
         own = self.construct.directive
         moved = {i.name for c in own.clauses if isinstance(c, Transfer) for i in c.items}
         return name in listed(own, "shared") or (own.family == "acc" and name in moved)
 
     def is_mapped(self, variable: Variable) -> bool:
-        """Tell whether the construct, or one around it, brings the variable itself back from a device."""
+        """True if the construct, or one around it, brings the variable itself back from a device."""
         site = self.construct.loop.site
         return any(variable.source_name in brought_back(d) for d in self.directed.holding(site))
 

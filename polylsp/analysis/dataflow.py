@@ -14,7 +14,7 @@ def flow(scop: Scop) -> isl.UnionMap:
     reads, sure, maybe = _accesses(scop)
     order = dates(scop)
     if _has_divisions(reads.union(sure).union(maybe)):
-        # isl's own analysis finds wrong last writes, or none, beside strides: relations say it too.
+        # isl's analysis finds wrong last writes, or none, beside strides: relations say it too.
         return _last_writes(reads, sure, maybe, order)
     information = isl.UnionAccessInfo.from_sink(reads)
     information = information.set_must_source(sure).set_may_source(maybe)

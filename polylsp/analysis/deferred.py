@@ -1,5 +1,5 @@
-"""Tasks against what their creator does, and the other tasks that it makes, before it waits for them: a task
-may run at any time until then (OpenMP 5.2, 12.5 and 15.9.5)."""
+"""Conflicts of a task with its creator, and with the creator's other tasks, before a wait: a task may run at
+any time until then (OpenMP 5.2, 12.5 and 15.9.5)."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ _END = 1 << 30
 def deferred_finding(
     directed: Directed, directive: AnyDirective, model_of: ModelOf, serial: bool
 ) -> Unordered | None:
-    """Where a task surely meets what may run at the same time, if it does. `serial`: one thread runs the
-    function, and its tasks outside of parallel regions at once."""
+    """Certain conflict of a task with code that may run at the same time, if there is one. `serial`: one
+    thread runs the function, and its tasks outside of parallel regions at once."""
     task = _part(directed, directive) if isinstance(directive, Directive) else None
     if task is None or task.directive is None or not is_deferrable(task.directive):
         return None
@@ -99,7 +99,7 @@ def _sharing(directed: Directed, region: ParallelRegion | None, later: _Later) -
 
 
 def _is_beside_data(directed: Directed, task: Directive) -> bool:
-    """Tell whether what a kernel uses may be on the device before it: then nothing is copied back."""
+    """True if what a kernel uses may be on the device before it: then nothing is copied back."""
     known = (d for d in directed.function.directives if isinstance(d, Directive))
     return is_kernel(task) and any(d.words[0] == "target" and not is_kernel(d) for d in known)
 
@@ -127,8 +127,8 @@ class _Later:
 
 
 def _later(directed: Directed, task: Directive) -> Iterator[_Later]:
-    """Code behind a task, as far as nothing waits for it. The task that makes it need not wait for it; who
-    waits for that one alone does not."""
+    """Code after a task, up to a wait for it. The creating task need not wait for it; a wait for the creator
+    alone does not cover it."""
     chain = (task,)
     while True:
         around = _around(directed, chain[-1])
@@ -141,8 +141,8 @@ def _later(directed: Directed, task: Directive) -> Iterator[_Later]:
 
 @dataclass
 class _Follower:
-    """Goes through what follows the last task of a chain, inside the directive around it. `is_over`: the
-    first task is waited for, or what follows is not known to happen."""
+    """Traversal of the code after the last task of a chain, inside the directive around it. `is_over`: the
+    first task is waited for, or the code after it need not run."""
 
     directed: Directed
     chain: tuple[Directive, ...]
@@ -194,7 +194,7 @@ class _Follower:
         self.is_over = any(isinstance(s, (Jump, Unsupported)) for s in walk(statement))
 
     def _goes_on(self, call: Call) -> bool:
-        """Tell whether a call waits for no task: a recursive one makes tasks alone."""
+        """True if a call waits for no task: a recursive one makes tasks alone."""
         function = self.directed.function
         recursive = call.function == function.name and all(
             isinstance(d, Directive) and d.words[0] in (*_EXCLUSIVE, "task") for d in function.directives

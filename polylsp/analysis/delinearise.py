@@ -24,7 +24,7 @@ class Layout:
 
     @property
     def extents(self) -> tuple[Poly | None, ...]:
-        """How many elements each dimension but the first has."""
+        """Extents of all dimensions but the first."""
         return tuple(_exact(a, b) for a, b in pairwise(self.strides))
 
 

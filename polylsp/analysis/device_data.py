@@ -1,5 +1,5 @@
-"""Data clauses of device regions against what the loops in them read and write: results that stay on the
-device, values that never get there, sections too short.
+"""Data clauses of device regions, checked against the reads and writes of the loops in them: results that
+stay on the device, values that never get there, sections too short.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from polylsp.model.scop import Access
 
 
 def data_findings(region: DeviceRegion) -> Iterator[tuple[str, Finding]]:
-    """What is wrong with the data clauses of a region, by unique name of the variable."""
+    """Faults in the data clauses of a region, by unique name of the variable."""
     for clause in region.directive.clauses:
         if not isinstance(clause, Transfer) or clause.flow is None:
             continue
@@ -81,7 +81,7 @@ def _unwritten(region: DeviceRegion, read: Access, writes: list[Access]) -> isl.
     for write in writes:
         source = conflicts.statement(write)
         pairs = before(conflicts.same_element(write, read), source, sink, conflicts.scop, region.outer)
-        # An access that is not known exactly may write anything: all that it can reach counts.
+        # An inexact access may write anything: all that it can reach counts.
         missing = missing.subtract(pairs.reverse().apply_range(write.relation))
     return missing
 
@@ -109,7 +109,7 @@ def _has_statement(directive: AnyDirective) -> bool:
 
 
 def _meet(region: DeviceRegion, read: Read, writes: list[Access]) -> bool:
-    """Whether a read of the host is of an element that the device writes."""
+    """True if the host reads an element that the device writes."""
     known = [a for a in region.nest.scop.accesses if a.site == read.site and a.kind == "read"]
     if known:
         return any(
@@ -126,7 +126,7 @@ def _meet(region: DeviceRegion, read: Read, writes: list[Access]) -> bool:
 
 
 def _outlives(variable: Variable) -> bool:
-    """Whether others know the elements of a variable, so that they may use them before and afterwards."""
+    """True if code outside of the function may use the elements of a variable before and afterwards."""
     return variable.storage in ("global", "static", "parameter")
 
 
@@ -174,7 +174,7 @@ def _at_entry(region: DeviceRegion, access: Access, relation: isl.Map) -> isl.Ma
 
 
 def _values(region: DeviceRegion) -> dict[str, Poly]:
-    """What the variables hold when the region begins, by source name."""
+    """Values of the variables at the beginning of the region, by source name."""
     environment = region.nest.entries[region.loops[0]].environment
     variables = {v.name: v.source_name for v in region.nest.effects.variables}
     found: dict[str, Poly] = {}

@@ -1,5 +1,5 @@
-"""Regions of code that run on a device, with the clauses that say what moves there and back (OpenMP 5.2,
-5.8; OpenACC 3.3, 2.7), where all that is done in them is known.
+"""Device regions, with the data clauses that move data there and back (OpenMP 5.2, 5.8; OpenACC 3.3, 2.7),
+where all accesses in them are modelled.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class DeviceRegion:
 
     @property
     def site(self) -> Site:
-        """What the directive governs."""
+        """Site of the statement that the directive governs."""
         assert self.directive.site is not None
         return self.directive.site
 
@@ -62,12 +62,12 @@ class DeviceRegion:
 
     @cached_property
     def outer(self) -> int:
-        """How many loops of the model stand around the region."""
+        """Number of loops of the model around the region."""
         around = next(s.loops for s in self.nest.scop.statements if self.loops[0] in s.loops)
         return around.index(self.loops[0])
 
     def always(self, where: isl.Set, access: Access) -> bool:
-        """Tell whether `where` holds all parameter values at which the loops around an access run often."""
+        """True if `where` holds all parameter values at which the loops around an access run often."""
         return happens_always(self.conflicts, where, [self.conflicts.statement(access)], self.outer)
 
 
@@ -77,7 +77,7 @@ def device_region(
     model_of: Callable[[int], tuple[Nest, Conflicts] | None],
     resident: bool,
 ) -> DeviceRegion | None:
-    """The device region of a directive, if all that is done in it is known."""
+    """Device region of a directive; `None` unless all accesses in it are modelled."""
     if not isinstance(directive, Directive) or not has_data(directive) or directive.site is None:
         return None
     if any(isinstance(c, UnknownClause) or c == Condition("0") for c in directive.clauses):
@@ -98,12 +98,12 @@ def device_region(
 
 
 def manages_data(directive: Directive) -> bool:
-    """Tell whether a directive that governs no statement keeps or moves data of a device."""
+    """True if a directive that governs no statement keeps or moves data of a device."""
     return directive.words[:2] in _MANAGING
 
 
 def keeps_data_around_calls(function: Function) -> bool:
-    """Tell whether the function keeps data on a device that functions called may find there."""
+    """True if the function keeps data on a device that functions called may find there."""
     called = effects(function.body).calls
     for each in function.directives:
         if isinstance(each, UnknownDirective):
@@ -118,7 +118,7 @@ def keeps_data_around_calls(function: Function) -> bool:
 
 
 def has_data(directive: Directive) -> bool:
-    """Tell whether a directive may have clauses that move data for the statement after it."""
+    """True if a directive may have clauses that move data for the statement after it."""
     if directive.words[0] == "target":
         return directive.words[1:2] not in (("enter",), ("exit",), ("update",))
     return directive.family == "acc" and directive.words[0] in {*_COMPUTES, "data"}
@@ -131,7 +131,7 @@ def _is_compute(directive: Directive) -> bool:
 
 
 def _interferes(other: AnyDirective, directive: Directive) -> bool:
-    """Tell whether another directive may keep data on the device, or move it, too."""
+    """True if another directive may keep data on the device, or move it, too."""
     if isinstance(other, UnknownDirective) or manages_data(other):
         return True
     if other is directive or other.site is None or directive.site is None or not has_data(other):
@@ -164,7 +164,7 @@ def variable_of(region: DeviceRegion, item: Item) -> Variable | None:
 
 
 def _is_named_inside(region: DeviceRegion, name: str) -> bool:
-    """Tell whether copies or other transfers of a variable are asked for as well."""
+    """True if other clauses request copies or transfers of a variable as well."""
     for each in _inside(region.directed, region.directive):
         transfers = (c for c in each.clauses if isinstance(c, Transfer))
         moved = [c for c in transfers for item in c.items if item.name == name]
@@ -175,7 +175,7 @@ def _is_named_inside(region: DeviceRegion, name: str) -> bool:
 
 
 def _is_itself(region: DeviceRegion, variable: Variable) -> bool:
-    """Tell whether a pointer points where its elements are counted from."""
+    """True if a pointer points where its elements are counted from."""
     value = region.nest.entries[region.loops[0]].environment.get(variable.name)
     if not isinstance(value, PointerValue):
         return value is None
@@ -183,7 +183,7 @@ def _is_itself(region: DeviceRegion, variable: Variable) -> bool:
 
 
 def device_accesses(region: DeviceRegion, variable: Variable) -> list[Access]:
-    """The accesses of a variable on the device; none where some of them are not known well."""
+    """Accesses of a variable on the device; none where some of them are inexact."""
     every = [a for a in region.nest.scop.accesses if a.memory.variable == variable]
     found = [a for a in every if within(a.site, region.site)]
     sites = [d.site for d in region.computing if d.site is not None]

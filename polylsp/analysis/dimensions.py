@@ -1,4 +1,5 @@
-"""Linear subscripts split into one for each dimension of an array, and what that has to assume."""
+"""Delinearisation of accesses: linear subscripts split into one for each dimension of an array, with the
+necessary assumptions."""
 
 from __future__ import annotations
 
@@ -23,8 +24,8 @@ from polylsp.analysis.wording import pretty
 from polylsp.model.verdict import Assumption
 
 Needed = tuple[int, Assumption, isl.Set]
-"""What has to be assumed for the subscript with this number to stay within its dimension, and the parameter
-values at which it does not."""
+"""Assumption that keeps the subscript with this number within its dimension, and the parameter values at
+which it fails."""
 
 
 def rows_meet(
@@ -34,8 +35,8 @@ def rows_meet(
     dimension: int,
     depth: int,
 ) -> bool:
-    """Whether accesses in a loop (at `depth`) differ in the subscripts before `dimension`, so that it
-    matters that the ones from there on stay within their row."""
+    """True if accesses in a loop (at `depth`) differ in the subscripts before `dimension`, so that the
+    subscripts from there on must stay within their row."""
     outer = {parts[id(a), number][:dimension] for _, a in here}
     inner = {name for s, _ in here for name in iterator_names(s)[depth:]}
     return len(outer) > 1 or any(not p.symbols.isdisjoint(inner) for o in outer for p in o)
@@ -58,8 +59,7 @@ def best_split(
 def _needed(
     statement: RawStatement, parts: tuple[Poly, ...], layout: Layout, parameters: Parameters
 ) -> list[Needed] | None:
-    """What must be assumed for the inner subscripts to stay within their dimensions; `None` if that
-    is never so."""
+    """Assumptions that keep the inner subscripts within their dimensions; `None` if no assumption does."""
     names = iterator_names(statement)
     if not all(is_affine(p, frozenset(names)) for p in parts):
         return None
@@ -83,8 +83,8 @@ def _needed(
 
 
 def _is_in_proportion(part: Poly, extent: Poly) -> bool:
-    """Whether products in a subscript step over something that divides the dimension. Rows of `w` are no
-    rows of `v`: that `t * w` stays below `v` is true for the first row at best."""
+    """True if products in a subscript step over a divisor of the dimension. Rows of `w` are no rows of `v`:
+    `t * w < v` is true for the first row at best."""
     products = [Counter(monomial) for monomial, _ in part.terms if len(monomial) > 1]
     sizes = [Counter(monomial) for monomial, _ in extent.terms]
     return all(any(one - Counter([atom]) <= size for atom in one for size in sizes) for one in products)
@@ -103,7 +103,7 @@ def _spread_out(statement: RawStatement, part: Poly) -> isl.Set:
 
 
 def _bounds(part: Poly, extent: Poly, parameters: Parameters) -> list[tuple[Compare, Assumption]]:
-    """That a subscript lies in a dimension, as conditions and as sentences."""
+    """Conditions and sentences that a subscript lies within a dimension."""
     inner, size = pretty(part, parameters), pretty(extent, parameters)
     constant = part.as_constant
     below = f"`{inner}` stays below `{size}`"

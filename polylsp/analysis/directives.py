@@ -1,6 +1,6 @@
-"""A check of the directives that stand in a function already: what they claim against the dependences.
+"""Check of the directives of a function: their claims against the dependences.
 
-Nothing is said where something is only possible: a false alarm would cost more than it is worth.
+Possible errors are not reported: a false alarm would cost more than it is worth.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ ScalarsOf = Callable[[Nest, int], LoopScalars]
 
 @dataclass(frozen=True)
 class Models:
-    """What the checks of directives ask of the rest of the analysis: the model of the nest with a loop
-    (ordinal), and its conflicts; what becomes of the scalars of a loop in such a model; what the functions
-    called do. `resident`: code of the file elsewhere keeps data on the device. `serial`: one thread runs what
-    stands outside of the function's parallel regions."""
+    """Services of the analysis for the checks of directives: the model of the nest with a loop (ordinal), and
+    its conflicts; the classification of a loop's scalars in such a model; the effects of callees. `resident`:
+    code of the file elsewhere places data on the device. `serial`: one thread runs the code outside of the
+    function's parallel regions."""
 
     model_of: ModelOf
     scalars_of: ScalarsOf
@@ -135,7 +135,7 @@ def _called_race(sharing: DataSharing, updates_too: bool) -> Race | ConditionalR
 
 
 def _is_unguarded(sharing: DataSharing, variable: Variable, point: AccessPoint) -> bool:
-    """Tell whether threads share a variable with static storage, and nothing keeps them apart."""
+    """True if threads share a variable with static storage, and nothing keeps them apart."""
     construct = sharing.construct
     if variable.storage not in ("global", "static") or sharing.has_copies(variable, point.site):
         return False
@@ -200,7 +200,7 @@ def _facts(directed: Directed, directive: AnyDirective, found: tuple[Finding, ..
 
 
 def _findings(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) -> tuple[Finding, ...]:
-    """Findings about a directive: at most one race that no clause mends, and one thing for each
+    """Findings about a directive: at most one race without a mending clause, and one finding for each
     variable."""
     if sharing.construct.directive.family == "numba":
         return _of_prange(conflicts, sharing, scalars)
@@ -293,7 +293,7 @@ def _on_memory(
     mended = lacking(conflicts, sharing, scalars, racing)
     is_scalar = racing.memory.dimensions == racing.memory.scoped and racing.memory.pointer is None
     if sharing.construct.mode == "device" and is_scalar and not sharing.is_mapped(racing.memory.variable):
-        # Each gang or team starts from a copy: what a temporary holds is lost, and nobody else sees it.
+        # Each gang or team starts from a copy: the value of a temporary is lost, invisible to all others.
         needed = mended is not None and mended.kind == "sum" and scalars.live(racing.memory.variable.name)
         return mended if needed else None
     if mended is not None:

@@ -21,14 +21,14 @@ _SUBSCRIPT = re.compile(r"(\w+)(?: ([-+]) (\d{1,9}))?")
 _SOURCE = re.compile(r"source( :)?( omp_cur_iteration)?")
 
 Distance = tuple[int, ...]
-"""How far the counters go, from loop to loop, outermost first, in the direction in which each counts."""
+"""Distance of the counters, from loop to loop, outermost first, in the direction in which each counts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Doacross:
-    """What iterations of loops in each other wait for: those that are one of `distances` before them. They
-    wait at token `waits` first, and say at token `posts` last that others need wait no more. `directions`
-    are the signs of the loops' steps. Iterations of the outermost loop are handed out, those of the others
+    """Cross-iteration waits of nested loops: an iteration waits for those that are one of `distances` before
+    it, at token `waits` first, and releases later ones at token `posts` last. `directions` are the signs of
+    the loops' steps. Iterations of the outermost loop are distributed over threads, those of the others
     follow each other in one thread."""
 
     distances: tuple[Distance, ...]
@@ -61,8 +61,8 @@ _ENDS = (("a", _IN), ("b", _OUT))
 
 
 def _follows(distance: Sequence[str], strictly: bool) -> str:
-    """That a distance in the inner loops leads to the same iteration, or to one that the same thread runs
-    later; `strictly`: to a later one."""
+    """Condition that a distance in the inner loops leads to the same iteration, or to a later one of the same
+    thread; `strictly`: to a later one."""
     ways = [
         " and ".join((*(f"{each} = 0" for each in distance[:k]), f"{distance[k]} > 0"))
         for k in range(len(distance))
@@ -73,13 +73,13 @@ def _follows(distance: Sequence[str], strictly: bool) -> str:
 
 
 def says_order(directive: Directive) -> bool:
-    """Whether a directive is one that makes an iteration wait, or others wait no more."""
+    """True for a directive by which an iteration waits, or releases others."""
     return directive.words == ("ordered",) and any(_is_dependence(clause) for clause in directive.clauses)
 
 
 def doacross(directive: Directive, inside: Sequence[Directive], loop: Loop) -> Doacross | None:
-    """What the iterations of the loop of a directive, and of the others that `ordered(n)` is about, wait for;
-    `None` where that is not known."""
+    """Cross-iteration waits of the loop of a directive, and of the others in its `ordered(n)`; `None` where
+    they are undetermined."""
     loops = _ordered(directive, loop)
     directions = tuple(_direction(each) for each in loops)
     said = [each for each in inside if says_order(each)]
@@ -117,14 +117,14 @@ def _ordered(directive: Directive, loop: Loop) -> list[Loop]:
 
 
 def _starts(statement: Statement, loop: Loop) -> bool:
-    """Whether a statement is a loop, or what stands first in its header."""
+    """True if a statement is a loop, or the first statement of its header."""
     if not isinstance(statement, (Assign, Declare)):
         return statement is loop
     return loop.header.first <= statement.site.first <= statement.site.last <= loop.header.last
 
 
 def _may_be_passed_by(at: int, loop: Loop) -> bool:
-    """Whether an iteration may end without coming to a token in its body."""
+    """True if an iteration may end without reaching a token in its body."""
     around = (s for s in walk(loop.body) if isinstance(s, (If, Loop)) and s.site.first <= at <= s.site.last)
     return any(True for _ in around)
 
@@ -144,7 +144,7 @@ def _direction(loop: Loop) -> int:
 
 
 def _distance(text: str, loops: Sequence[Loop], directions: Distance) -> Distance | None:
-    """How far back the iteration is that a `sink` names."""
+    """Distance back to the iteration that a `sink` names."""
     parts = [_SUBSCRIPT.fullmatch(part.strip()) for part in text.split(",")]
     if len(parts) != len(loops):
         return None

@@ -1,6 +1,6 @@
-"""What statements may change, read off their shape: a first, cheap look before symbolic values.
+"""Effects of statements, read off their shape: a first, cheap approximation before symbolic values.
 
-Everything here is conservative and says nothing of iterations.
+All results are conservative and do not distinguish iterations.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def effects(*blocks: Statement) -> Effects:
 
 _MOST_KNOWN = 1024
 _known: dict[tuple[int, ...], tuple[tuple[Statement, ...], Effects]] = {}
-"""Effects by the identities of the statements, which are kept so that no others get these."""
+"""Effects by the identities of the statements, which stay referenced so that no others reuse these."""
 
 
 def _effects(blocks: tuple[Statement, ...]) -> Effects:

@@ -50,7 +50,7 @@ from polylsp.model.rejection import Rejection
 
 
 def value_of(expression: Expr, scope: Scope) -> Value:
-    """What an integer or pointer expression is worth here; `Opaque` where that is not known."""
+    """Symbolic value of an integer or pointer expression at this point; `Opaque` where it is unknown."""
     if isinstance(expression.type, Pointer):
         return resolve_pointer(expression, scope, value_of)
     if not isinstance(expression.type, Integer):
@@ -67,8 +67,8 @@ def value_of(expression: Expr, scope: Scope) -> Value:
 def declared_extents(
     base: Base, steps: tuple[Index | Field | At | Member, ...], scope: Scope
 ) -> tuple[Poly | None, ...]:
-    """The declared sizes of the dimensions that a path goes through, as far as they are known and fixed;
-    the steps are those of the source or, where it names another pointer, evaluated ones."""
+    """Declared extents of the dimensions that a path goes through, `None` where not fixed; the steps are
+    those of the source or, where it names another pointer, evaluated ones."""
     found: list[Poly | None] = []
     of_type: Type | None = base.variable.type if base.name == base.variable.name and not base.fresh else None
     for number, step in enumerate(steps):
@@ -87,8 +87,8 @@ def declared_extents(
 
 
 def condition_of(expression: Expr, scope: Scope) -> tuple[Condition, Opaque | None]:
-    """What must hold for `expression` to be true, as far as it is affine; and, unless that is
-    the whole truth, what is not known."""
+    """Condition under which `expression` is true, as far as it is affine; and the unknown remainder, if there
+    is one."""
     match expression:
         case Binary("&&", left, right):
             return _both(condition_of(left, scope), condition_of(right, scope))
@@ -175,7 +175,7 @@ def compare(operator: str, left: Poly, right: Poly) -> Condition:
 
 
 def _truth(expression: Expr, scope: Scope) -> Condition | Opaque:
-    """Whether a value is not zero."""
+    """Condition that a value is not zero."""
     if isinstance(expression, Constant):
         return TRUE if expression.value else FALSE
     if isinstance(expression.type, Integer):
@@ -251,8 +251,8 @@ def _scalar(expression: Expr, variable: Variable, scope: Scope) -> Value:
 
 
 def entry_value(variable: Variable, scope: Scope) -> Poly:
-    """The parameter that stands for what an integer variable held when the function began. One that
-    is assigned leaves its plain name to a loop's dimension."""
+    """Parameter for the value of an integer variable at function entry. A variable that is assigned leaves
+    its plain name to a loop's dimension."""
     name = variable.source_name
     stem = f"{name}0" if variable.name in scope.effects.scalars else name
     return scope.parameters.symbol(("entry", variable.name), name, variable.type, stem)
@@ -396,7 +396,7 @@ def _parameter(expression: Expr, scope: Scope) -> Poly | None:
 
 
 def _opaque(expression: Expr, scope: Scope) -> Opaque:
-    """Nothing is known of the value, in any loop around."""
+    """Unknown value, varying in all loops around."""
     text = spell(expression)
     return Opaque(
         len(scope.frames),

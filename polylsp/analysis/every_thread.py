@@ -1,4 +1,4 @@
-"""Code of a parallel region that every thread runs for itself, and that writes what all of them share."""
+"""Code of a parallel region that every thread runs, and that writes shared variables."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def team_findings(directed: Directed, directive: AnyDirective) -> Iterator[Every
 
 
 def _is_fixed(place: Place) -> bool:
-    """Tell whether a place is a variable, or an element of an array that numbers name."""
+    """True if a place is a variable, or an element of an array that numbers name."""
     fixed = all(isinstance(s, Field) or isinstance(s.subscript, Constant) for s in place.steps)
     return fixed and not (place.steps and isinstance(place.variable.type, Pointer))
 
@@ -105,7 +105,7 @@ def _run_by_all(region: ParallelRegion) -> Iterator[tuple[Assign, bool]]:
 
 
 def _is_run_by_each(region: ParallelRegion, site: Site) -> bool:
-    """Tell whether every thread of a region runs what stands at a site, or a task of its own that does."""
+    """True if every thread of a region runs the code at a site, or a task of its own that does."""
     holding = list(region.holding(site))
     return all(d.words == ("simd",) or (d.words == ("task",) and leaves_to_chance(d)) for d in holding)
 
@@ -143,13 +143,13 @@ def _summed(region: ParallelRegion, variable: Variable) -> str | None:
 
 
 def _counts(region: ParallelRegion, variable: Variable) -> bool:
-    """Tell whether a loop of the region goes by the variable."""
+    """True if a loop of the region goes by the variable."""
     loops = [s for s in walk(region.body) if isinstance(s, Loop)]
     return any(_reads(loop, variable) for loop in loops)
 
 
 def _is_temporary(region: ParallelRegion, variable: Variable) -> bool:
-    """Whether the region surely gives the variable a value before it reads it, and nobody needs it later."""
+    """True if the region surely assigns the variable before it reads it, and the value is dead afterwards."""
     body = region.directed.function.body
     later = statements_after(body.statements, region.site, variable)
     if not later.to_the_end or variable.name in exposed(later.statements):
@@ -163,7 +163,7 @@ def _is_temporary(region: ParallelRegion, variable: Variable) -> bool:
 
 
 def _reads(statement: Statement, variable: Variable) -> bool:
-    """Tell whether a statement itself reads a variable, not counting its own update."""
+    """True if a statement itself reads a variable, not counting its update in place."""
     return any(isinstance(n, (Read, AddressOf)) and n.place.variable == variable for n in nodes(statement))
 
 

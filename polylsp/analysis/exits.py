@@ -17,11 +17,12 @@ from polylsp.model.program import Assign, Block, Expr, If, Integer, Jump, Loop, 
 from polylsp.model.rejection import Rejection
 
 Ways = tuple[Condition, Condition]
-"""When a statement leaves the loop, and when what follows it in the iteration is reached."""
+"""Conditions under which a statement leaves the loop, and under which the statement after it is reached."""
 
 
 def early_exit(loop: Loop) -> Rejection | None:
-    """The first jump that leaves a loop, and why it is in the way unless it is known when it is taken."""
+    """First jump that leaves a loop, as the reason why the loop is undecided, unless the iteration of the
+    jump is determined."""
     jumps = [*(j for j in own_jumps(loop.body) if j.kind == "break"), *returns_in(loop)]
     if not jumps:
         return None
@@ -37,8 +38,8 @@ def returns_in(loop: Loop) -> Iterator[Jump]:
 
 
 def exit_condition(loop: Loop, scope: Scope) -> Condition | None:
-    """When an iteration that begins leaves the loop by `break`, in terms of the values that `scope` has
-    at the start of the body; `None` where that depends on data."""
+    """Condition under which a started iteration leaves the loop by `break`, in terms of the values that
+    `scope` has at the start of the body; `None` where that depends on data."""
     before = scope.environment
     scope.environment = dict(before)
     if not loop.post_test:
@@ -94,7 +95,7 @@ def _branches(statement: If, condition: Expr, then: Block, otherwise: Block, sco
 
 
 def _forget(statement: Statement, scope: Scope) -> None:
-    """What the statement assigns has a value that is not followed here."""
+    """Mark the variables that a statement assigns as unknown."""
     text = "this value is only known when the program runs"
     site = scope.frames[-1].loop.header
     unknown = Opaque(len(scope.frames), Rejection("data-dependent-value", site, text))

@@ -1,4 +1,4 @@
-"""A lowered function to everything that is known of it."""
+"""Facts of a lowered function."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from polylsp.model.verdict import Parallel, Sequential, Unknown, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How much to find out: `schedules` asks for transforms and models too, `relations` for all relations
-    of these; `operations` are the isl operations that one loop may take, `functions` is the size of the file
-    (`file_size`) among whose functions those of all loops are shared out. `resident`: code of the file that
-    stands in no function, or around calls, keeps data on a device. `serial` are the functions of the file
+    """Requested depth of analysis: `schedules` includes transforms and models, `relations` all relations of
+    these; `operations` are the isl operations that one loop may take, `functions` is the size of the file
+    (`file_size`) among whose functions those of all loops are shared out. `resident`: code of the file
+    outside of functions, or around calls, places data on a device. `serial` are the functions of the file
     with tasks that no parallel region calls. `presuming`: loops may rest on branches not being taken."""
 
     schedules: bool = True
@@ -50,7 +50,7 @@ class Wanted:
 
 
 def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFacts, tuple[Nest, ...]]:
-    """Verdicts of all loops of a function, and its nests; and the models behind these, in the same order."""
+    """Verdicts of all loops of a function, and its nests; and the models of these, in the same order."""
     started = perf_counter()
     loops = loops_in(function.body)
     after = live_after_loops(function, calls.summaries)
@@ -67,7 +67,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFac
         known.update(each)
     directives = _directives(function, every, asked, wanted)
     decided = perf_counter()
-    # After all verdicts, and with a budget of their own: nobody waits for them.
+    # After all verdicts, and with a separate budget: no request waits for them.
     more = wanted.budget
     nests = [
         nest_facts(nest, conflicts, own, more, wanted.schedules, wanted.relations)
@@ -118,7 +118,7 @@ def _of_source(nest: NestFacts, loops: list[Loop]) -> NestFacts:
 
 
 def nests_of(function: Function, calls: Calls, wanted: Wanted) -> tuple[Nest, ...]:
-    """The models behind `FunctionFacts.nests`, in the same order."""
+    """Models of `FunctionFacts.nests`, in the same order."""
     loops = loops_in(function.body)
     live = _needed_after(loops, live_after_loops(function, calls.summaries))
     return cut(function, calls, live, wanted.budget).nests
@@ -130,14 +130,14 @@ def _needed_after(loops: list[Loop], after: dict[int, Live]) -> Live:
 
 
 def given_up(function: Function) -> FunctionFacts:
-    """What is said of a function on which the analysis was stopped before."""
+    """Facts of a function on which the analysis was stopped before."""
     text = "the analysis of this function was stopped at a limit on CPU time or memory"
     advice = "split the function, or raise `polylsp.max_seconds` or `polylsp.max_memory_mb`"
     return _undecided(function, lambda loop: Rejection("budget", loop.header, text, advice))
 
 
 def failed(function: Function, mishap: Mishap) -> FunctionFacts:
-    """What is said of a function whose analysis did not come to its end; its problem, which is said once."""
+    """Facts of a function whose analysis failed; its problem, which is reported once."""
     why = Rejection(mishap.code, function.name_site, mishap.of("this function"), mishap.advice)
     found = _undecided(function, lambda _: why)
     return replace(found, problems=(*found.problems, why))

@@ -1,5 +1,5 @@
-"""Reads that see nothing but what there was before a loop: they could be from a copy of that (renaming:
-Cytron and Ferrante, What's in a name?, ICPP 1987)."""
+"""Anti-dependent reads, removable by array renaming: they see only values from before the loop, and could
+read a copy of these (Cytron and Ferrante, What's in a name?, ICPP 1987)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ Reads = tuple[tuple[str, str], ...]
 
 
 def former_reads(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int) -> Reads:
-    """The reads that could be from copies made before the loop, if nothing but later writes stands in their
-    way; `obstacles` are all that is in the way of the loop."""
+    """Anti-dependent reads that array renaming can serve from copies taken before the loop, if only later
+    writes stand in their way; `obstacles` are all obstacles of the loop."""
     reads = {id(c.source): c.source for c in obstacles if c.kind == "anti"}.values()
     if any(c.kind != "anti" for c in obstacles):
         return ()
@@ -36,7 +36,7 @@ def former_accesses(conflicts: Conflicts, ordinal: int, reads: Collection[tuple[
 
 
 def _sees_former(conflicts: Conflicts, read: Access, ordinal: int) -> bool:
-    """Whether a read sees nothing that the loop has written."""
+    """True if a read sees no value that the loop has written."""
     writes = [a for a in conflicts.accesses(read.memory, ordinal) if a.kind == "write"]
     if not read.memory.shape or any(write.site == read.site for write in writes):
         return False

@@ -1,5 +1,5 @@
-"""Subscripts that count from the end of an array where they are negative, as in Python: what keeps them from
-that, where something does."""
+"""Subscripts that count from the end of an array where they are negative, as in Python: proofs and
+assumptions that they are not."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ def from_end(
 
 
 def _index(subscript: Poly | Opaque) -> Poly | None:
-    """What counts from the end where it is negative. What C adds there is a power of two."""
+    """Unwrapped index of a subscript that counts from the end where negative. C's wrap-around, which adds a
+    power of two, is excluded."""
     match subscript.terms if isinstance(subscript, Poly) else ():
         case ((((Choice(Compare(">=", index), then, otherwise),)), 1),) if index == then:
             more = (otherwise - then).as_constant

@@ -1,4 +1,4 @@
-"""What the host does with a variable after a piece of a function, read off its shape."""
+"""Uses of a variable by the host after a piece of a function, read off its shape."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from polylsp.model.program import (
 
 @dataclass(frozen=True)
 class Use:
-    """The first thing that is done with a variable: it is read, surely so (`reads` then has the reads, as
-    far as the function does them itself), something else or something not known, or nothing at all."""
+    """First use of a variable: a certain read (`reads` then has the reads of the function itself), another or
+    unknown use, or no use."""
 
     kind: Literal["reads", "other", "nothing"]
     reads: tuple[Read, ...] = ()
@@ -43,8 +43,8 @@ NOTHING, OTHER = Use("nothing"), Use("other")
 def use_after(
     function: Function, site: Site, variable: Variable, calls: Calls, devices: Sequence[Site]
 ) -> Use:
-    """What the function does first with a variable once the statement at a site is done; what stands at
-    `devices` is not done by the host."""
+    """First use of a variable by the function after the statement at a site; code at `devices` is not run by
+    the host."""
     following = statements_after(function.body.statements, site, variable)
     for statement in following.statements:
         elsewhere = any(_is_part(s, d) and _mentions(s, variable) for s in walk(statement) for d in devices)
@@ -93,7 +93,7 @@ def _inside(statement: Statement, site: Site, variable: Variable) -> Following:
 
 
 def _holds(statement: Statement, site: Site) -> bool:
-    """Tell whether a part of a statement stands at a site."""
+    """True if a part of a statement stands at a site."""
     return any(_is_part(each, site) for each in walk(statement))
 
 
@@ -102,7 +102,7 @@ def _is_part(statement: Statement, site: Site) -> bool:
 
 
 def _mentions(statement: Statement, variable: Variable) -> bool:
-    """Tell whether a statement itself, without those inside it, names a variable."""
+    """True if a statement itself, without those inside it, names a variable."""
     if isinstance(statement, Block):
         return False
     if isinstance(statement, Assign) and statement.target.variable == variable:
@@ -133,7 +133,7 @@ def _use(statement: Statement, variable: Variable, calls: Calls) -> Use:
 def _uses(
     expression: Expr, variable: Variable, calls: Calls, returned: bool
 ) -> Iterator[Read | AddressOf | None]:
-    """Where an expression needs what the variable holds; `None` where that is not known."""
+    """Uses of a variable's value in an expression; `None` for an unknown use."""
     given: set[int] = set()
     for node in subexpressions(expression):
         if isinstance(node, Call):
@@ -157,7 +157,7 @@ def _is_address(expression: Expr, variable: Variable) -> bool:
 
 
 def _is_read(call: Call, number: int, calls: Calls) -> bool:
-    """Tell whether a function is known to read what an argument points at, and not to write it."""
+    """True if a function reads the target of an argument, and does not write it."""
     if call.pure or call.reads_memory:
         return True
     summary = calls.summaries.get(call.function)

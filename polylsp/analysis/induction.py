@@ -80,13 +80,13 @@ def additive(assign: Assign) -> tuple[Expr, int] | None:
 
 
 def reads_only(expression: Expr, assign: Assign) -> bool:
-    """Whether `expression` is the assigned scalar or element itself."""
+    """True if `expression` is the assigned scalar or element itself."""
     expression = stripped(expression)
     return isinstance(expression, Read) and same_element(expression.place, assign.target)
 
 
 def same_element(left: Place, right: Place) -> bool:
-    """Whether two places are one, wherever they stand, if nothing changes between them."""
+    """True if two places denote one element, if no write happens between them."""
     if left.variable != right.variable or len(left.steps) != len(right.steps):
         return False
     inside = (node for subscript in subscripts(left) for node in subexpressions(subscript))
@@ -95,8 +95,8 @@ def same_element(left: Place, right: Place) -> bool:
 
 
 def same_value(left: Expr, right: Expr) -> bool:
-    """Whether two expressions differ at most in where they stand: they have one value if nothing changes
-    between them and no call in them does anything."""
+    """True if two expressions differ at most in their sites: they have one value if no write happens between
+    them and no call in them has side effects."""
     return _without_sites(left) == _without_sites(right)
 
 

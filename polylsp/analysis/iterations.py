@@ -18,9 +18,8 @@ def iterations(scop: Scop, ordinal: int) -> isl.Map:
 
 
 def last(found: isl.Map, direction: int) -> isl.Map:
-    """The iterations that none comes after where the iterator moves in a direction; none of a loop that does
-    not end in the model. isl's own lexicographic optimum is an error then, and can be wrong beside
-    strides."""
+    """Final iterations where the iterator moves in a direction; none of a loop that does not end in the
+    model. isl's lexicographic optimum is an error then, and can be wrong beside strides."""
     before = isl.Map("{ [i] -> [j] : j < i }" if direction > 0 else "{ [i] -> [j] : j > i }")
     return found.subtract(found.apply_range(before))
 

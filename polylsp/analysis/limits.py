@@ -1,4 +1,4 @@
-"""What the types of parameters say of their values."""
+"""Value ranges of parameters by their types."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def defined_values(region: Region, parameters: Parameters) -> isl.Set:
 
 
 def type_limits(region: Region, parameters: Parameters) -> isl.Set:
-    """What the types of unsigned parameters say of their values, where that matters: where arithmetic may
-    wrap around, and where a signed value is used both as it is and converted."""
+    """Value ranges of parameters by their types, where they matter: where arithmetic may wrap around, and
+    where a signed value is used both converted and unconverted."""
     used = _used_parameters(region)
     tied = {n for n in used if n in parameters.ties and not parameters.ties[n][0].symbols.isdisjoint(used)}
     types = {n: t for n in used if isinstance(t := parameters.types.get(n), Integer)}
@@ -50,7 +50,7 @@ def _used_parameters(region: Region) -> set[str]:
 
 
 def _ties(used: set[str], parameters: Parameters) -> list[Condition]:
-    """What parameters are that are conversions of values that are used too."""
+    """Conditions that tie parameters to the values of which they are conversions, if both are used."""
     conditions: list[Condition] = []
     for name in sorted(used & parameters.ties.keys()):
         value, bits, signed = parameters.ties[name]
@@ -74,11 +74,11 @@ def _set_of_parameters(conditions: list[Condition], parameters: Parameters) -> i
 
 
 _MOST_BITS = 64
-"""What is wider has no limits: the whole numbers of a language whose arithmetic is exact."""
+"""Largest width with limits; wider integers are those of a language with exact arithmetic."""
 
 
 def _ranges(names: Iterable[str], parameters: Parameters) -> list[Condition]:
-    """That parameters hold what their types can hold."""
+    """Conditions that parameters are within the ranges of their types."""
     found: list[Condition] = []
     for name in sorted(names):
         of_type = parameters.types.get(name)

@@ -18,8 +18,8 @@ from polylsp.model.verdict import AccessPoint
 
 
 def linear_findings(sharing: DataSharing, scalars: LoopScalars) -> Iterator[tuple[str, Finding]]:
-    """What is wrong with the variables of `linear` clauses, by unique name: the loop does not add to them
-    what the clause says."""
+    """Faults of the variables in `linear` clauses, by unique name: the loop's increment differs from the
+    clause's."""
     loop = sharing.construct.loop
     for clause in sharing.construct.directive.clauses:
         if not isinstance(clause, Sharing) or clause.kind != "linear" or clause.step is None:
@@ -62,7 +62,7 @@ def places_copies(sharing: DataSharing, variable: Variable) -> Mend | None:
 
 
 def _changes(loop: Loop, value: Expr) -> bool:
-    """Whether an expression reads what the loop sets: then it may keep iterations apart."""
+    """True if an expression reads a scalar that the loop sets: then it may separate iterations."""
     changing = effects(loop).scalars
     return any(isinstance(n, Read) and n.place.variable.name in changing for n in subexpressions(value))
 
@@ -84,7 +84,7 @@ def _other_step(
 
 
 def _step(sharing: DataSharing, variable: Variable) -> int | None:
-    """What each iteration surely adds to an integer that is no counter, where that is a number."""
+    """Certain increment per iteration of an integer that is no counter; `None` where it is no constant."""
     loop = sharing.construct.loop
     counters = [counter_of(each) for each in sharing.construct.loops]
     if len(counters) > 1 or variable in counters:

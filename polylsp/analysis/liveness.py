@@ -1,5 +1,5 @@
-"""Which variables may be read after each loop before they are assigned anew: backward liveness on
-the structured program. A write to a part of a variable does not end its life.
+"""Backward liveness on the structured program: variables that may be read after each loop before they are
+assigned anew. A write to a part of a variable does not end its life.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Live = frozenset[str]
 
 @dataclass(frozen=True, slots=True)
 class _Exits:
-    """What is live where a jump goes; `anywhere`: where it is not known where one goes."""
+    """Live variables at the target of a jump; `anywhere`: for an unknown target."""
 
     at_return: Live
     at_break: Live
@@ -83,7 +83,7 @@ def addresses_in(value: Expr, flow: Mapping[str, frozenset[str]]) -> frozenset[s
 
 
 def _outlives(variable: Variable, kept: frozenset[str]) -> bool:
-    """Whether what the variable holds can be seen without naming it."""
+    """True if the value of a variable is visible without naming it."""
     return variable.name in kept or variable.storage in ("global", "static", "cell")
 
 

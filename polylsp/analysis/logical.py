@@ -1,5 +1,5 @@
-"""Which iterations of two loops have the same number, counted from 0: static schedules of loops with as many
-iterations give these to the same thread (OpenMP 5.2, 11.5.3).
+"""Logical iteration numbers, counted from 0: static schedules of loops with equally many iterations give
+equal numbers to the same thread (OpenMP 5.2, 11.5.3).
 """
 
 from __future__ import annotations

@@ -85,8 +85,8 @@ def _loop(frame: Frame) -> ScopLoop:
 
 
 def _drop_tracked_scalars(region: Region, live: frozenset[str]) -> None:
-    """Scalars that are never read in the model are known in closed form wherever they are read;
-    unless their last value is needed after a loop, they are no memory."""
+    """Remove scalars that are never read in the model, since each read has a closed form; they are memory
+    only if they are live-out of a loop."""
     read = {a.path.base.name for s in region.statements for a in s.accesses if a.kind == "read"}
     for statement in region.statements:
         statement.accesses = [

@@ -59,7 +59,7 @@ def lasting(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> M
 
 
 def _may_have_value(sharing: DataSharing, variable: Variable) -> bool:
-    """Tell whether the variable may have been set when the loop begins."""
+    """True if the variable may have been set when the loop begins."""
     if variable.storage != "local" or isinstance(variable.type, Array) or variable.escapes:
         return True
     loop, directed = sharing.construct.loop, sharing.directed
@@ -79,7 +79,7 @@ def _may_have_value(sharing: DataSharing, variable: Variable) -> bool:
 
 
 def _may_not_set(conflicts: Conflicts, sharing: DataSharing, variable: Variable) -> bool:
-    """Tell whether there may be no iteration that sets a variable when the loops of the directive begin."""
+    """True if there may be no iteration that sets a variable when the loops of the directive begin."""
     loops, dims = conflicts.scop.loops, isl.dim_type.set
     handed = sharing.construct.loops
     depth = loops[handed[-1].ordinal].domain.dim(dims) - len(handed)
@@ -93,7 +93,7 @@ def _may_not_set(conflicts: Conflicts, sharing: DataSharing, variable: Variable)
 
 
 def _setting(conflicts: Conflicts, ordinal: int, variable: Variable) -> list[isl.Set]:
-    """Where in a loop a variable is surely set; anywhere, if that is no memory of the model."""
+    """Iterations of a loop in which a variable is surely set; all, if it is no memory of the model."""
     scop = conflicts.scop
     inside = [a for a in scop.accesses if ordinal in scop.statements[a.statement].loops]
     writes = [a for a in inside if a.memory.path == variable.source_name and a.kind == "write"]
@@ -118,7 +118,7 @@ def summing(operator: ReductionOperator, variable: Variable, out_of: str = "") -
 
 
 def can_be_reduced(memory: Memory, sharing: DataSharing) -> bool:
-    """Tell whether a reduction clause can name what is reduced: a scalar, or in OpenMP a whole array."""
+    """True if a reduction clause can name what is reduced: a scalar, or in OpenMP a whole array."""
     variable = memory.variable
     if memory.pointer is not None or memory.path != variable.source_name:
         return False
@@ -130,7 +130,7 @@ def can_be_reduced(memory: Memory, sharing: DataSharing) -> bool:
 
 
 def _copy(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars, racing: Racing) -> str | None:
-    """Which copy per thread keeps the iterations apart."""
+    """Data-sharing clause for a copy per thread that separates the iterations."""
     memory, ordinal = racing.memory, racing.ordinal
     if memory.path != memory.variable.source_name or not may_have_copy(conflicts, memory, ordinal):
         return None
@@ -142,6 +142,6 @@ def _copy(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars, raci
 
 
 def can_be_lastprivate(sharing: DataSharing) -> bool:
-    """Tell whether the directive takes the clause `lastprivate` for any variable."""
+    """True if the directive takes the clause `lastprivate` for any variable."""
     directive = sharing.construct.directive
     return directive.family == "omp" and directive.words[-1] != "loop"

@@ -1,4 +1,4 @@
-"""What is known of variables after two ways through a program came together."""
+"""Join of the values of variables where two paths through a program meet."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from polylsp.model.rejection import Rejection
 
 
 def unknown_value(place: Place, depth: int) -> Opaque:
-    """A variable whose value is only known when the program runs."""
+    """A value that only a run of the program determines."""
     text = f"the value of `{place.variable.source_name}` is only known when the program runs"
     return Opaque(depth, Rejection("data-dependent-value", place.site, text))
 
 
 def one_of_several(name: str, site: Site, depth: int = ANYWHERE) -> Opaque:
-    """What a variable holds that depends on the way: a pointer leads to what has another name too."""
+    """Value of a variable that depends on the path: a pointer leads to memory that has another name too."""
     text = f"the value of `{name}` depends on which way the program takes"
     return Opaque(depth, Rejection("data-dependent-value", site, text))
 
 
 def leads_away(value: Value | None, name: str) -> bool:
-    """Whether what a variable of that name holds is a pointer that may lead to what has another name."""
+    """True if the value of a variable of that name is a pointer that may lead to memory of another name."""
     if isinstance(value, Opaque):
         return value.depth == ANYWHERE
     return isinstance(value, PointerValue) and value.base.name != name

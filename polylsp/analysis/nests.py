@@ -1,4 +1,4 @@
-"""What is said of a whole nest: its band, its transform, its model as text."""
+"""Facts of a whole nest: its band, its transform, its model as text."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def nest_facts(
 
 @dataclass(slots=True)
 class _Asked:
-    """Questions about a nest. What isl was stopped at may be left in a state that crashes it: from then on
-    (`gave_up`) nothing more is asked."""
+    """Queries about a nest. An interrupted isl may be left in a state that crashes: after that (`gave_up`) no
+    further query is run."""
 
     budget: Budget
     depth: int

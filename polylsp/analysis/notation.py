@@ -28,8 +28,8 @@ from polylsp.analysis.value import (
 class Notation:
     """Writes values and conditions in isl's notation.
 
-    `dimensions` are the iterators in scope. Every other symbol is a parameter; a product of
-    parameters becomes a parameter of its own, named after its factors.
+    `dimensions` are the iterators in scope. Every other symbol is a parameter; a product of parameters
+    becomes another parameter, named after its factors.
     """
 
     dimensions: frozenset[str]

@@ -1,4 +1,4 @@
-"""Which object each access of a region leads to, and how its subscripts become dimensions."""
+"""Objects to which the accesses of a region lead, and the mapping of their subscripts to dimensions."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def grouped(region: Region) -> dict[Key, Members]:
 
 
 def _parts(access: RawAccess, known: dict[tuple[str, ...], int]) -> list[RawAccess]:
-    """The access itself, or one of each longer path that others of its object take. `known` says after how
-    many steps each shape follows its last pointer."""
+    """The access itself, or one of each longer path that others of its object take. `known` maps each shape
+    to the number of steps after which it follows its last pointer."""
     own = access.path.shape
     shapes = {s for s, last in known.items() if access.kind == "write" or last < len(own)}
     longer = [s for s in shapes if _is_prefix(own, s) and not any(_is_prefix(s, other) for other in shapes)]
@@ -67,7 +67,7 @@ def _parts(access: RawAccess, known: dict[tuple[str, ...], int]) -> list[RawAcce
 
 
 def key_of(access: RawAccess) -> Key:
-    """What tells the object of an access from others."""
+    """Identity of the object of an access."""
     return access.path.base.name, access.path.shape
 
 
@@ -77,9 +77,9 @@ def _is_prefix(shorter: tuple[str, ...], longer: tuple[str, ...]) -> bool:
 
 @dataclass(frozen=True)
 class Plan:
-    """How the accesses of one object are written: `layouts` has one entry for each subscript of the
-    path, `None` where no dimensions could be told (then any element may be meant); `parts` the
-    subscripts that one subscript (its number) of one access (its identity) stands for."""
+    """Layout of the accesses of one object: `layouts` has one entry for each subscript of the path, `None`
+    where the dimensions are undetermined (any element may be accessed); `parts` the subscripts that one
+    subscript (its number) of one access (its identity) stands for."""
 
     memory: Memory
     shape: tuple[str, ...]
@@ -90,7 +90,7 @@ class Plan:
 def plan_of(
     key: Key, members: Members, region: Region, parameters: Parameters, names: dict[str, str]
 ) -> Plan:
-    """How all accesses of one object are written; `names` are the isl names given so far."""
+    """Layout of all accesses of one object; `names` are the isl names given so far."""
     base_name, shape = key
     first = members[0][1]
     base = first.path.base
@@ -124,8 +124,8 @@ def plan_of(
 
 
 def _is_promised(variable: Variable, region: Region) -> bool:
-    """Whether a variable is a `restrict` pointer of a block around the nest: what is reached through it there
-    is reached through nothing else that is written (C11, 6.7.3.1)."""
+    """True if a variable is a `restrict` pointer of a block around the nest: memory reached through it there
+    is reached through no other path that is written (C11, 6.7.3.1)."""
     promised = isinstance(variable.type, Pointer) and variable.type.restrict
     return promised and variable.storage == "local" and not region.declared.get(variable.name, 0)
 
@@ -133,7 +133,8 @@ def _is_promised(variable: Variable, region: Region) -> bool:
 def _whole(
     name: str, base: Base, members: Members, layouts: tuple[Layout | None, ...], parameters: Parameters
 ) -> isl.Set | None:
-    """All elements of an array, where its lengths are known and each subscript is one of its dimensions."""
+    """All elements of an array; `None` unless its lengths are affine and each subscript is one of its
+    dimensions."""
     found = {access.extents for _, access in members if access.path.base == base}
     extents = next(iter(found)) if len(found) == 1 else ()
     known = [extent for extent in extents if extent is not None and is_affine(extent, frozenset())]
@@ -161,8 +162,8 @@ def _strides(layouts: tuple[Layout | None, ...]) -> tuple[Polynomial, ...]:
 
 
 def _agree(members: Members) -> bool:
-    """Whether all accesses of an object see elements of one size, and none leaves the first row of an
-    array that others see as rows."""
+    """True if all accesses of an object see elements of one size, and none leaves the first row of an array
+    that others see as rows."""
     sizes = {
         a.type if isinstance(a.type, (Struct, OtherType)) else getattr(a.type, "bits", 64) for _, a in members
     }

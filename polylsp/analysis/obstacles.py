@@ -1,4 +1,5 @@
-"""What stands in the way of static control, what it may change, and whether anything runs after it."""
+"""Obstacles to static control, the variables that they may change, and the reachability of the code after
+them."""
 
 from __future__ import annotations
 
@@ -29,7 +30,7 @@ from polylsp.model.rejection import Rejection
 
 
 def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
-    """The first thing in a statement that cannot be under static control."""
+    """First construct in a statement that cannot be under static control."""
     for inner in walk(statement):
         if isinstance(inner, Unsupported):
             return inner.rejection
@@ -41,7 +42,7 @@ def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
 
 
 def unknown_call(call: Call, calls: Calls) -> Rejection:
-    """The rejection of a call whose effects keep iterations in order, or are unknown."""
+    """Rejection of a call whose effects keep iterations in order, or are unknown."""
     if call.function in calls.refused:
         text = f"what `{call.function}` reads and writes cannot be told: {calls.refused[call.function]}"
         return Rejection("unknown-call", call.site, text)
@@ -58,7 +59,7 @@ def unknown_call(call: Call, calls: Calls) -> Rejection:
 
 
 def is_exposed(variable: Variable) -> bool:
-    """Whether code that is not seen can assign a variable."""
+    """True if code that is not analysed can assign a variable."""
     return not variable.const and (variable.escapes or variable.storage in ("global", "static", "cell"))
 
 
@@ -78,7 +79,7 @@ def led_elsewhere(statement: Statement) -> frozenset[str]:
 
 
 def leaves(block: Block) -> bool:
-    """Whether what follows a block in the source surely does not run after it."""
+    """True if control never reaches the statements after a block in the source."""
     match list(flat(block.statements))[-1:]:
         case [Jump() | Unsupported(leaves=True)]:
             return True

@@ -1,5 +1,5 @@
-"""Order among threads: calls that keep none, loops that wait for other threads, and pairs of calls between
-which a lock is held, critical sections under another name."""
+"""Order among threads: calls that establish none, loops that wait for other threads, and pairs of calls
+between which a thread owns a lock, critical sections under another name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from polylsp.model.program import (
 
 
 def keeps_no_order(call: Call, calls: Calls) -> bool:
-    """Tell whether nothing in a function that is called lets threads wait for each other."""
+    """True if nothing in a function that is called lets threads wait for each other."""
     summary = calls.summaries.get(call.function)
     if call.pure or call.reads_memory or call.function in UNORDERED | ALLOCATING | calls.passed_over:
         return True
@@ -42,13 +42,13 @@ def keeps_no_order(call: Call, calls: Calls) -> bool:
 
 
 def is_guarded(site: Site, around: Iterable[Call], calls: Calls) -> bool:
-    """Whether what stands at a site happens in one of some calls, of functions with directives inside."""
+    """True if a site lies in one of some calls, of functions with directives inside."""
     called = (calls.summaries.get(call.function) for call in around if within(site, call.site))
     return any(summary is not None and summary.directed for summary in called)
 
 
 def busy_waits(statement: Statement, directives: Iterable[AnyDirective]) -> bool:
-    """Tell whether a loop in a statement goes on until a variable changes that it looks at in a critical
+    """True if a loop in a statement goes on until a variable changes that it looks at in a critical
     section or atomically: what another thread did before it set the variable, happens before what follows."""
     guarded = [d.site for d in directives if d.site is not None and _is_guard(d)]
     loops = [s for s in walk(statement) if isinstance(s, Loop)] if guarded else []
@@ -71,7 +71,7 @@ def _looked_at(loop: Loop, guarded: list[Site]) -> set[Variable]:
 
 
 def _exits_on(loop: Loop, variables: set[Variable]) -> bool:
-    """Tell whether a loop ends, or is left, where a test of some variables says so."""
+    """True if a loop ends, or is left, where a test of some variables says so."""
     leaving = (
         s.condition
         for s in walk(loop.body)
@@ -148,6 +148,6 @@ def _lists(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
 
 
 def _is_one_object(lock: Expr) -> bool:
-    """Tell whether an expression is the address of a variable, which no other name has."""
+    """True if an expression is the address of a variable, which no other name has."""
     lock = stripped(lock)
     return isinstance(lock, AddressOf) and not lock.place.steps and not isinstance(lock.place.type, Pointer)

@@ -1,5 +1,5 @@
-"""Parallel regions: which code in them is run by every thread, and what each thread has for itself (OpenMP
-5.2, 10.1)."""
+"""Parallel regions: the code in them that every thread runs, and the thread-private variables (OpenMP 5.2,
+10.1)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ParallelRegion:
 
     @cached_property
     def sharing(self) -> DataSharing:
-        """Who has a copy of what in the region."""
+        """Data-sharing attributes of the region."""
         construct = Construct(self.directive, (), "threads", self.directive, False, self.inside)
         return DataSharing(self.directed, construct)
 
@@ -61,7 +61,7 @@ class ParallelRegion:
                 yield each
 
     def is_plain(self, site: Site) -> bool:
-        """Whether every thread of the region runs what stands at a site, with nothing to keep them apart."""
+        """True if every thread of the region runs the code at a site, without synchronisation."""
         return all(each.words == ("simd",) for each in self.holding(site))
 
 
@@ -103,8 +103,8 @@ def region_around(directed: Directed, site: Site) -> ParallelRegion | None:
 
 
 def is_followed(directed: Directed) -> bool:
-    """Whether a function without a parallel region of its own lets its tasks wait for each other in no ways
-    but those that directives say. What it calls in tasks may be itself."""
+    """True if the tasks of a function without a parallel region wait for each other only by its directives.
+    Its callees in tasks may be itself."""
     function = directed.function
     for each in function.directives:
         if isinstance(each, UnknownDirective) or _signals(each):
@@ -131,7 +131,7 @@ def _stands_in(directive: AnyDirective, site: Site) -> bool:
 
 
 def _signals(directive: Directive) -> bool:
-    """Tell whether a directive may let one thread wait for what another one does."""
+    """True if a directive may let one thread wait for what another one does."""
     if directive.words[0] == "atomic":
         return any(isinstance(c, OtherClause) and c.name in _EXCHANGING for c in directive.clauses)
     return directive.words[0] in _SIGNALLING

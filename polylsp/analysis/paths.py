@@ -38,10 +38,10 @@ _SCALARS = (Integer, Floating, Struct)
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """Memory: steps from a base. `followed` are the numbers of the steps that follow a pointer found
-    in memory, apart from the base's own; `loose`: a pointer to a first row may go on beyond it; `taken` is
-    that of the pointer that leads there, `None` where the variable is named; `loaded`: the way to the place,
-    from the variable that it begins with, follows a pointer in memory."""
+    """Memory: steps from a base. `followed` are the numbers of the steps that follow a pointer found in
+    memory, apart from the base's; `loose`: a pointer to a first row may go on beyond it; `taken` is that of
+    the pointer that leads there, `None` where the variable is named; `loaded`: the way to the place, from the
+    variable that it begins with, follows a pointer in memory."""
 
     base: Base
     steps: tuple[At | Member, ...]
@@ -57,7 +57,7 @@ class Path:
 
     @property
     def members(self) -> frozenset[tuple[str, str]]:
-        """The structures behind the last pointer, by name, each with the member that the memory is in."""
+        """The structures after the last pointer step, by name, each with the member that the memory is in."""
         last = max(self.followed, default=-1)
         return frozenset((s.of, s.name) for s in self.steps[last + 1 :] if isinstance(s, Member) and s.of)
 
@@ -115,7 +115,7 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
 
 
 def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
-    """Which element a subscript names; a negative one counts from the end where the language says so."""
+    """Element that a subscript names; a negative one counts from the end where the language defines it so."""
     index = value_of(step.subscript, scope)
     if step.wraps is None or not isinstance(index, Poly) or scope.never_negative(index):
         return index
@@ -128,7 +128,7 @@ def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
 
 
 def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> PointerValue | Opaque:
-    """Where a pointer expression points."""
+    """Target of a pointer expression."""
     match expression:
         case AddressOf(place):
             if not place.steps and isinstance(place.variable.type, Pointer):
@@ -172,8 +172,8 @@ def loops_around(scope: Scope) -> frozenset[int]:
 
 
 def reached_by_address(path: Path, pointer: Variable) -> ByAddress | None:
-    """The address through which a path gets to a variable's own storage; `None` where the variable is named,
-    or the memory is what the value of a pointer leads to."""
+    """Address through which a path reaches a variable's storage; `None` where the variable is named, or the
+    memory is the target of a pointer's value."""
     addressed = path.base.name.startswith("&") or not _is_pointer_like(path.base.variable)
     if path.taken is None or path.base.fresh or not addressed:
         return None
@@ -181,7 +181,7 @@ def reached_by_address(path: Path, pointer: Variable) -> ByAddress | None:
 
 
 def is_scalar_storage(base: Base) -> bool:
-    """Whether the base is a variable's own storage, not an array and not what a pointer leads to."""
+    """True if the base is a variable's storage, not an array and not the target of a pointer."""
     return not base.fresh and (base.name.startswith("&") or isinstance(base.variable.type, _SCALARS))
 
 
@@ -199,18 +199,18 @@ def object_to_pointer_seen(path: Path, site: Site, scope: Scope) -> None:
 
 
 def sets_pointers(own: Effects) -> bool:
-    """Whether statements with these effects change pointers in memory, so that places behind them are other
-    ones."""
+    """True if statements with these effects change pointers in memory, so that places reached through them
+    change."""
     return any(isinstance(p.type, Pointer) for p in own.places)
 
 
 def _sets_unions(scope: Scope) -> bool:
-    """Whether the nest changes members of unions, which may be pointers by another name."""
+    """True if the nest changes members of unions, which may be pointers by another name."""
     return any(_in_union(place) for place in scope.effects.places)
 
 
 def _in_union(place: Place) -> bool:
-    """Whether a place is inside of a union."""
+    """True if a place is inside of a union."""
     of_type: Type | None = place.variable.type
     inside = False
     for step in place.steps:
@@ -224,7 +224,7 @@ def _is_union(of_type: Type | None) -> bool:
 
 
 def _follows(steps: tuple[Index | Field, ...], of_type: Type | None) -> bool:
-    """Whether one of the steps into something of that type follows a pointer."""
+    """True if one of the steps into an object of that type follows a pointer."""
     for step in steps:
         if isinstance(of_type, Pointer):
             return True
@@ -233,7 +233,7 @@ def _follows(steps: tuple[Index | Field, ...], of_type: Type | None) -> bool:
 
 
 def _leaves_row(base: Base, steps: list[At | Member], scope: Scope, value_of: ValueOf) -> bool:
-    """Whether a pointer that was made from the start of an array may have left the first row."""
+    """True if a pointer derived from the start of an array may have left the first row."""
     indices = [s.index for s in steps if isinstance(s, At)]
     if len(indices) < 2 or len(indices) < len(steps) or any(i != ZERO for i in indices[:-1]):
         return False
@@ -250,7 +250,7 @@ def _leaves_row(base: Base, steps: list[At | Member], scope: Scope, value_of: Va
 
 
 def pointer_in(variable: Variable, site: Site, scope: Scope) -> PointerValue | Opaque:
-    """Where a pointer variable, or an array parameter, points here."""
+    """Target of a pointer variable, or of an array parameter, at this point."""
     value = scope.environment.get(variable.name)
     if isinstance(value, (PointerValue, Opaque)):
         return value
@@ -258,7 +258,7 @@ def pointer_in(variable: Variable, site: Site, scope: Scope) -> PointerValue | O
 
 
 def invariant_place(place: Place, scope: Scope, value_of: ValueOf) -> Hashable | None:
-    """What tells the value of a place from others, if nothing in the nest can change it."""
+    """Identity of the value of a place, if the nest cannot change it; otherwise `None`."""
     if not place.steps:
         return _invariant_variable(place.variable, scope)
     if place.variable.name in scope.effects.scalars and not _is_pointer_like(place.variable):
@@ -307,8 +307,8 @@ def _invariant_variable(variable: Variable, scope: Scope) -> Hashable | None:
 
 
 def _written(place: Place, scope: Scope) -> bool:
-    """Whether the nest writes a place of the same variable that may be this one; what lies behind the pointer
-    there is not."""
+    """True if the nest writes a place of the same variable that may be this one; the memory that a pointer
+    there leads to does not count."""
     return any(
         other.variable.name == place.variable.name
         and len(other.steps) <= len(place.steps)
@@ -318,7 +318,7 @@ def _written(place: Place, scope: Scope) -> bool:
 
 
 def _differ_in_field(left: Place, right: Place) -> bool:
-    """Whether two places of one variable are in different members of a structure."""
+    """True if two places of one variable are in different members of a structure."""
     for a, b in zip(left.steps, right.steps, strict=False):
         if isinstance(a, Field) and isinstance(b, Field) and a.name != b.name:
             return True
@@ -360,14 +360,14 @@ def _is_pointer_like(variable: Variable) -> bool:
 
 
 def _from_void(pointer: PointerValue | Opaque, old: Type, new: Type) -> bool:
-    """A `void *` that is made into what it is, at its very start."""
+    """True for a `void *` at its very start, converted to its actual type."""
     if isinstance(pointer, Opaque):
         return True
     return (isinstance(old, OtherType) or isinstance(new, OtherType)) and pointer.steps[-1] == At(ZERO)
 
 
 def _same_layout(left: Type, right: Type) -> bool:
-    """Whether stepping through the two types counts the same elements."""
+    """True if stepping through the two types counts the same elements."""
     if left == right:
         return True
     return isinstance(left, Integer) and isinstance(right, Integer) and left.bits == right.bits

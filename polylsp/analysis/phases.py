@@ -1,5 +1,5 @@
-"""A parallel region cut into parts, each with who runs it, and these into phases: no barrier stands between
-the parts of one phase (OpenMP 5.2, chapters 11 and 15.3).
+"""Phases of a parallel region: its parts, each with the threads that run it, grouped so that no barrier
+stands between the parts of one phase (OpenMP 5.2, chapters 11 and 15.3).
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Part:
 
     @property
     def goes_on(self) -> bool:
-        """Tell whether threads do not wait for each other at its end."""
+        """True if threads do not wait for each other at its end."""
         return self.directive is not None and _has_nowait(self.directive)
 
 
@@ -58,7 +58,7 @@ class Rounds:
 
 
 def phases(region: ParallelRegion) -> tuple[Phase, ...]:
-    """The phases of a region; loops around parts have phases of their own, for each of their rounds."""
+    """Phases of a region; loops around parts have separate phases, for each of their rounds."""
     return tuple(phase for phase in _cut(region).done if phase)
 
 

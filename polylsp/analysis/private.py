@@ -1,5 +1,5 @@
-"""Which memories can have a copy per iteration: every read in an iteration finds what the same
-iteration wrote before (array privatization by data flow, after Feautrier 1988 and Tu and Padua 1993).
+"""Privatisable memories: every read in an iteration sees a value that the same iteration wrote before (array
+privatisation by data flow, after Feautrier 1988 and Tu and Padua 1993).
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from polylsp.model.scop import Access, ByAddress, ByCallee, Guard, Memory, Scop,
 
 
 def may_have_copy(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether each iteration of the loop can work on a copy of its own: no iteration needs what another one
-    left in the variable, and all that the loop does with it would reach the copy."""
+    """True if each iteration of the loop can work on a private copy: no iteration needs a value that another
+    one left in the variable, and all accesses of the loop would reach the copy."""
     return needs_no_value(conflicts, memory, ordinal) and not beyond_copies(
         conflicts, memory.variable.name, ordinal
     )
@@ -45,9 +45,9 @@ def _misses_copy(reached: ByCallee | ByAddress, ordinal: int) -> bool:
 
 
 def needs_no_value(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether the memory is a variable that a directive can give a copy to, and what an iteration of the loop
-    reads of it, it wrote. What a pointer leads to is no such variable, nor one member of a structure whose
-    other members are needed from before."""
+    """True if the memory is a variable that a directive can privatise, and an iteration of the loop reads
+    only elements that it wrote. The target of a pointer is no such variable, nor is one member of a structure
+    whose other members are needed from before."""
     if memory.pointer is not None or memory.fresh or memory.follows_pointers:
         return False
     found = {memory.name: memory}
@@ -61,15 +61,15 @@ def needs_no_value(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
 
 
 def is_copied(memory: Memory, copied: Collection[str]) -> bool:
-    """Whether a memory is that of a variable which each iteration has a copy of; what a pointer of its own
-    leads to is everybody's."""
+    """True if a memory is that of a variable which each iteration has a copy of; the target of a pointer
+    stays shared."""
     behind = memory.pointer is not None or memory.follows_pointers
     return not behind and memory.variable.source_name in copied
 
 
 def covered_in_iteration(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether each read of `memory` in the loop is preceded, in the same iteration of the loop and
-    whenever it runs, by a write of the element read."""
+    """True if each read of `memory` in the loop is preceded, in the same iteration of the loop and whenever
+    it runs, by a write of the element read."""
     accesses = conflicts.accesses(memory, ordinal)
     reads = [a for a in accesses if a.kind == "read"]
     writes = [a for a in accesses if a.kind == "write" and a.exact]
@@ -79,7 +79,7 @@ def covered_in_iteration(conflicts: Conflicts, memory: Memory, ordinal: int) -> 
 
 
 def covered(conflicts: Conflicts, read: Access, writes: list[Access], depth: int) -> bool:
-    """Whether writes in the same iteration of the outer `depth` loops precede all of `read`."""
+    """True if writes in the same iteration of the outer `depth` loops precede all of `read`."""
     scop, sink = conflicts.scop, conflicts.statement(read)
     missing = read.relation
     for write in writes:
@@ -116,15 +116,15 @@ def _same_evaluation(pairs: isl.Map, guard: Guard, source: ScopStatement, scop: 
 
 
 def never_exposed(conflicts: Conflicts, read: Access) -> bool:
-    """Whether each element that `read` reads was written before, in the nest and whenever it runs."""
+    """True if each element that `read` reads was written before, in the nest and whenever it runs."""
     accesses = [a for a in conflicts.scop.accesses if a.memory is read.memory]
     writes = [a for a in accesses if a.kind == "write" and a.exact]
     return covered(conflicts, read, writes, 0)
 
 
 def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether the last iteration of the loop surely writes each element that any iteration writes:
-    then what is left after the loop is that iteration's copy."""
+    """True if the last iteration of the loop surely writes each element that any iteration writes: then the
+    final values are those of that iteration's copy."""
     if memory.dimensions > memory.scoped and not _writes_whole_object(conflicts, memory, ordinal):
         return False
     writes = [a for a in conflicts.accesses(memory, ordinal) if a.kind == "write"]
@@ -133,8 +133,8 @@ def last_iteration_writes_all(conflicts: Conflicts, memory: Memory, ordinal: int
 
 
 def last_iteration_leaves(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether the last iteration of the loop surely leaves to earlier ones something that these write,
-    wherever there is more than one."""
+    """True if earlier iterations write elements that the last iteration surely does not write, wherever there
+    is more than one."""
     writes = [a for a in conflicts.accesses(memory, ordinal) if a.kind == "write"]
     if not writes or not all(conflicts.certain(a) for a in writes):
         return False
@@ -178,7 +178,7 @@ def _by_outer(conflicts: Conflicts, access: Access, ordinal: int, only: isl.Map 
 
 
 def _writes_whole_object(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether each run of the loop surely writes all of an array: a copy of less would lose the rest."""
+    """True if each run of the loop surely writes all of an array: a copy of less would lose the rest."""
     whole = _whole(memory)
     if whole is None:
         return False

@@ -1,5 +1,5 @@
-"""Data races: two iterations that run at once use one element, one of them writes it, surely so and at
-whatever values the parameters have, as long as the loops run often enough.
+"""Data races: two iterations that run at once use one element, and one of them writes it, surely so and at
+all parameter values for which the loops run often enough.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Racing:
 
 
 def races(conflicts: Conflicts, sharing: DataSharing, known: frozenset[str]) -> Iterator[Racing]:
-    """The memories on which iterations race, each once, but for the scalars (unique names) whose values
-    are `known` in closed form."""
+    """Memories on which iterations race, each once, except scalars (unique names) in `known`, whose values
+    have a closed form."""
     construct = sharing.construct
     seen: set[str] = set()
     for loop in construct.loops:
@@ -106,9 +106,9 @@ def most_telling(conflicts: Conflicts, proven: tuple[Conflict, ...], ordinal: in
 
 
 def is_unconditional(conflicts: Conflicts, conflict: Conflict, ordinal: int, sizes: bool = False) -> bool:
-    """Whether the two ends meet at all parameter values at which the loops around them run often, and more
+    """True if the two ends meet at all parameter values at which the loops around them run often, and more
     often than a distance that bounds the loop too (`i < n - k`), and no access leaves its array; with
-    `sizes`, at all those that tests in the loop ask for."""
+    `sizes`, at all those that tests in the loop select."""
     ends, outer, where = _ends(conflicts, conflict, ordinal)
     if happens_always(conflicts, where, ends, outer, _shares_subscript(conflicts, conflict, outer)):
         return True
@@ -119,7 +119,7 @@ def is_unconditional(conflicts: Conflicts, conflict: Conflict, ordinal: int, siz
 
 
 def needs_sizes(conflicts: Conflicts, conflict: Conflict, ordinal: int) -> bool:
-    """Tell whether a race happens only at parameter values that have to be named with it."""
+    """True if a race happens only at parameter values that have to be named with it."""
     ends, outer, where = _ends(conflicts, conflict, ordinal)
     often = _reached(conflicts, ends, outer, False)
     for statement in ends:
@@ -137,7 +137,7 @@ def _ends(
 def happens_always(
     conflicts: Conflicts, where: isl.Set, statements: Iterable[ScopStatement], outer: int, once: bool = False
 ) -> bool:
-    """Tell whether `where` has all parameter values at which the loops around the statements run often; the
+    """True if `where` has all parameter values at which the loops around the statements run often; the
     `outer` first of these need but one iteration, the next one may need many, and with `once` those inside
     of that one need two."""
     ends = tuple(statements)
@@ -167,8 +167,8 @@ def _reached(conflicts: Conflicts, statements: Iterable[ScopStatement], outer: i
 
 
 def _shares_subscript(conflicts: Conflicts, conflict: Conflict, outer: int) -> bool:
-    """Whether one subscript counts the iterations of the loop at depth `outer` and of one inside of it, as in
-    `a[3 * i + j]`: a caller may keep the inner loop shorter than a row."""
+    """True if one subscript counts the iterations of the loop at depth `outer` and of one inside of it, as in
+    `a[3 * i + j]`: a caller may pass an inner bound below the length of a row."""
     for access in (conflict.source, conflict.sink):
         relation = access.relation.gist_domain(conflicts.statement(access).domain)
         inner = relation.dim(_IN) - outer - 1
@@ -211,8 +211,8 @@ def _positive(space: isl.Space) -> isl.Set:
 
 
 def _at_some_sizes(conflicts: Conflicts, where: isl.Set, ends: tuple[ScopStatement, ...], outer: int) -> bool:
-    """Whether the ends meet whenever each runs in two iterations of the loop at depth `outer`, which tests of
-    the sizes of that loop decide (`if (n < 100)`), and nothing else."""
+    """True if the ends meet whenever each runs in two iterations of the loop at depth `outer`, subject only
+    to tests of that loop's sizes (`if (n < 100)`)."""
     often = _reached(conflicts, ends, outer, True)
     for statement in ends:
         loop = conflicts.scop.loops[statement.loops[outer]].domain
@@ -230,13 +230,13 @@ def _parameters_of(points: isl.Set) -> frozenset[str]:
 
 
 def _is_one_value(distances: isl.Set) -> bool:
-    """Tell whether a set holds one point at most for each choice of parameters."""
+    """True if a set holds one point at most for each choice of parameters."""
     pairs = isl.Map("{ [a] -> [b] : a < b }")
     return bool(pairs.intersect_domain(distances).intersect_range(distances).is_empty())
 
 
 def loops_surely_run(conflicts: Conflicts, outer: int, inner: int) -> bool:
-    """Tell whether two iterations of loop `outer` come to an iteration of loop `inner` inside of it, at all
+    """True if two iterations of loop `outer` come to an iteration of loop `inner` inside of it, at all
     parameter values at which these loops run often."""
     scop = conflicts.scop
     around = next((s.loops for s in scop.statements if outer in s.loops and inner in s.loops), None)
@@ -282,8 +282,8 @@ def calls_in(loop: Loop) -> list[Call]:
 
 
 def _is_hidden(sharing: DataSharing, access: Access, calls: list[Call]) -> bool:
-    """Whether an access happens in a function that may keep threads in order, in step with other lanes, or
-    to a variable of which each thread has one."""
+    """True if an access happens in a function that may order threads, in lockstep with other lanes, or to a
+    thread-private variable."""
     around = [call for call in calls if within(access.site, call.site)]
     if not around:
         return False
@@ -294,7 +294,7 @@ def _is_hidden(sharing: DataSharing, access: Access, calls: list[Call]) -> bool:
 
 
 def _differs_by_thread(conflicts: Conflicts, sharing: DataSharing, access: Access) -> bool:
-    """Tell whether the element depends on what each thread has for itself before the loop."""
+    """True if the element depends on what each thread has for itself before the loop."""
     relation = access.relation.gist_domain(conflicts.statement(access).domain)
     for k, name in enumerate(relation.get_var_names(_PARAMETER)):
         spelling = conflicts.scop.parameters.get(name or "", name or "")

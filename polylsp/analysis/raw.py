@@ -1,4 +1,4 @@
-"""What the walk of a region finds, before memory is given isl shape."""
+"""Raw accesses and statements of a region, as the walk finds them, before memory is given isl shape."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from polylsp.model.verdict import Assumption, ReductionOperator
 
 @dataclass(frozen=True)
 class CallRegion:
-    """The elements that a call touches around the path of an argument: `{ [arguments] -> [x] }`, and
-    the arguments' values (`None` where not known)."""
+    """Elements that a call touches around the path of an argument: `{ [arguments] -> [x] }`, and the
+    arguments' values (`None` where unknown)."""
 
     elements: isl.Map
     arguments: tuple[Poly | None, ...]

@@ -75,7 +75,7 @@ class Update:
 
 
 Quiet = Callable[[Call], bool]
-"""Whether a call writes nothing, so that two calls one after the other give one value."""
+"""Predicate: a call writes nothing, so that two calls one after the other give one value."""
 
 
 def reduction_of(assign: Assign, quiet: Quiet) -> Update | None:
@@ -116,9 +116,9 @@ def conditional_extremum(statement: If, quiet: Quiet) -> tuple[Assign, Update] |
 
 
 def usual_starts(*body: Statement) -> frozenset[str]:
-    """The locals (unique names) of a function that hold usual values before any loop that reduces them: not
-    NaN, or 0 and 1 alone. Each assignment stores such a constant, or is an update that keeps to them. An
-    update that could store NaN, which its own loop assumes away, has to be the only one."""
+    """Locals (unique names) of a function with a usual value before any loop that reduces them: not NaN, or 0
+    and 1 alone. Each assignment stores such a constant, or is an update that preserves the property. An
+    update that could store NaN, which its loop assumes away, has to be the only one."""
     doubtful: set[str] = set()
     assigned: set[str] = set()
     updates: dict[str, list[Update]] = {}
@@ -146,7 +146,7 @@ def usual_starts(*body: Statement) -> frozenset[str]:
 
 
 def mentions(expression: Expr, place: Place) -> bool:
-    """Whether the expression reads a place of that spelling."""
+    """True if the expression reads a place of that spelling."""
     return any(
         isinstance(node, Read)
         and node.place.variable == place.variable
@@ -171,8 +171,8 @@ def _update(operator: ReductionOperator, assign: Assign, candidates: tuple[Expr,
 
 @dataclass(frozen=True, slots=True)
 class _Operand:
-    """An operand of a chain; `sign` is -1 where it is subtracted. `kept`: conversions on the way to what is
-    stored lose nothing of it that the target has."""
+    """An operand of a chain; `sign` is -1 where it is subtracted. `kept`: conversions up to the store
+    preserve all of it that the target can represent."""
 
     value: Expr
     sign: int
@@ -260,8 +260,8 @@ def _selection(value: Select, assign: Assign, quiet: Quiet) -> Update | None:
 def _picks(
     condition: Expr, assign: Assign, candidate: Expr, path: tuple[Type, ...], quiet: Quiet
 ) -> ReductionOperator | None:
-    """What replacing the target by `candidate`, converted along a path of types, computes if it is done when
-    `condition` holds."""
+    """Minimum or maximum that replacing the target by `candidate`, converted along a path of types, computes
+    if it is done when `condition` holds."""
     if not isinstance(condition, Binary) or condition.operator not in ("<", "<=", ">", ">="):
         return None
     calls = (node for node in subexpressions(candidate) if isinstance(node, Call))
@@ -272,7 +272,7 @@ def _picks(
         (right, left, condition.operator in (">", ">=")),
         (left, right, condition.operator in ("<", "<=")),
     ):
-        # In the type in which it is compared, the target must be ordered as in its own.
+        # In the type in which it is compared, the target must be ordered as in its declared one.
         ordered = reads_only(own, assign) and not _lossy(_path(own, own.type))
         if ordered and same_value(stripped(candidate), stripped(other)):
             compared = _lossy(_path(other, other.type))
@@ -281,8 +281,8 @@ def _picks(
 
 
 def _follows(stored: tuple[Type, ...], compared: tuple[Type, ...], target: Type) -> bool:
-    """Whether what is stored is what was compared, but for roundings: these keep the order of numbers, and
-    leave alone what the target holds."""
+    """True if the stored value is the compared one up to roundings that preserve the order of numbers, and
+    leave the value of the target unchanged."""
     rounded = stored[len(compared) :]
     return stored[: len(compared)] == compared and all(
         isinstance(to, Floating) and _holds(to, target) for to in rounded
@@ -313,8 +313,8 @@ def _lossy(path: tuple[Type, ...]) -> tuple[Type, ...]:
 
 
 def _keeps(operator: ReductionOperator, target: Type, of_type: Type, to: Type) -> bool:
-    """Whether a conversion between two steps of an update loses nothing that a variable of type `target`
-    has."""
+    """True if a conversion between two steps of an update preserves every value of a variable of type
+    `target`."""
     if not isinstance(target, (Integer, Floating)) or not isinstance(to, (Integer, Floating)):
         return False
     if operator in _LOGICAL:
@@ -331,7 +331,7 @@ def _keeps(operator: ReductionOperator, target: Type, of_type: Type, to: Type) -
 
 
 def _holds(target: Type, value: Type) -> bool:
-    """Whether `target` holds every `value`."""
+    """True if `target` represents every value of type `value`."""
     match target, value:
         case Integer(), Integer():
             if target.signed == value.signed:
@@ -354,7 +354,7 @@ def _pure(_: Call) -> bool:
 
 
 def _is_usual(value: Expr, of_type: Type) -> bool:
-    """Whether a value is no NaN where it is stored in floating point, and else 0 or 1."""
+    """True if a value is no NaN where it is stored in floating point, and else 0 or 1."""
     inner = stripped(value)
     if isinstance(of_type, Floating):
         return _is_number(value)
@@ -368,7 +368,7 @@ def _is_usual(value: Expr, of_type: Type) -> bool:
 
 
 def _is_number(expression: Expr) -> bool:
-    """Whether the value is never NaN."""
+    """True if the value is never NaN."""
     inner = stripped(expression)
     match inner:
         case Constant(value):

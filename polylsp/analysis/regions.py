@@ -259,7 +259,7 @@ class _Cutter:
             self.disturb(statement)
 
     def ways(self, statement: If) -> tuple[isl.Set, isl.Set]:
-        """When each branch of a choice is perhaps reached."""
+        """Iterations that may reach each branch of an `if`."""
         own = with_calls(effects(Evaluate(statement.condition, statement.site)), self.calls)
         self.state.effects = own
         start_values(self.state, own)
@@ -274,8 +274,8 @@ class _Cutter:
             self.block((loop,))
 
     def disturb(self, statement: Statement) -> None:
-        """What a statement that is not followed may change has new, unknown values: what it assigns, what
-        unknown code can reach, or all there is. To a label control comes from anywhere."""
+        """Invalidate all that an unmodelled statement may change: the variables that it assigns, those that
+        unknown code can reach, or all. Control reaches a label from anywhere."""
         own = effects(statement)
         start_values(self.state, own)
         unsupported = [s for s in walk(statement) if isinstance(s, Unsupported)]
@@ -290,7 +290,7 @@ class _Cutter:
         self.state.parameters.epoch += 1
 
     def forget_all(self, statement: Statement) -> None:
-        """After a statement nothing is known."""
+        """Invalidate all values after a statement."""
         for variable in self.variables:
             led = variable.name in self.led
             led = led or leads_away(self.state.environment.get(variable.name), variable.name)
@@ -310,7 +310,7 @@ class _Cutter:
                 self.state.environment[variable.name] = self.lead(variable)
 
     def lead(self, variable: Variable) -> PointerValue:
-        """A pointer of unknown value that leads to memory under its own name."""
+        """A pointer of unknown value that leads to memory under its name."""
         base = Base(f"{variable.name}:{len(self.state.parameters.texts)}", variable)
         self.state.parameters.fresh_name(variable.source_name)
         return PointerValue(base, (At(Poly(())),))
@@ -334,7 +334,7 @@ def _assignments(run: Sequence[Statement]) -> int:
 
 
 def has_loops(run: Sequence[Statement]) -> bool:
-    """Whether a run of statements has loops in it."""
+    """True if a run of statements contains loops."""
     return any(isinstance(s, Loop) for s in walk(*run))
 
 
@@ -352,7 +352,7 @@ def _pieces(run: list[Statement]) -> list[list[Statement]]:
 
 
 def _strained(nest: Nest) -> bool:
-    """Whether subscripts had to be assumed within bounds, or given up, to share one layout."""
+    """True if subscripts had to be assumed within bounds, or given up, to share one layout."""
     assumed = any(a.kind == "in-bounds" for loop in nest.scop.loops.values() for a in loop.assumptions)
     return assumed or any(not a.exact and not a.indirect for a in nest.scop.accesses)
 

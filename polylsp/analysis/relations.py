@@ -29,8 +29,8 @@ from polylsp.model.scop import Access, Memory
 def _outside(
     raw: RawStatement, access: RawAccess, relation: isl.Map, plan: Plan, parameters: Parameters
 ) -> Callable[[bool], isl.Set] | None:
-    """Finds the instances, or elements for a call, at which an access leaves the declared dimensions; the
-    outermost one of a parameter is only a hint, and counts if asked for."""
+    """Function from a flag to the instances, or elements for a call, at which an access leaves the declared
+    dimensions; the outermost one of a parameter is only a hint, and counts on request."""
     names = iterator_names(raw)
     subscripts: list[Poly | Opaque] = list(access.path.subscripts)
     if access.region is not None:
@@ -58,7 +58,7 @@ def _outside(
 
 
 def _row(statement: RawStatement, access: RawAccess) -> tuple[tuple[object, ...], frozenset[str]]:
-    """What tells apart the pointers in memory that an access follows, and the iterators in it."""
+    """Identity of the pointers in memory that an access follows, and the iterators in it."""
     if not access.path.followed:
         return (), frozenset()
     leading = access.path.steps[: max(access.path.followed)]
@@ -138,7 +138,7 @@ def _relation(
 def _spread(
     name: str, raw: RawStatement, start: isl.Map, region: CallRegion, plan: Plan, parameters: Parameters
 ) -> tuple[isl.Map, bool]:
-    """What a call touches: the elements of its region, counted from where its argument points."""
+    """Footprint of a call: the elements of its region, counted from the target of its argument."""
     names = iterator_names(raw)
     notation = Notation(frozenset(names))
     rank = region.elements.dim(isl.dim_type.out)
@@ -172,7 +172,7 @@ def _anywhere(relation: isl.Map) -> isl.Map:
 
 
 def _in_row(touched: isl.Map, raw: RawStatement, layout: Layout | None, parameters: Parameters) -> bool:
-    """Whether the last subscript stays within its dimension."""
+    """True if the last subscript stays within its dimension."""
     extent = layout.extents[-1] if layout is not None and layout.extents else None
     if extent is None:
         return True

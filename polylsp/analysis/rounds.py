@@ -142,7 +142,7 @@ def _left(
 
 
 def _later(iterations: isl.Set, counter: Counter) -> isl.Set:
-    """What comes after some of the iterations in the same run of the loop."""
+    """Later iterations in the same run of the loop."""
     last = iterations.dim(isl.dim_type.set) - 1
     later = isl.Map.universe(iterations.get_space().map_from_set())
     for k in range(last):
@@ -152,7 +152,7 @@ def _later(iterations: isl.Set, counter: Counter) -> isl.Set:
 
 
 def _monotone(condition: Condition, dimension: str, step: int) -> bool:
-    """Whether, once false, the condition stays false as the counter goes on."""
+    """True if the condition, once false, stays false as the counter advances."""
     match condition:
         case AllOf(parts):
             return all(_monotone(p, dimension, step) for p in parts)
@@ -167,8 +167,8 @@ def _monotone(condition: Condition, dimension: str, step: int) -> bool:
 
 
 def _rounds(condition: Condition, loop: Loop, counter: Counter, frame: Frame) -> tuple[Poly, Poly] | None:
-    """How often the body runs at least, and how often by its bound, in terms of what is around the loop:
-    the larger of the two counts."""
+    """Trip count of the body, at least and by its bound, in terms of the values around the loop: the larger
+    of the two."""
     parts = condition.parts if isinstance(condition, AllOf) else (condition,)
     last: Poly | None = None
     for part in parts:

@@ -1,5 +1,5 @@
-"""Scalars of a loop that are no memory in the model because they are known in closed form, or are
-pointers: iterators of inner loops, index temporaries, induction variables.
+"""Scalars of a loop that are no memory in the model because they have a closed form, or are pointers:
+iterators of inner loops, index temporaries, induction variables.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from polylsp.model.verdict import Induction
 
 @dataclass(frozen=True)
 class LoopScalars:
-    """What becomes of such variables when the iterations of a loop run in any order. `counters` are
-    only added to, so that they are sums; `known` are the unique names of all whose value in each
-    iteration is known; `after` is what is live after the loop. `outliving` are the
-    unique names of variables whose address the loop stores where later code may find it."""
+    """Classification of such variables for running the iterations of a loop in any order. `counters` are only
+    added to, so that they are sums; `known` are the unique names of all variables with a closed form in each
+    iteration; `after` are the live-out variables of the loop. `outliving` are the unique names of variables
+    whose address the loop stores where later code may find it."""
 
     private: frozenset[str]
     lastprivate: frozenset[str]
@@ -50,18 +50,18 @@ class LoopScalars:
 
     @property
     def closed(self) -> frozenset[str]:
-        """The variables that have a copy per iteration because their closed form is known."""
+        """Variables that have a copy per iteration because they have a closed form."""
         return self.lastprivate | self.private | {self.iterator or ""}
 
     def live(self, name: str) -> bool:
-        """Whether a variable (unique name) may be read after the loop."""
+        """True if a variable (unique name) may be read after the loop."""
         return name in self.after or "*" in self.after
 
 
 def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
-    """Classify the integers and pointers that a loop of a nest assigns, apart from those declared in the
-    loop itself, and from those that are not known in closed form there, since the model has reads of
-    them in the loop as memory; of others it may have writes."""
+    """Classify the integers and pointers that a loop of a nest assigns, apart from those declared in the loop
+    itself, and from those without a closed form there, since the model has reads of them in the loop as
+    memory; of others it may have writes."""
     # What a pointer leads to goes by the pointer's name, but is not the pointer.
     own = [a for a in scop.accesses if not a.memory.shape]
     in_memory = frozenset(a.memory.variable.name for a in own)
@@ -127,7 +127,7 @@ def _outliving(loop: Loop, keeping: frozenset[str], after: Live) -> frozenset[st
 
 
 def _spelled(parts: tuple[Step, ...]) -> str:
-    """What is added in an iteration; nothing where loops inside decide how often."""
+    """Increment of an iteration, as text; empty where loops inside decide the number of additions."""
     if any(part.inner for part in parts):
         return ""
     return " + ".join(("-" if part.sign < 0 else "") + spell(part.amount) for part in parts)
@@ -152,14 +152,14 @@ def _assigned(loop: Loop) -> list[Variable]:
 
 
 def _is_sum(loop: Loop, variable: Variable) -> bool:
-    """Whether the loop only adds to an integer, modulo what its type holds."""
+    """True if the loop only adds to an integer, modulo the range of its type."""
     assigns = [s for s in walk(loop) if isinstance(s, Assign) and s.target.variable == variable]
     found = [reduction_of(each, lambda _: False) for each in assigns]
     return isinstance(variable.type, Integer) and all(each and each.operator == "+" for each in found)
 
 
 def _used(loop: Loop, variable: Variable) -> bool:
-    """Whether the loop reads the variable other than to change it by a step."""
+    """True if the loop reads the variable other than to change it by a step."""
     for statement in walk(loop):
         own = isinstance(statement, Assign) and additive(statement) is not None
         for expression in expressions(statement):
@@ -172,7 +172,7 @@ def _used(loop: Loop, variable: Variable) -> bool:
 
 
 def _surely_assigned(block: Block, variable: Variable) -> bool:
-    """Whether each run of the block assigns the variable."""
+    """True if each run of the block assigns the variable."""
     for statement in _unconditional(block):
         if isinstance(statement, Jump):
             return False

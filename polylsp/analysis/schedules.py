@@ -1,4 +1,4 @@
-"""Which transform of a nest exposes parallelism that the source order does not."""
+"""Transforms of a nest that expose parallelism which the source order does not have."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def exposing_transform(conflicts: Conflicts, verdicts: Verdicts) -> Transform:
 
 
 def _has_parallelism(conflicts: Conflicts, verdicts: Verdicts) -> bool:
-    """Whether each statement that stands in a loop stands in a parallel one."""
+    """True if each statement inside a loop is inside a parallel one."""
     inside = [s for s in conflicts.scop.statements if s.loops]
     return bool(inside) and all(any(isinstance(verdicts.get(o), Parallel) for o in s.loops) for s in inside)
 
@@ -60,8 +60,8 @@ def _interchange(conflicts: Conflicts, verdicts: Verdicts, chain: list[int]) -> 
 
 
 def _distribution(conflicts: Conflicts, verdicts: Verdicts, ordinal: int) -> Transform | None:
-    """The parts of a loop's body that do not feed each other in a cycle get loops of their own; that
-    helps if one of them is then free of carried dependences."""
+    """Loop distribution: the parts of a loop's body that do not feed each other in a cycle get separate
+    loops; that helps if one of them is then free of carried dependences."""
     groups = _body(conflicts, ordinal)
     if len(groups) < 2:
         return None
@@ -90,8 +90,8 @@ def _body(conflicts: Conflicts, ordinal: int) -> list[list[ScopStatement]]:
 def _edges(
     conflicts: Conflicts, verdicts: Verdicts, ordinal: int, groups: list[list[ScopStatement]]
 ) -> set[tuple[int, int]]:
-    """Which part must stay before which; parts that share a variable with a copy per iteration must
-    stay together."""
+    """Order constraints between parts; parts that share a variable with a copy per iteration must stay
+    together."""
     place = {s.name: k for k, group in enumerate(groups) for s in group}
     edges: set[tuple[int, int]] = set()
     for conflict in binding(conflicts, ordinal, verdicts):
@@ -124,7 +124,7 @@ def _controlled(scop: Scop) -> Iterator[tuple[ScopStatement, ScopStatement]]:
 
 
 def _has_copies(memory: Memory, depth: int) -> bool:
-    """Whether iterations of a loop have a variable each, declared there or private."""
+    """True if each iteration of a loop has a separate variable, declared there or private."""
     return not memory.dimensions or memory.scoped >= depth
 
 
@@ -152,8 +152,8 @@ def _skewing(conflicts: Conflicts, verdicts: Verdicts, chain: list[int]) -> Tran
 
 
 def _is_in_line(conflicts: Conflicts, verdicts: Verdicts, chain: list[int]) -> bool:
-    """Whether a variable that each iteration changes puts all of them in one line; isl's scheduler can
-    search very long before it finds that no band is left."""
+    """True if a variable that each iteration changes serialises all of them; isl's scheduler can search very
+    long before it finds that no band is left."""
     return any(
         conflict.source.memory.dimensions == conflict.source.memory.scoped and conflict.certain
         for conflict in binding(conflicts, chain[-1], verdicts)

@@ -1,5 +1,5 @@
-"""The point that the symbolic walk of a nest has reached: loops around it, iterations that get
-there, what scalars hold, and what the nest may write.
+"""Point that the symbolic walk of a nest has reached: loops around it, iterations that get there, values of
+scalars, and the writes of the nest.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Detail:
     pieces: int
 
     def follows(self, *iterations: isl.Set) -> bool:
-        """Whether sets of iterations have few enough pieces."""
+        """True if sets of iterations have few enough pieces."""
         return all(each.n_basic_set() <= self.pieces for each in iterations)
 
 
@@ -68,11 +68,11 @@ COARSE = Detail(8, 2, 3)
 
 @dataclass
 class Frame:
-    """One loop around the point. `dimension` is the isl name of its iterator, `step` what is added
-    to it each round; `domain` are its iterations and those around it; `obstacles` are reasons why
-    its verdict must stay unknown; at the parameter values in `undefined` its counter overflows;
-    `thread_bound`: why its iterations must stay on one thread; `conditions` are assumptions in terms of
-    parameters, `untaken` branches in it that are presumed not to be taken."""
+    """A loop around the point. `dimension` is the isl name of its iterator, `step` its increment per round;
+    `domain` are its iterations and those around it; `obstacles` are reasons why its verdict must stay
+    unknown; at the parameter values in `undefined` its counter overflows; `thread_bound`: why its iterations
+    must stay on one thread; `conditions` are assumptions in terms of parameters, `untaken` branches in it
+    that are presumed not to be taken."""
 
     loop: Loop
     dimension: str
@@ -94,7 +94,7 @@ class Frame:
 
 @dataclass
 class Scope:
-    """Where the walk is. `active` holds the iterations of the frames that reach this point."""
+    """Point of the walk. `active` are the iterations of the frames that reach this point."""
 
     parameters: Parameters
     environment: Environment
@@ -150,7 +150,7 @@ class Scope:
             frame.obstacles.append(rejection)
 
     def object_to(self, opaque: Opaque) -> None:
-        """Let every loop around an access through a pointer that is not known stay unknown."""
+        """Record an unknown pointer as an obstacle of every loop around the access."""
         for frame in self.frames:
             if opaque.rejection not in frame.obstacles:
                 frame.obstacles.append(opaque.rejection)
@@ -164,7 +164,7 @@ class Scope:
         return set_of(self.dimensions, condition, self.parameters)
 
     def always(self, condition: Condition) -> bool:
-        """Whether `condition` holds at every active iteration (false where that can't be told)."""
+        """True if `condition` is proven at every active iteration."""
         try:
             fails = self.set_of(AllOf((negate(condition), *self.naturals(condition))))
         except NotAffineError:
@@ -172,12 +172,12 @@ class Scope:
         return bool(self.active.intersect(fails).is_empty())
 
     def naturals(self, condition: Condition) -> list[Condition]:
-        """That the unsigned parameters in a condition are not negative."""
+        """Conditions that the unsigned parameters in a condition are not negative."""
         names = sorted(condition_symbols(condition))
         return [Compare(">=", Poly.atom(Symbol(n))) for n in names if self._is_natural(n)]
 
     def never_negative(self, value: Poly) -> bool:
-        """Whether `value >= 0` at every active iteration."""
+        """True if `value >= 0` is proven at every active iteration."""
         if all(c >= 0 and all(self._known_natural(a) for a in m) for m, c in value.terms):
             return True
         return self.always(Compare(">=", value))
@@ -191,14 +191,14 @@ class Scope:
 
 
 def set_of(dimensions: tuple[str, ...], condition: Condition, parameters: Parameters) -> isl.Set:
-    """`{ [dimensions] : condition }`, with what is known of the parameters' types."""
+    """`{ [dimensions] : condition }`, with the parameters' value ranges by type."""
     notation = Notation(frozenset(dimensions))
     formula = notation.condition(condition)
     return parsed_set(f"{header(notation, parameters)}{{ [{', '.join(dimensions)}] : {formula} }}")
 
 
 def header(notation: Notation, parameters: Parameters) -> str:
-    """The parameter list in front of an isl set; products are made known to the parameters."""
+    """Parameter list in front of an isl set; registers products with the parameters."""
     for name, factors in notation.products.items():
         parameters.products[name] = factors
         if name not in parameters.texts:
@@ -244,14 +244,14 @@ def pointers_followed(place: Place) -> Iterator[Place]:
 
 
 def element_of(of_type: Type | None) -> Type | None:
-    """What the elements of an array, or of what a pointer points at, are."""
+    """Element type of an array, or target type of a pointer."""
     if isinstance(of_type, Pointer):
         return of_type.to
     return of_type.element if isinstance(of_type, Array) else None
 
 
 def may_alias_types(left: Type, right: Type) -> bool:
-    """Whether C lets an lvalue of one type touch an object of the other."""
+    """True if C lets an lvalue of one type touch an object of the other."""
     if _is_character(left) or _is_character(right):
         return True
     if isinstance(left, Integer) and isinstance(right, Integer):

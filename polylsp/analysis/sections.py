@@ -37,7 +37,7 @@ def section_set(
 
 
 def _bounds(text: str) -> list[tuple[str, str]] | None:
-    """Where each dimension of a section begins, and how many elements it has."""
+    """Start and length of each dimension of a section."""
     found: list[tuple[str, str]] = []
     at = text.find("[")
     while 0 <= at < len(text):

@@ -1,5 +1,5 @@
-"""What `t = t && e` and `t = t || e` evaluate: nothing of `e` once `t` is decided. Iterations that run at
-once do not know of each other, and evaluate it all the same."""
+"""Short-circuit updates `t = t && e` and `t = t || e`, which skip `e` once `t` is decided. Iterations that
+run in parallel cannot see that, and evaluate it all the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DECIDED: dict[ReductionOperator, str] = {"&&": "false", "||": "true"}
 
 
 def may_trap(operator: str, operands: Iterable[Expr]) -> bool:
-    """Whether a division by what may be 0 is made by chance only, if at all."""
+    """True if short-circuit evaluation may skip a division by a divisor that may be 0."""
     if operator not in _DECIDED:
         return False
     every = (node for operand in operands for node in subexpressions(operand))
@@ -47,7 +47,7 @@ def assume_readable(
 
 
 def _is_inside(access: RawAccess, scope: Scope) -> bool:
-    """Whether an element is in an array as that is declared."""
+    """True if an element is proven within the declared bounds of an array."""
     subscripts, extents = access.path.subscripts, access.extents
     if access.path.followed or len(subscripts) != len(extents):
         return False

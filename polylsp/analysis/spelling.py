@@ -36,7 +36,7 @@ _INTEGERS = {
 
 
 def integer_words(of_type: Integer) -> str | None:
-    """The type in C's own words; `None` for Python's whole numbers."""
+    """The type as C spells it; `None` for Python's integers."""
     return _INTEGERS.get((of_type.bits, of_type.signed))
 
 
@@ -57,7 +57,7 @@ def spell_value(expression: Expr) -> str:
 
 
 def _holds(to: Integer, of_type: Type) -> bool:
-    """Whether a type has all values of another that are not negative, but for what its sign takes."""
+    """True if a type represents all non-negative values of another, except in the sign bit."""
     return isinstance(of_type, Integer) and of_type.bits <= to.bits
 
 
@@ -110,7 +110,7 @@ def spell_place(place: Place) -> str:
 
 
 def _inside(of_type: Type | None, step: Index | Field) -> Type | None:
-    """The type of what a step leads to; `None` where it is not known."""
+    """Type of the target of a step; `None` where it is unresolved."""
     match step, of_type:
         case Field(_, found), _:
             return found
@@ -125,7 +125,7 @@ def _is_arrow(of_type: object, step: Index, rest: list[Index | Field]) -> bool:
 
 
 def is_zero(step: Index) -> bool:
-    """Tell a subscript that is the number 0."""
+    """True for a subscript that is the number 0."""
     return isinstance(step.subscript, Constant) and step.subscript.value == 0
 
 

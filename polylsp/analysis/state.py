@@ -1,4 +1,4 @@
-"""What the symbolic walk knows at a point of a function: values of scalars, where pointers point."""
+"""State of the symbolic walk at a point of a function: values of scalars, targets of pointers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ ANYWHERE = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that is not known symbolically. It is fixed inside loops deeper than `depth` (the
-    number of loops of the nest around the point where it arose); `ANYWHERE` for a pointer that is
-    known to lead into memory that has another name too."""
+    """A value without a symbolic form. It is fixed inside loops deeper than `depth` (the number of loops of
+    the nest around the point where it arose); `ANYWHERE` for a pointer into memory that has another name
+    too."""
 
     depth: int
     rejection: Rejection
@@ -32,7 +32,7 @@ def anything(site: Site) -> Opaque:
 
 @dataclass(frozen=True, slots=True)
 class Base:
-    """The start of a path to memory: a variable, or (`fresh`) an allocation made for it."""
+    """Start of a path to memory: a variable, or (`fresh`) an allocation assigned to it."""
 
     name: str
     variable: Variable
@@ -48,7 +48,7 @@ class At:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A step of an evaluated path: a field; `of` names its structure, where that is known."""
+    """A step of an evaluated path: a field; `of` names its structure, if resolved."""
 
     name: str
     of: str = field(default="", compare=False)
@@ -73,13 +73,12 @@ Environment = dict[str, Value]
 @dataclass
 class Parameters:
     """The parameters of a function's nests: their isl names, spelling and types; `dimensions` are the isl
-    names of iterators, `iterators` how each is spelled; `wrapping`:
-    some unsigned value may wrap around, so that their limits matter; `ties` are the
-    values of which some parameters are conversions, to how many bits, and whether signed; `derived` are
-    parameters for values that were computed, `products` those for products of others; `epoch` counts the
-    stretches of code between which memory may change unseen: what it holds is another value in each;
-    `addresses` tells of the function's variables where else they are known; `usual` are variables that surely
-    start loops with usual values (see `reductions.py`)."""
+    names of iterators, `iterators` how each is spelled; `wrapping`: some unsigned value may wrap around, so
+    that their limits matter; `ties` are the values of which some parameters are conversions, to how many
+    bits, and whether signed; `derived` are parameters for values that were computed, `products` those for
+    products of others; `epoch` counts the stretches of code between which memory may change unseen: its
+    contents are another value in each; `addresses` records where the addresses of the function's variables
+    escape to; `usual` are variables that surely start loops with usual values (see `reductions.py`)."""
 
     texts: dict[str, str] = field(default_factory=dict)
     types: dict[str, Type] = field(default_factory=dict)

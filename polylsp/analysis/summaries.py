@@ -1,4 +1,4 @@
-"""The summary of a function: what a call of it does to memory, as plain values."""
+"""Summary of a function: the effects of a call on memory, as plain values."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from polylsp.model.verdict import Assumption, ReductionOperator
 
 @dataclass(frozen=True, slots=True)
 class SummaryAccess:
-    """What one call touches through its parameter number `parameter`, a pointer or a structure with a
-    pointer in it, or (-1) of the global `variable`: the elements that lie at `region`, isl text
-    `{ [integer arguments] -> [x] }`, along a path of that `shape`, behind the pointer to which `way` leads
-    from the parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both
-    halves of a reduction of a global. `subscript`: the one element in terms of the parameters, where `region`
-    cannot tell it (`y*m.w + x`)."""
+    """Footprint of one call through its parameter number `parameter`, a pointer or a structure with a pointer
+    in it, or (-1) of the global `variable`: the elements that lie at `region`, isl text `{ [integer
+    arguments] -> [x] }`, along a path of that `shape`, from the pointer to which `way` leads from the
+    parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both halves of a
+    reduction of a global. `subscript`: the one element in terms of the parameters, where `region` cannot
+    express it (`y*m.w + x`)."""
 
     parameter: int
     variable: Variable
@@ -45,13 +45,13 @@ class StateAccess:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What a call of a function does. `integers` are the numbers of its integer parameters, whose
-    values the regions are about; `returns`, if not `None`, is its value in terms of its parameters;
-    `directed`: directives stand in it, or in what it calls, that may keep threads in order.
-    `counters` are the integers and pointers with static storage that it names, or what it calls; `keeps`:
-    it may store an address that it is given; `state` as in `NoSummary`; `per_thread` are names of
-    thread-local variables that it uses, `sets` those of the library's that it may set; `presumed` are its
-    branches that are presumed not to be taken. Equal keys, equal summaries."""
+    """Effects of calling a function. `integers` are the numbers of its integer parameters, in whose values
+    the regions are expressed; `returns`, if not `None`, is its value in terms of its parameters; `directed`:
+    it, or a callee, contains directives that may order threads. `counters` are the integers and pointers with
+    static storage that it or a callee names; `keeps`: it may store an address that it is given; `state` as in
+    `NoSummary`; `per_thread` are names of thread-local variables that it uses, `sets` those of the library's
+    that it may set; `presumed` are its branches that are presumed not to be taken. Equal keys, equal
+    summaries."""
 
     name: str
     key: str
@@ -71,9 +71,9 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class NoSummary:
-    """Why a function of the file cannot be summarised. `state` are the variables with static storage that
-    each call surely uses; `None` where something in the function may keep threads in order. `reports`: all
-    that it does is to print, or to end the program."""
+    """Reason why a function of the file cannot be summarised. `state` are the variables with static storage
+    that each call surely uses; `None` where the function may order threads. `reports`: all that it does is to
+    print, or to end the program."""
 
     name: str
     reason: str

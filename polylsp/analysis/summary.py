@@ -1,4 +1,4 @@
-"""What a call of a function reads and writes, so that its callers can be analysed."""
+"""Summary of a function: the reads and writes of a call, for the analysis of its callers."""
 
 from __future__ import annotations
 
@@ -157,8 +157,8 @@ def _presumed(function: Function, scope: Scope) -> tuple[Presumption, ...]:
 
 
 def _united(accesses: list[SummaryAccess]) -> list[SummaryAccess]:
-    """One access for all of a kind to one object. Functions that call others twice each would have twice as
-    many from one to the next otherwise."""
+    """Merge the accesses of a kind to one object. Otherwise, functions that call others twice each would
+    double their number from one to the next."""
     found: dict[SummaryAccess, list[SummaryAccess]] = {}
     for access in accesses:
         found.setdefault(replace(access, region="", exact=True), []).append(access)
@@ -176,7 +176,7 @@ def _united(accesses: list[SummaryAccess]) -> list[SummaryAccess]:
 
 
 def _stores_pointers(function: Function) -> bool:
-    """Whether the function stores pointers where its caller may find them."""
+    """True if the function stores pointers where its caller may find them."""
     assigns = (s.target for s in walk(function.body) if isinstance(s, Assign))
     return any(isinstance(t.type, (Pointer, Struct)) and t.steps for t in assigns)
 
@@ -207,7 +207,7 @@ def _argument_names(function: Function, scope: Scope, integers: tuple[int, ...])
 
 
 def _sets_global_integers(function: Function) -> bool:
-    """Whether the function changes a global integer or pointer, whose value callers rely on."""
+    """True if the function changes a global integer or pointer, whose value callers rely on."""
     return any(
         isinstance(s, Assign)
         and not s.target.steps
@@ -277,8 +277,8 @@ def _way(access: Access) -> tuple[str, ...]:
 
 
 def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr | None:
-    """The subscript of the element behind a pointer as an expression of the parameters and of the integers
-    that they hold or lead to; `None` where it is none, or where these may change before."""
+    """Subscript of the element that a pointer leads to, as an expression of the parameters and of the
+    integers in them or reached through them; `None` where there is none, or where these may change before."""
     if len(access.memory.shape) != len(way) + 1:
         return None
     named, rank = (p for p in places_in(function.body) if p.site == access.site), len(access.memory.shape)
@@ -305,7 +305,7 @@ def _subscript(access: Access, function: Function, way: tuple[str, ...]) -> Expr
 
 
 def _sets_pointers(conflicts: Conflicts) -> bool:
-    """Tell a function that stores pointers: one that it finds in memory may not be the caller's."""
+    """True for a function that stores pointers: one that it finds in memory may not be the caller's."""
     written = (a.memory.element for a in conflicts.scop.accesses if a.kind == "write")
     return any(isinstance(each, (Pointer, Struct)) for each in written)
 

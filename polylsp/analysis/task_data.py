@@ -1,4 +1,4 @@
-"""Which variables a task shares with the task that makes it (OpenMP 5.2, 5.1.1)."""
+"""Data sharing between a task and its creator (OpenMP 5.2, 5.1.1)."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _UNORDERED_AMONG_THEMSELVES = {"in", "inoutset"}
 
 
 def is_kernel(directive: Directive) -> bool:
-    """Tell whether a directive runs code on a device, which is a task of the host."""
+    """True if a directive runs code on a device, which is a task of the host."""
     return directive.words[0] == "target" and _OF_DATA.isdisjoint(directive.words)
 
 
 def is_deferrable(directive: Directive) -> bool:
-    """Tell whether the creator of a task may go on before the task is done."""
+    """True if the creator of a task may go on before the task is done."""
     kind = directive.words[0]
     needed = {"task": None, "taskloop": "nogroup"}.get(kind, "nowait")
     if kind not in ("task", "taskloop") and not is_kernel(directive):
@@ -62,7 +62,7 @@ def is_deferrable(directive: Directive) -> bool:
 
 
 def leaves_to_chance(task: Directive) -> bool:
-    """Tell whether no clause of a task says when it runs, but for its order among tasks with `depend`."""
+    """True if no clause of a task says when it runs, but for its order among tasks with `depend`."""
     of_kernel = (Transfer, Limit) if is_kernel(task) else ()
     return all(
         dependences(c) is not None
@@ -80,8 +80,7 @@ def at_once(task: Directive) -> Directive | None:
 
 
 def dependences(clause: Clause) -> frozenset[tuple[str, str]] | None:
-    """The names in a `depend` clause, each with its kind; `None` for other clauses, and for kinds that are
-    not known."""
+    """Names in a `depend` clause, each with its kind; `None` for other clauses, and for unsupported kinds."""
     if not isinstance(clause, OtherClause) or clause.name != "depend":
         return None
     found = _DEPEND.fullmatch(clause.text)
@@ -89,8 +88,8 @@ def dependences(clause: Clause) -> frozenset[tuple[str, str]] | None:
 
 
 def may_be_ordered(directed: Directed, first: Directive, second: Directive) -> bool:
-    """Whether `depend` clauses may order two tasks, or a task and a `taskwait`, directly or through tasks
-    that are made between them."""
+    """True if `depend` clauses may order two tasks, or a task and a `taskwait`, directly or through tasks
+    created between them."""
     known = [d for d in directed.function.directives if isinstance(d, Directive)]
     between = [d for d in known if is_task(d) and _is_between(directed, first, d, second)]
     reached, left = [first], [*(d for d in between if d is not first), second]
@@ -105,12 +104,12 @@ def may_be_ordered(directed: Directed, first: Directive, second: Directive) -> b
 
 
 def is_task(directive: Directive) -> bool:
-    """Tell whether a directive makes a task that a `depend` clause can order."""
+    """True if a directive makes a task that a `depend` clause can order."""
     return directive.words == ("task",) or is_kernel(directive)
 
 
 def _is_between(directed: Directed, first: Directive, middle: Directive, last: Directive) -> bool:
-    """Tell whether a task may be made after one and before another."""
+    """True if a task may be created after one and before another."""
     if first.at < middle.at < last.at:
         return True
     at = Site(middle.at, middle.at)
@@ -129,8 +128,8 @@ def _orders(one: Directive, other: Directive) -> bool:
 
 @dataclass(frozen=True)
 class TaskData:
-    """Answers about tasks, each made by the next one or by what makes that one. `region` is the parallel
-    region around them, if it stands in the same function."""
+    """Data sharing of tasks, each created by the next one or by code that this one runs. `region` is the
+    parallel region around them, if it stands in the same function."""
 
     directed: Directed
     region: ParallelRegion | None
@@ -148,8 +147,8 @@ class TaskData:
             yield from (_point(r.place, "read") for r in reads_of(statement) if self.is_shared(r.place))
 
     def is_shared(self, place: Place) -> bool:
-        """Whether a place is the same one in all of the tasks and where they are made, and named so that it
-        can be told from others."""
+        """True if a place is the same one in all of the tasks and in their creators, and named so that it is
+        distinguishable from others."""
         fixed = all(isinstance(s.subscript, Constant) for s in place.steps if isinstance(s, Index))
         follows = bool(place.steps) and isinstance(place.variable.type, Pointer)
         if not fixed or (follows and place.variable.name in self._assigned):
@@ -159,7 +158,7 @@ class TaskData:
         return all(self._shares(each, place.variable, follows) for each in self.tasks)
 
     def _is_copied_inside(self, place: Place) -> bool:
-        """Tell whether a directive in one of the tasks makes a copy of what stands at a place."""
+        """True if a directive in one of the tasks makes a copy of what stands at a place."""
         for each in self.directed.holding(place.site):
             counters = [counter_of(loop) for loop in self.directed.handed_out(each)]
             if each not in self.tasks and any(_is_inside(each, task) for task in self.tasks):
@@ -170,7 +169,7 @@ class TaskData:
         return False
 
     def reaches(self, variable: Variable) -> bool:
-        """Whether all kernels among the tasks use the host's memory of a variable, or copies that are brought
+        """True if all kernels among the tasks use the host's memory of a variable, or copies that are brought
         back."""
         return all(_is_of_host(each, variable) for each in self.tasks if is_kernel(each))
 
@@ -190,8 +189,8 @@ class TaskData:
         return self._is_shared_around(task, variable, follows)
 
     def _is_shared_around(self, task: Directive, variable: Variable, follows: bool) -> bool:
-        """Whether what no clause names is shared in all that stands around a task up to the parallel region;
-        else each task has a copy, of a pointer too, which points to the same."""
+        """True if a variable that no clause names is shared in all code around a task up to the parallel
+        region; otherwise each task has a copy, of a pointer too, with the same target."""
         assert task.site is not None
         if self.region is None:
             known = (d for d in self.directed.function.directives if isinstance(d, Directive))
@@ -211,7 +210,7 @@ def _point(place: Place, kind: str) -> AccessPoint:
 
 
 def _is_of_host(kernel: Directive, variable: Variable) -> bool:
-    """Tell whether a kernel brings a variable in and back, as it does with arrays that no clause names."""
+    """True if a kernel brings a variable in and back, as it does with arrays that no clause names."""
     name = variable.source_name
     flows = {
         clause.flow

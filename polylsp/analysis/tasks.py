@@ -1,6 +1,4 @@
-"""Tasks that the iterations of a loop make: nothing keeps them in order but what directives say (OpenMP 5.2,
-12.5 and 12.6).
-"""
+"""Tasks created by the iterations of a loop: only directives order them (OpenMP 5.2, 12.5 and 12.6)."""
 
 from __future__ import annotations
 
@@ -109,7 +107,7 @@ def _construct(directed: Directed, directive: Directive, loops: tuple[Loop, ...]
 
 
 def _is_harmless(clause: object) -> bool:
-    """Tell whether a clause leaves it to chance when tasks run."""
+    """True if a clause leaves it to chance when tasks run."""
     if isinstance(clause, OtherClause):
         return clause.name in _HARMLESS or (clause.name == "grainsize" and clause.text.isdecimal())
     return isinstance(clause, (Sharing, DefaultSharing, Collapse))
@@ -132,8 +130,8 @@ def _goes_around(loop: Loop, site: Site) -> bool:
 
 
 def _counts_alone(region: ParallelRegion, loop: Loop) -> bool:
-    """Whether all integers and pointers that the loop changes, and that decide what it does, belong to one
-    thread, so that each task sees those of its iteration."""
+    """True if all integers and pointers that the loop changes, and that decide its control flow, belong to
+    one thread, so that each task sees those of its iteration."""
     shared = effects(loop).scalars - {v.name for v in region.own_variables}
     numbers = {v.name for v in effects(loop).variables if isinstance(v.type, (Floating, Integer))}
     return shared <= numbers and shared.isdisjoint(_deciding(loop))

@@ -1,5 +1,5 @@
-"""Storage of which each thread has its own: loops that use it cannot be spread over threads, nor can others
-where what the runtime library of threads leaves in it would be seen (`errno`)."""
+"""Thread-local storage: loops that use it cannot be spread over threads, nor can others where values that the
+threading runtime leaves in it would be visible (`errno`)."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from polylsp.model.rejection import Rejection
 
 
 def thread_bound(loop: Loop, calls: Calls) -> Rejection | None:
-    """Why the iterations of a loop must stay on one thread: they use a variable of which each thread has its
-    own, or set a variable of the C library that the function reads. `None` if they need not."""
+    """Reason why the iterations of a loop must stay on one thread: they use a thread-local variable, or set a
+    variable of the C library that the function reads. `None` if they need not."""
     for variable in sorted(effects(loop).variables, key=lambda v: v.name):
         if variable.per_thread:
             name = variable.source_name
@@ -60,7 +60,7 @@ def thread_bound(loop: Loop, calls: Calls) -> Rejection | None:
 
 
 def thread_variables_of(function: Function, calls: Calls) -> tuple[str, ...]:
-    """The names of variables of which each thread has its own, that a call of the function uses."""
+    """Names of thread-local variables that a call of the function uses."""
     used = effects(function.body)
     named = {v.source_name for v in used.variables if v.per_thread}
     for call in used.calls:
@@ -94,12 +94,13 @@ class _Errno(IntEnum):
 
 
 def errno_of_runtime(function: Function, loop: int, naming: Iterable[Function]) -> str:
-    """Why loop `loop` cannot be spread over threads because of `errno`; empty if it can.
+    """Reason why loop `loop` cannot be spread over threads because of `errno`; empty if it can.
 
     The runtime library of a directive may set `errno`: LLVM's does as it starts, at the first directive that
-    runs, or where clang has called it, as a function with one is entered. No read may see that. A read behind
+    runs, or where clang has called it, as a function with one is entered. No read may see that. A read after
     a test that follows a call is the reason for the failure of that call. `naming` are the functions of the
-    file that name `errno`."""
+    file that name `errno`.
+    """
     scene = _Scene(loop, {each.name: each for each in naming})
     if _run(function.body, _Errno.FOREIGN, False, scene) is not _Errno.SEEN:
         return ""
@@ -119,7 +120,7 @@ class _Scene:
 
 
 def _run(statement: Statement, state: _Errno, tested: bool, scene: _Scene) -> _Errno:
-    """The state after a statement; `tested`: control is behind a test."""
+    """State after a statement; `tested`: control has passed a test."""
     if state is _Errno.SEEN:
         return state
     match statement:

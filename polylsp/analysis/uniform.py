@@ -1,5 +1,5 @@
-"""Which variables hold the same value in every thread of a parallel region, each time that the threads
-reach one point of it.
+"""Uniformity analysis: variables that have the same value in every thread of a parallel region, each time
+that the threads reach one point of it.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class Uniformity:
     region: ParallelRegion
 
     def is_uniform(self, expression: Expr, memory: bool = False) -> bool:
-        """Whether an expression has one value in all threads; with `memory`, elements that the region
-        does not write count as known."""
+        """True if an expression has one value in all threads; with `memory`, elements that the region does
+        not write count as uniform."""
         return not _varies(expression, self._varying, self._written if memory else None)
 
     def is_one_place(self, place: Place) -> bool:
-        """Whether a place is the same one in all threads."""
+        """True if a place is the same one in all threads."""
         if not place.steps:
             return not self._has_copies(place.variable, place)
         own = self._has_copies(place.variable, place)
@@ -89,14 +89,14 @@ class Uniformity:
                         yield named
 
     def _has_own_start(self, variable: Variable) -> bool:
-        """Whether each thread's copy starts from a value that is not known to be that of the others."""
+        """True if each thread's copy starts from a value that may differ from those of the others."""
         own = self.region.directive
         if variable.source_name in reduced(own):
             return True
         return variable.source_name in listed(own, "private") and variable not in self._written
 
     def _assigned(self, statement: Statement, varies: bool, found: set[Variable]) -> Iterator[Variable]:
-        """The variables that a statement gives values that vary, given those known so far to do so."""
+        """Variables to which a statement assigns varying values, given those found so far."""
         match statement:
             case Block(statements):
                 for each in statements:
@@ -118,8 +118,8 @@ class Uniformity:
 def _varies(
     expression: Expr, varying: frozenset[Variable] | set[Variable], written: frozenset[Variable] | None
 ) -> bool:
-    """Whether an expression may have different values in different threads; what is read from memory
-    does, unless the variables that are `written` are known and it is none of them."""
+    """True if an expression may have different values in different threads; a read from memory has, unless
+    the set of `written` variables is given and excludes it."""
     for node in subexpressions(expression):
         if isinstance(node, Call) and not node.pure and node.function not in _SAME_IN_ALL:
             return True

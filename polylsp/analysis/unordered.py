@@ -1,6 +1,6 @@
-"""Parts of one phase of a parallel region that use the same variable or element, one of them writing it:
-nothing keeps their threads in order. Variables, and elements that numbers name, are read off the shape of the
-program; arrays are compared in `unordered_arrays.py`."""
+"""Unordered parts of one phase of a parallel region that use the same variable or element, one of them
+writing it. Variables, and elements with constant subscripts, are read off the shape of the program; arrays
+are compared in `unordered_arrays.py`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from polylsp.model.verdict import AccessPoint, Dependence, DependenceKind, Witne
 
 
 def unordered_findings(region: ParallelRegion, model_of: ModelOf) -> Iterator[tuple[Directive, Unordered]]:
-    """Meetings of parts in a phase, with the directive that should have kept it apart: one for each."""
+    """Conflicts of parts in a phase, with the directive that should have separated them: one for each."""
     told: set[int] = set()
     uniformity = Uniformity(region)
     for phase in phases(region):
@@ -134,15 +134,16 @@ def _combined(region: ParallelRegion, part: Part) -> Iterator[AccessPoint]:
 
 
 def _is_shared(uniformity: Uniformity, place: Place) -> bool:
-    """Whether a place is one and the same for all threads, and named so that it can be told from others."""
+    """True if a place is one and the same for all threads, and named so that it is distinguishable from
+    others."""
     subscripts = [step.subscript for step in place.steps if isinstance(step, Index)]
     fixed = all(isinstance(subscript, Constant) for subscript in subscripts)
     return fixed and uniformity.is_one_place(place)
 
 
 def _is_harmless(uniformity: Uniformity, part: Part, access: AccessPoint, other: AccessPoint) -> bool:
-    """Whether all threads store one value in a variable, each before it goes on, and another access is no
-    result that threads put together."""
+    """True if all threads store one value in a variable, each before it continues, and another access is no
+    result that threads combine."""
     if part.who != "all" or access.kind != "write":
         return False
     assigned = [s for s in walk(*part.statements) if isinstance(s, Assign) and s.target.site == access.site]

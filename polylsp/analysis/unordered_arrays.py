@@ -1,5 +1,5 @@
-"""Elements of arrays that two parts of a parallel region use in two threads, one of them writing: nothing
-keeps these in order."""
+"""Unordered accesses to elements of arrays by two parts of a parallel region in two threads, one of them
+writing."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def array_meeting(
     reaches: Callable[[Variable], bool] = lambda _: True,
     around: Loop | None = None,
 ) -> Witness | None:
-    """Accesses of one element, one in each part, that surely happen in two threads with nothing between;
-    the second in the next round of the loop `around` them, if that is asked. `reaches`: both parts use one
-    memory of a variable."""
+    """Accesses of one element, one in each part, that surely happen in two threads without synchronisation
+    between; with a loop `around` them, the second in its next round. `reaches`: both parts use one memory of
+    a variable."""
     conflicts = _model(sharing, first, second, model_of)
     if conflicts is None:
         return None
@@ -140,7 +140,7 @@ def _next_round(pairs: isl.Map, depth: int, step: int) -> isl.Map:
 
 
 def _is_known(sharing: DataSharing, conflicts: Conflicts, access: Access) -> bool:
-    """Tell whether an access surely happens, to memory that the threads share, at an element that is the same
+    """True if an access surely happens, to memory that the threads share, at an element that is the same
     in all of them."""
     statement = conflicts.statement(access)
     if not conflicts.certain(access) or sharing.is_out_of_reach(access.memory, access.site):

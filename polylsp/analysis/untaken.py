@@ -68,8 +68,8 @@ def presumptions_in(statement: Statement) -> Iterator[Assume]:
 
 
 def computes(statement: Statement) -> bool:
-    """Whether a nest changes more than its counters: with its reports, a loop that only checks or prints loses
-    all that it is for."""
+    """True if a nest changes more than its counters: a loop that only checks or prints has no purpose without
+    its reports."""
     found = effects(statement)
     stepping = (s for loop in loops_in(statement) for s in (*loop.step.statements, *loop.prologue.statements))
     counters = {s.target.variable.name for s in stepping if isinstance(s, Assign)}
@@ -77,7 +77,7 @@ def computes(statement: Statement) -> bool:
 
 
 def only_reports(function: Function, calls: Calls) -> bool:
-    """Whether all that a function does is to print, or to end the program: it has no loops, changes nothing
+    """True if a function only prints, or ends the program: it has no loops, changes nothing
     but local variables, and calls nothing else of unknown effect."""
     found = False
     for statement in walk(function.body):
@@ -98,7 +98,7 @@ def only_reports(function: Function, calls: Calls) -> bool:
 
 
 def _is_report(call: Call, calls: Calls) -> bool:
-    """Whether a call prints, or ends the program."""
+    """True if a call prints, or ends the program."""
     if call.function in calls.summaries:
         return False
     return call.ends or call.function in calls.reports or _effect(call) in ("output", "termination")
@@ -197,7 +197,7 @@ class _Rewriter:
         return found
 
     def may_never_hold(self, condition: Expr) -> bool:
-        """Whether a condition may be false in all iterations: unless it compares counters for more than their
+        """True if a condition may be false in all iterations: unless it compares counters for more than their
         bounds (`i % 100 == 0`)."""
         inner = condition.operand if isinstance(condition, Unary) else condition
         if isinstance(inner, Binary) and inner.operator in _BOUNDS:
@@ -246,7 +246,7 @@ class _Changes:
         return frozenset(found)
 
     def counts(self, name: str) -> bool:
-        """Whether some assignment of a variable makes its value from the one it has."""
+        """True if some assignment of a variable computes its value from the previous one."""
         return any(name in _scalars(value) for value in self.values.get(name, ()))
 
 

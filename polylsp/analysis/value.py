@@ -1,5 +1,5 @@
-"""Symbolic integers: what a scalar holds, as a polynomial over symbols and a few quasi-affine
-atoms (floor division, minimum, maximum, a choice), and conditions on them.
+"""Symbolic integers: the value of a scalar as a polynomial over symbols and a few quasi-affine atoms (floor
+division, minimum, maximum, a choice), and conditions on them.
 
 A symbol is a loop iterator or a parameter (a value that is fixed while a nest runs). isl wants
 affine expressions; the polynomial form keeps `i*n + j` whole until it is delinearised, and lets
@@ -138,7 +138,7 @@ class Poly:
 
     @property
     def bits(self) -> int:
-        """How many bits the largest coefficient takes."""
+        """Number of bits of the largest coefficient."""
         return max((c.bit_length() for _, c in self.terms), default=0)
 
     @cached_property
@@ -274,7 +274,7 @@ def extremum(kind: Literal["min", "max"], left: Poly, right: Poly) -> Poly:
 
 
 def choice(condition: Condition, then: Poly, otherwise: Poly) -> Poly:
-    """One of two values by a condition; `a < b ? a : b` is the smaller one."""
+    """Value selected by a condition; `a < b ? a : b` is the smaller one."""
     if then == otherwise or condition == TRUE:
         return then
     if condition == FALSE:
@@ -289,8 +289,8 @@ def choice(condition: Condition, then: Poly, otherwise: Poly) -> Poly:
 
 
 def is_affine(value: Poly, iterators: frozenset[str]) -> bool:
-    """Whether isl can have the value: no product has an iterator in it, and in products there are
-    only plain parameters."""
+    """True if isl can represent the value: no product has an iterator in it, and in products there are only
+    plain parameters."""
     return all(_affine_term(monomial, iterators) for monomial, _ in value.terms)
 
 

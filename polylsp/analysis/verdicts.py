@@ -1,5 +1,5 @@
-"""From conflicts to a verdict: what a loop carries, what a copy per iteration removes, what may be
-reassociated, and on what all this rests.
+"""Verdicts from conflicts: carried dependences, those that a copy per iteration removes, reductions, and the
+assumptions behind all this.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MOST = 120
 
 
 def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict:
-    """What is known of one loop of a nest."""
+    """Verdict on one loop of a nest."""
     loop = conflicts.scop.loops[ordinal]
     if loop.obstacles:
         return Unknown(loop.obstacles[0])
@@ -67,7 +67,7 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
 
 
 def _never_within(conflicts: Conflicts, ordinal: int) -> Rejection:
-    """Why nothing can be said of a loop that has two iterations only where some access leaves its array."""
+    """Rejection of a loop that has two iterations only where some access leaves its array."""
     sized = conflicts.sized_in(ordinal)
     names = list(dict.fromkeys(f"`{a.text}`" for a in sized))[:3]
     text = f"with two iterations, an access leaves its declared array; look at {' and '.join(names)}"
@@ -76,7 +76,7 @@ def _never_within(conflicts: Conflicts, ordinal: int) -> Rejection:
 
 @dataclass
 class _Findings:
-    """What was found for the memories that a loop writes."""
+    """Findings for the memories that a loop writes."""
 
     private: list[str] = field(default_factory=list)
     lastprivate: list[str] = field(default_factory=list)
@@ -165,8 +165,8 @@ def _parallel(conflicts: Conflicts, ordinal: int, scalars: LoopScalars, found: _
 def assumptions(
     conflicts: Conflicts, ordinal: int, copied: set[str], moved: bool = False
 ) -> tuple[Assumption, ...]:
-    """What the verdict of a loop rests on; where it is `moved` with others, those about arrays that these
-    may write are among them."""
+    """Assumptions behind the verdict of a loop; where it is `moved` with others, those about arrays that
+    these may write are among them."""
     scop = conflicts.scop
     accessed = {
         a.memory.name: a.memory
@@ -205,7 +205,7 @@ def needed_bounds(conflicts: Conflicts, ordinal: int) -> tuple[Assumption, ...]:
 
 
 def _contradiction(conflicts: Conflicts, ordinal: int) -> Rejection | None:
-    """Why a loop's assumptions cannot hold together where it has two iterations, if they cannot."""
+    """Reason why a loop's assumptions contradict each other where it has two iterations, if they do."""
     loop, values = conflicts.scop.loops[ordinal], conflicts.several(ordinal)
     needed = needed_bounds(conflicts, ordinal)
     bounds = [c for c in loop.conditions if c.assumption in needed]
@@ -223,7 +223,7 @@ def _contradiction(conflicts: Conflicts, ordinal: int) -> Rejection | None:
 
 
 def _taken(conflicts: Conflicts, ordinal: int) -> Rejection | None:
-    """Why a loop stays unknown: with two iterations, a branch is taken that is presumed not to be."""
+    """Reason why a loop stays unknown: with two iterations, a branch is taken that is presumed not to be."""
     untaken = conflicts.scop.loops[ordinal].untaken
     values = conflicts.several(ordinal) if untaken else None
     if values is None:
@@ -236,7 +236,7 @@ def _taken(conflicts: Conflicts, ordinal: int) -> Rejection | None:
 
 
 def _rows_differ(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
-    """Whether the loop reaches a memory by more than one pointer."""
+    """True if the loop reaches a memory by more than one pointer."""
     accesses = conflicts.accesses(memory, ordinal)
     depth = conflicts.statement(accesses[0]).loops.index(ordinal)
     inner = {
@@ -249,7 +249,7 @@ def _rows_differ(conflicts: Conflicts, memory: Memory, ordinal: int) -> bool:
 
 
 def _scalars_beyond_copies(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Iterator[Rejection]:
-    """Why copies of variables whose values are known in closed form do not keep iterations apart."""
+    """Reasons why copies of variables with closed forms do not separate iterations."""
     scop = conflicts.scop
     accessed = {a.memory.variable for a in scop.accesses if ordinal in conflicts.statement(a).loops}
     for variable in sorted(accessed, key=lambda v: v.name):
@@ -261,8 +261,8 @@ def _scalars_beyond_copies(conflicts: Conflicts, ordinal: int, scalars: LoopScal
 def _unreachable(
     conflicts: Conflicts, memory: Memory, accesses: list[Access], ordinal: int, scalars: LoopScalars
 ) -> Rejection | None:
-    """Why a copy per iteration of a variable does not keep iterations apart, though no iteration needs what
-    another one left in it; `None` if it does."""
+    """Reason why a copy per iteration of a variable does not separate iterations, though no iteration needs a
+    value that another one left in it; `None` if it does."""
     variable = memory.variable
     beyond = beyond_copies(conflicts, variable.name, ordinal)
     if beyond:
@@ -284,7 +284,7 @@ def _unreachable(
 
 
 def _beyond_copy(name: str, reached: ByCallee | ByAddress, site: Site) -> Rejection:
-    """Why a copy per iteration of a variable does not keep iterations apart."""
+    """Reason why a copy per iteration of a variable does not separate iterations."""
     match reached:
         case ByCallee(function, certain):
             uses = "uses" if certain else "may use"
@@ -298,7 +298,7 @@ def _beyond_copy(name: str, reached: ByCallee | ByAddress, site: Site) -> Reject
 
 
 def _added_up_in_callee(access: Access, update: ReductionOperator) -> Rejection:
-    """Why no clause on the loop makes a reduction right that a called function computes."""
+    """Reason why no clause on the loop covers a reduction that a callee computes."""
     assert isinstance(access.reached, ByCallee)
     function, name = access.reached.function, access.memory.variable.source_name
     text = f"`{function}` updates `{name}` by `{update}` itself, which a reduction of the loop would miss"
@@ -322,8 +322,8 @@ def _obstructed(conflicts: Conflicts, ordinal: int, obstacles: list[Conflict]) -
 
 
 def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:
-    """Whether the two ends meet whatever the values that the function computed before, or that are
-    products of others: what is not known of these could keep the ends apart."""
+    """True if the two ends meet independently of values that the function computed before, and of products:
+    their unknown ranges could separate the ends."""
     scop = conflicts.scop
     free = scop.derived | scop.products.keys()
     if not free:
@@ -351,7 +351,7 @@ def _most_telling(obstacles: list[Conflict]) -> list[Conflict]:
 
 
 def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
-    """Why a possible conflict could not be decided."""
+    """Reason why a possible conflict could not be decided."""
     write = conflict.source if conflict.source.kind == "write" else conflict.sink
     for access in (conflict.source, conflict.sink):
         if access.neighbour:
@@ -376,7 +376,7 @@ def _doubt(conflicts: Conflicts, conflict: Conflict) -> Rejection:
 
 
 def _would_help(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int) -> tuple[Assumption, ...]:
-    """That an index array has no repeated value, where nothing else is in the way."""
+    """Assumption that an index array has no repeated value, where it is the only obstacle."""
     texts = {a.text for c in obstacles for a in (c.source, c.sink)}
     writes = [c.source for c in obstacles if c.source.kind == "write" and c.source.indirect]
     if len(texts) != 1 or not writes:

@@ -1,8 +1,8 @@
 """The symbolic walk: a piece of structured program to raw statements with iteration domains.
 
-Follows pet (Verdoolaege and Grosser, IMPACT 2012) in spirit: scalars are tracked symbolically so
-that index temporaries and induction variables vanish into closed forms, and what depends on data
-becomes a guard, whose statements may, but need not, run.
+Follows pet (Verdoolaege and Grosser, IMPACT 2012) in spirit: scalars are tracked symbolically so that index
+temporaries and induction variables vanish into closed forms, and data-dependent conditions become guards,
+whose statements may, but need not, run.
 """
 
 from __future__ import annotations
@@ -187,7 +187,8 @@ class _Walker:
         return None
 
     def spelled_out(self, condition: Expr) -> Expr:
-        """A comparison with the calls in it that are made before the statement and kept in temporaries."""
+        """A comparison with its calls expanded that run before the statement and are stored in
+        temporaries."""
         if not isinstance(condition, Binary):
             return condition
         ends: list[Expr] = []
@@ -198,7 +199,7 @@ class _Walker:
         return replace(condition, left=ends[0], right=ends[1])
 
     def written_either_way(self, site: Site, marks: list[int]) -> None:
-        """What both branches surely write is written, whichever way the program takes."""
+        """Record the writes common to both branches as certain, for either path of the program."""
         found = self.region.statements
         one, other = (self.sure_writes(found[a:b]) for a, b in pairwise(marks))
         both = [path for path in one if path in other]
@@ -260,7 +261,7 @@ class _Walker:
             self.scope.environment[variable.name] = unknown_value(assign.target, len(self.scope.frames))
 
     def is_tracked(self, place: Place) -> bool:
-        """Whether a scalar is known in closed form here, so that it is no memory access."""
+        """True if a scalar has a closed form at this point, so that it is no memory access."""
         return not place.steps and isinstance(self.scope.environment.get(place.variable.name), Poly)
 
     def jump(self, jump: Jump) -> None:
@@ -272,7 +273,8 @@ class _Walker:
         scope.active = isl.Set.empty(scope.active.get_space())
 
     def may_have_left(self) -> None:
-        """What follows runs only if no jump before it was taken, and whether one was is not known."""
+        """Guard the statements after a possible jump: they run only if none was taken, which is
+        undetermined."""
         self.scope.guards = (*self.scope.guards, self.guard("if"))
 
     def guard(self, kind: Literal["if", "loop"]) -> Guard:

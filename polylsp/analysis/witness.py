@@ -1,4 +1,4 @@
-"""Two concrete iterations that conflict, and what a dependence looks like over all of them."""
+"""Witnesses: two concrete iterations that conflict, and the shape of a dependence over all of them."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def _shown(conflicts: Conflicts, conflict: Conflict, told: Callable[[], Dependen
 
 
 def condition(conflicts: Conflicts, conflict: Conflict, example: Mapping[str, int]) -> str:
-    """The condition on inputs under which two iterations conflict, beyond loops being long enough, as words
-    that follow a sentence ("if `k == 0`"); empty where there is none, or none that is known. `example` are
-    values at which they do."""
+    """Condition on inputs under which two iterations conflict, beyond loops being long enough, as words that
+    follow a sentence ("if `k == 0`"); empty where there is none, or none was found. `example` are values at
+    which they do."""
     scop = conflicts.scop
     defined = conflicts.defined(hints=True)
     related = conflict.relation.params()
@@ -133,7 +133,7 @@ def _formula(values: isl.Set, spellings: Mapping[str, str]) -> str:
 
 
 def _is_limit(constraint: isl.Constraint) -> bool:
-    """Whether a constraint comes of what a type can hold, and says nothing of usual values."""
+    """True if a constraint comes from the range of a type, and is irrelevant for usual values."""
     return abs(constraint.get_constant_val().to_python()) >= _LIMIT
 
 
@@ -194,7 +194,8 @@ def first_iterations(
 
 
 def out_of_bounds(conflicts: Conflicts, access: Access) -> Rejection:
-    """That an access certainly leaves its declared array, with the first iteration in which it does."""
+    """Rejection of an access that certainly leaves its declared array, with the first iteration in which it
+    does."""
     memory, loops, scop = access.memory, conflicts.statement(access).loops, conflicts.scop
     text = f"`{access.text}` leaves `{_declared(memory)}`"
     where = access.beyond(False) if access.beyond is not None else None
@@ -253,7 +254,7 @@ def value_based(conflicts: Conflicts, flow: Conflict, ordinal: int) -> isl.Map:
 
 
 def fixed_distance(pairs: isl.Map, depth: int) -> int | None:
-    """How far the second iterator lies from the first at one depth, where that is constant."""
+    """Distance from the first iterator to the second at one depth; `None` where it is not constant."""
     own = iteration_distances(pairs, depth)
     own = own.project_out(isl.dim_type.param, 0, own.dim(isl.dim_type.param))
     if not own.is_singleton():
@@ -314,7 +315,7 @@ def _smallest(wrapped: isl.Set) -> isl.Point:
 
 def _nearest_zero(pairs: isl.Set, parameter: int) -> isl.Set:
     """The pairs at one value of a parameter, not further from zero than its order of magnitude."""
-    size = 64  # told to isl as text: it may outgrow a machine word
+    size = 64  # passed to isl as text: it may outgrow a machine word
     while True:
         near = pairs.lower_bound_val(isl.dim_type.param, parameter, isl.Val(f"-{size}"))
         near = near.upper_bound_val(isl.dim_type.param, parameter, isl.Val(str(size)))
@@ -328,11 +329,11 @@ def _earliest(pairs: isl.Set) -> isl.Point:
     """The earliest pair at given parameter values."""
     point = pairs.sample_point()
     for k in range(pairs.dim(isl.dim_type.set)):
-        # One coordinate after the other: isl's own lexmin refuses some sets with divisions.
+        # One coordinate after the other: isl's lexmin refuses some sets with divisions.
         own = pairs.project_out(isl.dim_type.set, k + 1, pairs.dim(isl.dim_type.set) - k - 1)
         own = own.project_out(isl.dim_type.set, 0, k)
         low = own.dim_min_val(0)
-        # Beside divisions isl's own optimum can lie outside the set: the point that is known does not.
+        # Beside divisions isl's optimum can lie outside the set: the given point does not.
         first = pairs.fix_val(isl.dim_type.set, k, low) if low.is_int() else None
         if first is None or first.is_empty():
             first = pairs.fix_val(isl.dim_type.set, k, point.get_coordinate_val(isl.dim_type.set, k))

@@ -18,7 +18,7 @@ from polylsp.analysis.value import (
 )
 
 _MOST = 100
-"""A value of more characters than this is cut: nobody would read it."""
+"""Longest value printed, in characters; longer ones are cut."""
 
 
 def pretty(value: Poly, parameters: Parameters) -> str:
@@ -54,8 +54,8 @@ def _atom(atom: Atom, parameters: Parameters) -> str:
 
 
 def _is_spelled_alike(tested: Poly, then: Poly, otherwise: Poly) -> bool:
-    """Whether C writes both ways of a choice alike: a value that becomes unsigned or signed goes around at
-    the end of its type, and a quotient of what is negative is rounded up."""
+    """True if C writes both ways of a choice alike: a value that becomes unsigned or signed goes around at
+    the end of its type, and a quotient of a negative value is rounded up."""
     around = (otherwise - then).as_constant
     if around is not None:
         return abs(around) in (1 << 32, 1 << 64)

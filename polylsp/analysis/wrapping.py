@@ -96,7 +96,7 @@ def _note_overflow(bound: Poly, scope: Scope, counter: Counter, frame: Frame) ->
 
 
 def _way(bound: Poly, counter: Counter, frame: Frame) -> Poly:
-    """How far the bound is from the value that is tested first."""
+    """Distance from the value that is tested first to the bound."""
     first = counter.start + (counter.step if frame.loop.post_test else 0)
     return bound - first if counter.step > 0 else first - bound
 

@@ -1,4 +1,4 @@
-"""What an assignment stores, as one expression."""
+"""Stored value of an assignment, as one expression."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def with_operator(assign: Assign) -> Expr:
 
 
 def allocation(assign: Assign) -> PointerValue | None:
-    """Where a pointer points after `p = malloc(…)`: to memory that nothing else leads to."""
+    """Target of a pointer after `p = malloc(…)`: memory that no other path leads to."""
     variable, source = assign.target.variable, assign.value
     while isinstance(source, Cast):
         source = source.operand

@@ -1,5 +1,5 @@
-"""The command line. Each command is a module of its own, imported when it is asked for: `--help`
-and `serve` must not pay for what only `check` needs."""
+"""Command line. Each command is a separate module, imported on demand: `--help` and `serve` must not pay for
+imports that only `check` needs."""
 
 # isort: off
 from polylsp.launch import leave_out_working_directory
@@ -42,7 +42,7 @@ TRANSFORMS = (
 """As in `model/action.py`, which `--help` must not load."""
 
 _ANALYSING = ("check", "explain", "model", "offload", "measure", "tune")
-"""The commands that work in processes of their own."""
+"""Commands that work in child processes."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,4 +1,4 @@
-"""A batch of work in a process of its own, for `cluster`.
+"""Batch of work in a child process, for `cluster`.
 
 Standard input brings `(work, arguments, settings)`, standard output takes the results, both pickled.
 """

@@ -1,7 +1,7 @@
 """`polylsp check`: the findings of files and folders.
 
 Workers send the findings function by function. They are printed in the order of the files, and in a file in
-that of its text, as soon as nothing can come before them.
+that of its text, as soon as no earlier ones are pending.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from polylsp.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One file to be checked and how its findings are to be shown. `named`: the user named it, rather than
-    a folder that it is in."""
+    """A file to check and the form of its findings. `named`: the user named it, rather than a folder that it
+    is in."""
 
     path: str
     named: bool
@@ -40,7 +40,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Findings in the form asked for, each after the span that says where it comes in its file; of JSON also
+    """Findings in the requested form, each after the span that says where it comes in its file; of JSON also
     the objects of `loops` and `nests`. `words` counts verdicts, `codes` findings, `errors` those of that
     severity."""
 
@@ -54,8 +54,8 @@ class Rendered:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What is known of a file once it was read: where its functions start, and the findings outside of them;
-    or why there are none: a `failure`, or that it is `left_out`."""
+    """Header of a file's results: the starts of its functions, and the findings outside of them; or the
+    reason why there are none: a `failure`, or that it is `left_out`."""
 
     language: str = ""
     starts: tuple[int, ...] = ()
@@ -73,13 +73,13 @@ class Part:
 
 
 News = Union[Head, Part, Crashed]
-"""What a worker says of a file."""
+"""Message of a worker about a file."""
 
 
 @dataclass(slots=True)
 class Checked:
-    """What is known of one file so far. `found` are findings that nothing can come before, in source order;
-    text is taken from there to be printed."""
+    """Results of one file so far. `found` are findings that no later one can precede, in source order; text
+    is taken from there to be printed."""
 
     task: Task
     head: Head | None = None
@@ -111,7 +111,7 @@ class Checked:
                 pass
 
     def share_done(self) -> float:
-        """How much of the file is done, from 0 to 1."""
+        """Finished share of the file, from 0 to 1."""
         total = len(self.head.starts) if self.head else 0
         return 1.0 if self.is_done else len(self.parts) / (total + 1)
 
@@ -214,7 +214,7 @@ def check_steps(task: Task, share: Share, observe: Observer, tell: Tell[News]) -
 
 
 def check_file(task: Task, given_up: frozenset[str], observe: Observer) -> tuple[News, ...]:
-    """Checks one file at once, for machines that are asked for whole files."""
+    """Check one file at once, for machines that receive whole files."""
     found: list[News] = []
     check_steps(task, Share(given_up=given_up), observe, lambda _, news: found.append(news))
     return tuple(found)
@@ -246,7 +246,7 @@ def _rendered(source: Any, report: Any, task: Task) -> Rendered:
 def _spread(
     tasks: list[Task], options: argparse.Namespace, settings: Settings
 ) -> Iterator[tuple[int, Union[News, Finished]]]:
-    """What is found, with the number of the task, from processes here or from a cluster."""
+    """Results with the number of the task, from processes here or from a cluster."""
     if not options.cluster:
         yield from stream(check_steps, tasks, options.jobs, settings)
         return

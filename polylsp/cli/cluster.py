@@ -1,8 +1,7 @@
 """The work of `pool` spread over the machines of a Dask cluster.
 
-Dask begins again elsewhere what a worker was at when it died. Each batch is done by a process of its own
-beside the worker: one that Dask started may not have the processes by which `pool` survives an analysis
-that never ends.
+Dask restarts a dead worker's work elsewhere. Each batch runs in a separate process beside the worker: one
+that Dask started may not have the processes by which `pool` survives an analysis that never ends.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`polylsp doctor`: what this machine has, what is missing and how to get it."""
+"""`polylsp doctor`: tools of this machine, missing ones, and instructions to install them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _PROBE_SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing looked for. `optional`: it is not there, and only some uses need it."""
+    """Result of one check. `optional`: it is not there, and only some uses need it."""
 
     name: str
     state: State
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def probe(*command: str) -> str | None:
-    """What a command prints, or `None` where it is not found, fails or takes too long."""
+    """Output of a command, or `None` where it is not found, fails or takes too long."""
     path = command[0] if Path(command[0]).is_absolute() else on_path(command[0])
     if path is None:
         return None
@@ -116,7 +116,7 @@ def _compilers() -> Iterator[Finding]:
     for name, advice in _COMPILERS.items():
         shown = probe(name, "--version")
         lines = [line for line in (shown or "").splitlines() if line.strip()]
-        # nvcc tells its release on a line of its own, below the copyright.
+        # nvcc prints its release on a separate line, below the copyright.
         release = next((line for line in lines if "release" in line), lines[0] if lines else "")
         where = on_path(name)
         yield _found(name, f"{release.strip()} ({where})" if shown is not None else None, "optional", advice)
@@ -134,7 +134,7 @@ def _nvrtc() -> Finding:
 
 
 def _offloading() -> Iterator[Finding]:
-    """Whether programs of the system's compiler find a device; a program of one line is asked."""
+    """Check that programs of the system's compiler find a device, by a program of one line."""
     path = compiler_here()
     for target in DEVICE_TARGETS if path else ():
         with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Exit(IntEnum):
-    """What the exit status says."""
+    """Exit status of a command."""
 
     DONE = 0
     ERRORS = 1

@@ -1,4 +1,4 @@
-"""Which files a command is about, and their text."""
+"""Files that a command is about, and their text."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read(path: str, settings: Settings) -> Source:
 
 
 def source_of(path: str, text: str) -> Source:
-    """What is to be analysed of a file's text; raises `Unreadable`."""
+    """Source to analyse of a file's text; raises `Unreadable`."""
     if not is_notebook(path):
         return Source(text)
     # Most files are none.
@@ -107,12 +107,12 @@ def cell_of(source: Source, line: int) -> int | None:
 
 
 def is_notebook(path: str) -> bool:
-    """Whether a file is one of cells, by its name."""
+    """True if a file is a notebook, by its name."""
     return Path(path).suffix.lower() == SUFFIX
 
 
 def read_bytes(path: str, settings: Settings) -> bytes:
-    """What a source file holds; raises `Unreadable`."""
+    """Contents of a source file; raises `Unreadable`."""
     if language_of(path) is None and not Path(path).exists():
         raise Unreadable(f"{path}: No such file or directory")
     if language_of(path) is None:

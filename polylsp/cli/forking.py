@@ -1,7 +1,7 @@
-"""Processes that have loaded the analysis already: copies of one that does nothing else.
+"""Processes preloaded with the analysis: forks of a server process that does nothing else.
 
-A fork of the process that a command runs in may hang, if that has threads; a fork of a server made
-for it cannot. It loads what it is for while the command reads its arguments and its files.
+A fork of the process that a command runs in may hang, if that has threads; a fork of a dedicated server
+cannot. It loads the analysis while the command reads its arguments and its files.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _PRELOADED = (
     "polylsp.ide.diagnostics",
     "polylsp.ide.terminal",
 )
-"""What most work needs."""
+"""Modules that most work needs."""
 
 
 def _context() -> Any:

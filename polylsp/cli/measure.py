@@ -1,4 +1,4 @@
-"""`polylsp measure`: what the edits of a loop are worth, on data that are made up for its function."""
+"""`polylsp measure`: speedups of the edits of a loop, on data generated for its function."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def show(step: Step) -> None:
-    """How far it is, for a person who looks at a terminal."""
+    """Show the progress, for a person who looks at a terminal."""
     if sys.stderr.isatty():
         print(f"\r\x1b[K{step.percent:3d} % {step.what}", end="", file=sys.stderr, flush=True)
 

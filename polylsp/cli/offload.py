@@ -69,7 +69,7 @@ def diff(before: Original, after: bytes) -> Iterator[bytes]:
 
 
 def _changed(path: str, data: bytes) -> Iterator[bytes]:
-    """A unified diff of a file that somebody has made and of what would be made in its place."""
+    """A unified diff from an existing file to the one that would be created in its place."""
     name = path.encode(errors="surrogateescape")
     try:
         there = read_file(path, _MOST_MB)

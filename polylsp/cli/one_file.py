@@ -1,4 +1,4 @@
-"""What a command asks of its one file, in a process that can be ended."""
+"""Requests of a command about its one file, in a process that can be ended."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from polylsp.text import Source
 
 
 def analysed(path: str, options: argparse.Namespace, relations: bool = False) -> tuple[Source, FileReport]:
-    """The text of a file and everything known of it, if asked for the `relations` of its models too; raises
-    `Unreadable`."""
+    """Text of a file and its report, with the `relations` of its models on request; raises `Unreadable`."""
     settings = settings_of(options)
     source = read(path, settings)
     file = _File(path, source.text, settings)
@@ -46,7 +45,7 @@ def iterations(
 def edited(
     path: str, source: Source, line: int, action: ActionName, options: argparse.Namespace
 ) -> Union[Edited, Declined]:
-    """What an action makes of the loop or the function that a 0-based line is about; raises `Unreadable`."""
+    """Edit of an action on the loop or the function that a 0-based line is about; raises `Unreadable`."""
     file = _File(path, source.text, settings_of(options))
     (answer,) = results(_edit, [_Action(file, source, line, action)], 1, file.settings)
     if isinstance(answer, Crashed):
@@ -55,7 +54,7 @@ def edited(
 
 
 def measurable(path: str, source: Source, line: int, options: argparse.Namespace) -> Union[Plan, NoPlan]:
-    """How to measure the loop or the function that a 0-based line is about; raises `Unreadable`."""
+    """Measurement plan of the loop or the function that a 0-based line is about; raises `Unreadable`."""
     file = _File(path, source.text, settings_of(options))
     chosen = _Measured(file, source, line, tuple(options.sizes), tuple(dict.fromkeys(options.targets)))
     (plan,) = results(_plan, [chosen], 1, file.settings)
@@ -66,7 +65,8 @@ def measurable(path: str, source: Source, line: int, options: argparse.Namespace
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """How to measure a function when its versions are made with some settings; a name for its code."""
+    """Measurement plan of a function whose versions are generated with some settings; the hash of its
+    code."""
 
     plan: Union[Plan, NoPlan]
     code: str
@@ -75,7 +75,7 @@ class Version:
 def versions(
     path: str, source: Source, line: int, options: argparse.Namespace, parameters: Sequence[Parameters]
 ) -> Generator[Version, None, None]:
-    """How to measure the function that a 0-based line is about, with each of some settings; raises
+    """Measurement plans of the function that a 0-based line is about, one for each of some settings; raises
     `Unreadable`."""
     file = _File(path, source.text, settings_of(options))
     sizes, targets = tuple(options.sizes), tuple(dict.fromkeys(options.targets))
@@ -85,7 +85,7 @@ def versions(
 
 
 def no_loop(source: Source, report: FileReport) -> str:
-    """What to say where a line is about no loop."""
+    """Message for a line that is about no loop."""
     headers = sorted(placed.span(loop.header).start for placed, loop in loops(report))
     lines = list(dict.fromkeys(source.line_name(header) for header in headers))
     if not lines:
@@ -162,7 +162,7 @@ def _edit(chosen: _Action, given_up: frozenset[str], observe: Observer) -> Union
 
 
 def _as_tuned(file: _File, source: Source, report: FileReport, ask: Ask) -> Ask:
-    """What is asked, with what tuning found for the code as it is now."""
+    """Request with the settings that tuning found for the present code."""
     known = tuned.load(file.path)
     placed = next((each for each in report.functions if each.start == ask.starts), None)
     if placed is None or ask.function not in known:

@@ -1,6 +1,6 @@
-"""Printing: styled lines in colour where that is wanted, everything else as plain text.
+"""Output in styled lines, in colour where requested, otherwise as plain text.
 
-What renders is loaded when the first lines come: until then, others have work to do.
+The renderer is loaded with the first lines: until then, the workers need the CPU.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def replace_missing_streams() -> bool:
 
 
 def wants_colour(stream: TextIO) -> bool:
-    """Whether to colour what goes to `stream`: `NO_COLOR` and `FORCE_COLOR` are honoured."""
+    """True if output to `stream` is coloured; respects `NO_COLOR` and `FORCE_COLOR`."""
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

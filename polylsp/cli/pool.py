@@ -1,12 +1,12 @@
-"""Work done in processes of its own, any of which may die or never come to an end.
+"""Work in child processes, any of which may die or never come to an end.
 
-isl can search for an integer point for ever without counting operations, so only the system can
-end it. A worker says which function it is at, and is ended when that has taken its share of CPU time, which
-does not depend on what else the machine does. Then, or if it dies or is silent for very long, another one
-begins the same argument again and gives up that function.
+isl can search for an integer point for ever without counting operations, so only the system can end it. A
+worker reports the function that it is at, and is ended when that has taken its share of CPU time, which does
+not depend on the load of the machine. Then, or if it dies or is silent for very long, another one begins the
+same argument again and gives up that function.
 
-An argument may be worked on in steps (the functions of a file), each of which is answered as it is done. A
-worker that has nothing to do takes over the later half of the steps that another one has still before it.
+An argument may be worked on in steps (the functions of a file), each of which is answered as it is done. An
+idle worker takes over the later half of the steps that another one has still before it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _PATIENCE = 20
 is given up: it waits for something."""
 
 _SECONDS_BETWEEN_LOOKS = 0.2
-"""How often a worker that has nothing to do looks for steps to take over."""
+"""Interval at which an idle worker looks for steps to take over."""
 
 Work = Callable[[A, frozenset[str], Observer], R]
 """A function of a module, called in a worker. It calls its observer with `(key, name, done, total)` before
@@ -72,7 +72,7 @@ class Share:
         self._shortened = shortened
 
     def takes(self, number: int) -> bool:
-        """Whether a step is to be taken, as far as that is known by now."""
+        """True if a step is to be taken, as of now."""
         last = self._shortened()
         self._last = self._last if last is None else last
         return self._first <= number and (self._last is None or number < self._last)
@@ -116,9 +116,9 @@ def results(
 def stream(
     work: Steps[A, R], arguments: Sequence[A], jobs: int, settings: Settings
 ) -> Generator[tuple[int, Union[R, Crashed, Finished]], None, None]:
-    """The values of each argument, with its number, as they come; then that it is finished. What is told
-    before the first step comes again from each worker that takes over steps, and a step may come twice where
-    a worker died. Limits and exceptions are as for `results`."""
+    """Values of each argument, with its number, as they come; then that it is finished. Messages before the
+    first step come again from each worker that takes over steps, and a step may come twice where a worker
+    died. Limits and exceptions are as for `results`."""
     pool = _Pool(work, settings, deque(_Errand(n, argument) for n, argument in enumerate(arguments)), jobs)
     try:
         while pool.waiting or pool.busy():
@@ -145,7 +145,7 @@ class _Whole(Generic[A, R]):
 @dataclass(slots=True)
 class _Errand(Generic[A]):
     """Steps of one argument, from `first` to before `last`; `at` is the key of the function that a worker is
-    at, `total` how many steps the argument has, as soon as that is known. `sent` and `began` are when it was
+    at, `total` the number of steps of the argument, as soon as reported. `sent` and `began` are when it was
     given to a worker and when that had read the argument, `taken` the steps that this one has answered."""
 
     number: int
@@ -161,11 +161,11 @@ class _Errand(Generic[A]):
 
     @property
     def end(self) -> int:
-        """The step before which it ends, as far as that is known."""
+        """Step before which the errand ends, as of now."""
         return self.total if self.last is None else min(self.last, self.total)
 
     def is_worth_halving(self, now: float, is_read: bool) -> bool:
-        """Whether all steps but the one at hand would take longer, at the pace so far, than another worker
+        """True if all steps but the one at hand would take longer, at the pace so far, than another worker
         takes to read the argument and do half of them; `is_read`: it has done so before."""
         remaining = self.end - self.first - 1
         reading = 0.0 if is_read else self.began - self.sent
@@ -179,7 +179,7 @@ class _Began:
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """What was told of a step; -1: before the first."""
+    """Message about a step; -1: before the first."""
 
     value: Any
     number: int

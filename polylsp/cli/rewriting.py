@@ -1,4 +1,4 @@
-"""A file that is edited: what it held, and how it is replaced at one stroke or not at all."""
+"""Editing of a file: its previous contents, and its replacement, atomic or not at all."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def rewrite(before: Original, data: bytes) -> None:
         status = target.stat()
         if read_file(target, 1 + len(before.data) // 2**20) != before.data:
             raise Unwritable(f"{before.path}: not edited: the file has changed meanwhile")
-        # Those who may write everything are asked not to, too.
+        # Also for users whom the mode would not stop.
         if not os.access(target, os.W_OK) or not status.st_mode & 0o222:
             raise Unwritable(f"{before.path}: not edited: the file is read-only")
         _replace(target, data, status)

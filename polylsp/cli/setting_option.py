@@ -1,4 +1,4 @@
-"""A setting on the command line: what an editor calls a setting, for one edit."""
+"""Command-line option for a setting of the editor, for one edit."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace) -> int:
 def _versions(
     path: str, source: Source, line: int, options: argparse.Namespace
 ) -> tuple[Version, list[Version]]:
-    """How the function is measured with the user's settings, and with others."""
+    """Measurement of the function with the user's settings, and with others."""
     found: list[Version] = []
     tried = ((), *CANDIDATES, *of_kernels(settings_of(options)))
     for each in versions(path, source, line, options, tried):

@@ -13,7 +13,7 @@ _NEAR = (0, 1, 2, -1)
 
 
 Choice = tuple[str, str]
-"""How one of two values is chosen: what stands between conditions, and the whole with names in braces."""
+"""Conditional expression: the conjunction between conditions, and the whole with names in braces."""
 
 C_CHOICE: Choice = (" && ", "({condition} ? {then} : {otherwise})")
 PYTHON_CHOICE: Choice = (" and ", "({then} if {condition} else {otherwise})")
@@ -21,8 +21,8 @@ PYTHON_CHOICE: Choice = (" and ", "({then} if {condition} else {otherwise})")
 
 @dataclass(frozen=True)
 class Names:
-    """How values are written in C, or in Python, at some place: parameters, by isl name, and numbers that are
-    macros; `literals` are numbers that are subscripts as they are, and come from no macro."""
+    """Spelling of values in C, or in Python, at some place: parameters, by isl name, and numbers that are
+    macros; `literals` are numbers written as plain subscripts, and come from no macro."""
 
     parameters: Mapping[str, str]
     constants: Mapping[int, str] = field(default_factory=dict[int, str])
@@ -60,7 +60,7 @@ def smallest(values: isl.Set, dimension: int) -> isl.Aff | None:
 
 def highest(values: isl.Set) -> isl.PwAff | None:
     """The largest value of a set of one dimension, if it has one. isl's parametric optimum can be wrong
-    beside strides, and is held against the set."""
+    beside strides, and is checked against the set."""
     found = values.dim_max(0) if values.dim_has_upper_bound(_SET, 0) else None
     beyond = found is None or not values.lex_gt_set(isl.Set.from_pw_aff(found)).is_empty()
     return None if beyond else found

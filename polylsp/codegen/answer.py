@@ -1,4 +1,4 @@
-"""From what a person chose to the edit."""
+"""Edit for the action that a person chose."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
 
 
 def _is_for(action: ActionName, language: str) -> bool:
-    """Whether an action is one on loops of a language."""
+    """True if an action applies to loops of a language."""
     if action in KERNELS:
         return KERNELS_OF[language] == action
     if action in TARGETS:

@@ -1,4 +1,4 @@
-"""The edit that a person waits for: who asks for kernels is told when they take too long to find."""
+"""Edits on request, with a time limit: a request for kernels is declined when they take too long to find."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from polylsp.model.action import ActionName, Answer, Ask, Declined, Edited
 from polylsp.settings import Settings
 
 _PATIENCE = 2
-"""How many times what one nest may take kernels may: several orders of the nest are tried."""
+"""Factor on the budget of a nest that kernels may take: several orders of the nest are tried."""
 
 _INSTEAD: dict[str, tuple[tuple[ActionName, str], ...]] = {
     "cuda": (("openmp-target", "OpenMP offloading"), ("openacc", "OpenACC"), ("openmp", "OpenMP")),
     "pycuda": (("numba", "Numba"),),
 }
-"""What else runs such loops in parallel, by name and in words."""
+"""Alternative targets that run such loops in parallel, by name and in words."""
 
 
 def asked(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answer:

@@ -67,13 +67,13 @@ def directives(found: tuple[Atomic, ...], like: Directive) -> Iterator[tuple[Sit
 
 
 def remark(found: tuple[Atomic, ...]) -> str:
-    """What a person should know of sums whose order is open; empty if there are none."""
+    """Remark on sums whose order is open; empty if there are none."""
     names = ", ".join(f"`{each.name}`" for each in found if each.rounds)
     return f"Updates of {names} happen in any order: sums may differ in their last digits." if names else ""
 
 
 def _has_form(subject: Subject, assign: Assign) -> bool:
-    """Whether an assignment has one of the forms that an atomic update may have."""
+    """True if an assignment has one of the forms of an atomic update."""
     of_type = assign.target.type
     if not isinstance(of_type, (Integer, Floating)) or of_type.bits not in _SIZES:
         return False
@@ -94,7 +94,7 @@ def _has_form(subject: Subject, assign: Assign) -> bool:
 
 
 def _is_statement(subject: Subject, assign: Assign) -> bool:
-    """Whether the assignment is all of a statement, written out, that has no directive yet."""
+    """True if the assignment is a whole statement, written out, that has no directive yet."""
     site, target = assign.site, assign.target.site
     before, two_before, behind = (_token(subject, k) for k in (site.first - 1, site.first - 2, site.last + 1))
     # What a label or a cast stands before can have no directive.

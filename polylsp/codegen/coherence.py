@@ -1,10 +1,8 @@
-"""What is brought up to date in the middle of a region, because the host uses it between the loops of the
-device.
+"""Updates of data in the middle of a region, because the host uses them between the loops of the device.
 
-The host needs what the device wrote before, and the device what the host wrote before. As soon as
-anything goes from the device to the host, now or at the end, every write of the host goes to the device
-at once: then the device's copy holds what the program would hold there at every point between two
-statements, and no transfer brings an old value back.
+The host needs the device's previous writes, and the device the host's. As soon as any data go from the device
+to the host, now or at the end, every write of the host goes to the device at once: then the device's copy
+equals the program's value at every point between two statements, and no transfer brings an old value back.
 """
 
 from __future__ import annotations
@@ -21,8 +19,8 @@ from polylsp.model.scop import Access
 
 @dataclass(frozen=True)
 class Use:
-    """What a run of the host does with an array of the device. `place`: its statements from the first to
-    the last that touch it; `fetched` comes from the device before, `sent` goes there afterwards."""
+    """Use of an array of the device by a run of the host. `place`: its statements from the first to the last
+    that touch it; `fetched` comes from the device before, `sent` goes there afterwards."""
 
     run: Run
     place: Stretch
@@ -32,16 +30,16 @@ class Use:
 
     @property
     def writes(self) -> tuple[Access, ...]:
-        """Its accesses that write."""
+        """Writing accesses."""
         return _writes(self.accesses)
 
 
 Fills = Callable[[Use], bool]
-"""Whether a run of the host surely writes all of the section around its writes."""
+"""Predicate: a run of the host surely writes all of the section around its writes."""
 
 
 def uses_of(variable: Variable, host: list[Access], runs: list[Run], conflicts: Conflicts) -> list[Use]:
-    """What each run does with a variable, given the accesses of the host."""
+    """Uses of a variable by each run, given the accesses of the host."""
     found: list[Use] = []
     for run in runs:
         pieces = run.pieces()
@@ -84,7 +82,7 @@ def _moving(use: Use, fetches: bool, sends: bool) -> Use:
 def _comes_before(
     conflicts: Conflicts, sources: Iterable[Access], sinks: Iterable[Access], depth: int
 ) -> bool:
-    """Whether some of the sources may happen before some of the sinks, at one element."""
+    """True if some of the sources may happen before some of the sinks, at one element."""
     sinks = list(sinks)
     return any(_precedes(conflicts, one, other, depth) for one in sources for other in sinks)
 

@@ -1,7 +1,7 @@
-"""Numbers that the user wrote as names of macros, so that edits can say the same names.
+"""Numbers that the user wrote as names of macros, so that edits can use the same names.
 
-The model knows only what such a macro stands for now; an edit that said the number would be wrong once
-the program is compiled with `-DN=…`.
+The model has only the present value of such a macro; an edit with the number would be wrong once the program
+is compiled with `-DN=…`.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ def literals(subject: Subject) -> frozenset[int]:
 
 
 def settled_by_macros(subject: Subject, texts: Iterable[str]) -> tuple[str, ...]:
-    """The numbers in the array sections of some directives that nobody wrote, in a function that computes
-    with macros: they may be others when the program is compiled with other values of these."""
+    """Computed numbers in the array sections of some directives, in a function that computes with macros:
+    they may differ when the program is compiled with other values of these."""
     if not any(_is_named(subject, constant) for constant in _all_constants(subject)):
         return ()
     own = set(_WORD.findall(subject.text[subject.start : subject.start + subject.ends[-1]]))
@@ -62,7 +62,7 @@ def _all_constants(subject: Subject) -> Iterator[Constant]:
 
 
 def _is_named(subject: Subject, constant: Constant) -> bool:
-    """Whether a number comes out of a macro, or is the value of a name."""
+    """True if a number comes out of a macro, or is the value of a name."""
     large = isinstance(constant.value, int) and constant.value > _SMALL
     return large and not subject.source(constant.site)[:1].isdigit()
 

@@ -1,4 +1,4 @@
-"""How many elements an array is declared to have."""
+"""Declared number of elements of an array."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def declared_rows(of_type: Type, names: Names) -> isl.Set | None:
 
 
 def _sum(value: Expr, own: Mapping[str, str]) -> str | None:
-    """A sum in isl's words; `own` are its parameters by their texts."""
+    """A sum in isl's notation; `own` are its parameters by their texts."""
     match value:
         case Constant(int() as number):
             return str(number)

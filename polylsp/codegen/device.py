@@ -1,4 +1,4 @@
-"""What OpenACC and OpenMP's offloading have in common: which loops, what moves, and when it pays."""
+"""Common parts of OpenACC and OpenMP's offloading: loops, data transfers, and profitability."""
 
 from __future__ import annotations
 
@@ -89,22 +89,22 @@ class Region:
 
     @property
     def proven(self) -> tuple[Assumption, ...]:
-        """What the verdicts of its loops rest on."""
+        """Assumptions of the verdicts of its loops."""
         verdicts = [kernel.loops[0].verdict for kernel in self.kernels]
         return tuple(dict.fromkeys(a for v in verdicts if isinstance(v, Parallel) for a in v.assumptions))
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What must be true for all of it to be right."""
+        """Assumptions for the correctness of the whole region."""
         clauses = (a for kernel in self.kernels for a in kernel.sharing.assumed)
         return tuple(dict.fromkeys((*self.proven, *self.apart, *clauses)))
 
 
 @dataclass(frozen=True)
 class Abilities:
-    """What the directives of one target, of a `family`, can do: `together` gives the loops, the first one
+    """Capabilities of the directives of one target, of a `family`: `together` gives the loops, the first one
     first, that share a directive, `refuses` says why they cannot run a kernel (empty if they can). `most` is
-    how many loops the user wants to share one (0: as many as can)."""
+    the user's limit on loops that share one (0: as many as possible)."""
 
     family: Family
     together: Callable[[Subject, LoopFacts], tuple[LoopFacts, ...]]
@@ -113,7 +113,7 @@ class Abilities:
 
 
 def region(subject: Subject, ordinal: int, target: Abilities) -> Region | Declined:
-    """What runs on the device when a person asks it of loop `ordinal`."""
+    """Region that runs on the device for loop `ordinal`."""
     roots = parallel_roots(subject.facts, ordinal)
     chosen = subject.known(ordinal)
     if not roots:
@@ -124,7 +124,7 @@ def region(subject: Subject, ordinal: int, target: Abilities) -> Region | Declin
 
 
 def alone(subject: Subject, root: LoopFacts, target: Abilities) -> Region | Declined:
-    """One kernel, with the arrays that it uses."""
+    """Region of one kernel, with the arrays that it uses."""
     kernel = kernel_of(subject, root, target)
     if isinstance(kernel, Declined):
         return kernel
@@ -166,7 +166,7 @@ def shared(
 
 
 def _with_copy(subject: Subject, kernels: Sequence[Kernel]) -> str:
-    """Why kernels cannot be in one region: a reduction brings a whole array along, of which the region has a
+    """Reason why kernels cannot be in one region: a reduction copies a whole array, of which the region has a
     part; empty if none does."""
     arrays = {v.source_name for v in subject.variables if isinstance(v.type, (Array, Pointer))}
     items = (item for each in kernels for clause in each.sharing.reductions for item in clause.arguments)
@@ -235,7 +235,7 @@ def _data(
 
 
 def _model(subject: Subject, site: Site) -> Scop | None:
-    """One model of all loops in a stretch of code."""
+    """Joint model of all loops in a stretch of code."""
     inside = Stretch(site, ())
     found = [subject.nest(each.ordinal) for each in subject.facts.loops if inside.holds(each.site)]
     nests: dict[int, Nest] = {id(each[1]): each[1] for each in found if each is not None}

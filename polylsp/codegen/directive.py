@@ -33,7 +33,8 @@ class Directive:
     clauses: tuple[Clause, ...] = ()
 
     def text(self, indentation: str) -> str:
-        """Its lines without the last line's end; long ones are continued, as the preprocessor allows."""
+        """Lines of the directive without the last line's end; long ones are continued, as the preprocessor
+        allows."""
         return " \\\n".join(_lines(indentation, f"#pragma {self.sentinel} {self.words}", self.clauses))
 
 

@@ -1,4 +1,4 @@
-"""What loops touch of an array, as an array section in C: `a[0:n][0:m]`.
+"""Footprint of loops in an array, as an array section in C: `a[0:n][0:m]`.
 
 The first dimension has exactly the range that is touched; the others are whole, since a section must be
 contiguous in memory (OpenMP 5.2, 5.8.3; OpenACC 3.3, 2.7.1).
@@ -60,8 +60,8 @@ def section(
     names: Names | None = None,
     may_be_empty: bool = True,
 ) -> Section | None:
-    """The section around all elements that accesses of one memory touch in one run of `region`, as it
-    can be written before it, with `names` or those that are known there; `None` if it cannot be written.
+    """The section around all elements that accesses of one memory touch in one run of `region`, as it can be
+    written before it, with `names` or those that are visible there; `None` if it cannot be written.
     `may_be_empty`: where the region uses nothing, there may be nothing in it."""
     memory = accesses[0].memory
     elements = touched(scop, accesses, region)
@@ -83,21 +83,20 @@ def section(
 
 
 def _leaves(found: Section, declared: isl.Set | None, where: isl.Set) -> bool:
-    """Whether rows that are told, which are more than are touched, may be more than an array is declared to
-    have."""
+    """True if the rows of a section, which are more than are touched, may be more than the declared ones."""
     if not found.assumed or declared is None or found.rows is None:
         return False
     return not found.rows.intersect_params(where).is_subset(declared)
 
 
 def _declared_count(subject: Subject, of_type: Type, site: Site, names: Names) -> str | None:
-    """How many rows an array is declared to have, in C."""
+    """Declared number of rows of an array, in C."""
     extent = of_type.extent if isinstance(of_type, Array) else None
     return written(subject, extent, site, names) if extent is not None else None
 
 
 def names_before(subject: Subject, scop: Scop, region: Stretch) -> Names:
-    """How values are written just before `region`, the iterators of the loops around it too."""
+    """Spelling of values just before `region`, including the iterators of the loops around it."""
     names = names_at(subject, scop, region.site)
     outer = {
         _around(scop, each.ordinal): each.iterator

@@ -34,13 +34,14 @@ class Former:
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """Name in the source."""
         return self.memory.variable.source_name
 
 
 @dataclass(frozen=True, eq=False)
 class Formers:
-    """What a loop reads from copies, in a model of it, and what must be true for that to change nothing."""
+    """Reads of a loop from copies, in a model of it, and the assumptions under which that preserves
+    semantics."""
 
     loop: LoopFacts
     scop: Scop
@@ -49,7 +50,7 @@ class Formers:
 
     @property
     def remark(self) -> str:
-        """What a person should know of the copies."""
+        """Remark on the copies for the user."""
         names = " and ".join(f"`{each.name}`" for each in self.arrays)
         what = "The copy takes" if len(self.arrays) == 1 else "The copies take"
         return f"{what} memory like {names}, and time each time that the loop runs."
@@ -95,8 +96,8 @@ def _former(subject: Subject, scop: Scop, loop: LoopFacts, reads: Sequence[Acces
 
 
 def _is_most(elements: isl.Set) -> bool:
-    """Whether elements are neither those of one row or column, nor others in each iteration of the loops
-    around: a copy of all takes longer than the loop then."""
+    """True if elements are neither those of one row or column, nor others in each iteration of the loops
+    around: otherwise a copy of all takes longer than the loop."""
     elements = elements.gist_params(elements.params())
     parameters = range(elements.dim(isl.dim_type.param))
     around = [k for k in parameters if (elements.get_dim_name(isl.dim_type.param, k) or "").startswith("__")]
@@ -107,7 +108,7 @@ def _is_most(elements: isl.Set) -> bool:
 
 
 def _assumed(conflicts: Conflicts, ordinal: int, arrays: Sequence[Former]) -> list[Assumption]:
-    """What the loop rests on that has to do with the arrays."""
+    """Assumptions of the loop that concern the arrays."""
     paths = {each.memory.path for each in arrays}
     return [
         each

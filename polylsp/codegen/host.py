@@ -1,4 +1,4 @@
-"""What stays on the host while a region runs: statements between the loops of a device."""
+"""Host code in a region: statements between the loops of a device."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from polylsp.model.program import AddressOf, Block, Expr, If, Loop, Read, Site, 
 @dataclass(frozen=True)
 class Run:
     """Statements of the host that follow one another. `braced`: they stand between braces, so that a
-    directive can stand before and behind them."""
+    directive can stand before and after them."""
 
     statements: tuple[Statement, ...]
     around: tuple[int, ...]
     braced: bool
 
     def pieces(self) -> tuple[Stretch, ...]:
-        """Its statements as a person wrote them, in order: `a[i] = b[i] = 0` is one."""
+        """Statements as written in the source, in order: `a[i] = b[i] = 0` is one."""
         found: list[Site] = []
         for site in sorted(site for each in self.statements for site in _sites(each)):
             if found and site.first <= found[-1].last:
@@ -84,7 +84,7 @@ def _run(statements: list[Statement], around: tuple[int, ...], braced: bool) -> 
 
 
 def starts(statements: Sequence[Statement], loop: Loop) -> list[Statement]:
-    """What a `for` does first: the statements before it that stand in its header."""
+    """Initialisation of a `for`: the statements before the loop that stand in its header."""
     return [
         each
         for each in statements

@@ -127,8 +127,8 @@ def _maximum(affs: list[isl.Aff]) -> isl.PwAff:
 
 
 def _may_be_negative(counts: list[isl.Aff], names: Names, where: isl.Set) -> bool:
-    """Whether all of some counts are negative for sizes that make sense: no clause may say that, though
-    nothing is moved then."""
+    """True if some counts are all negative for sensible sizes: no clause may contain that, though no data are
+    moved then."""
     sizes = where.intersect(at_least(0, [n for n, text in names.parameters.items() if text.isidentifier()]))
     for count in counts:
         zero = isl.PwAff.from_aff(_zero(count))
@@ -163,7 +163,8 @@ def _exceeds(left: isl.Aff, right: isl.Aff, names: Names) -> str | None:
 
 
 def exceeds_zero(difference: isl.Aff, names: Names) -> str | None:
-    """That a difference is positive, with nothing subtracted on either side; `None` if C cannot say it."""
+    """Condition that a difference is positive, without subtractions on either side; `None` if C cannot
+    express it."""
     above, below = (spelled(_part(each), names) for each in (difference, difference.neg()))
     return None if above is None or below is None else f"{above} > {below}"
 

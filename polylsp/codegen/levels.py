@@ -1,4 +1,4 @@
-"""Which loops of a nest spread over a device's groups and threads, and which stay in order."""
+"""Mapping of a nest's loops to a device's groups and threads; the others stay in order."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _below(subject: Subject, ordinal: int) -> Iterator[LoopFacts]:
 
 
 def vectors(subject: Subject, loops: tuple[LoopFacts, ...]) -> tuple[LoopFacts, ...]:
-    """The outermost loops inside that can spread over the threads of a group: parallel without
-    reductions, private variables or conditions of their own."""
+    """Outermost loops inside that can spread over the threads of a group: parallel without reductions,
+    private variables or conditions."""
     found: list[LoopFacts] = []
     for inner in inside(subject, loops):
         covered = any(one.site.first <= inner.site.first <= one.site.last for one in found)

@@ -1,4 +1,4 @@
-"""Models of loops that follow one another, as one model: for what is asked of all of them together."""
+"""Models of loops that follow one another, joined into one model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polylsp.model.scop import Access, Memory, Scop, ScopStatement
 
 
 def merged(nests: tuple[Nest, ...]) -> Scop | None:
-    """One model of nests of a function that run one after the other; `None` if they see an array in
+    """Joint model of nests of a function that run one after the other; `None` if they see an array in
     different ways. Their parameters agree already: a function's nests share them."""
     first, *rest = (nest.scop for nest in nests)
     result: Scop | None = first
@@ -48,8 +48,8 @@ def _memories(scop: Scop) -> list[Memory]:
 
 
 def _is_same(one: Memory, other: Memory) -> bool:
-    """Whether two models mean one object and number its elements alike. A pointer that was set in between
-    may lead to two."""
+    """True if two models refer to one object with the same layout. A pointer that was set in between may lead
+    to two."""
     if one.pointer is not None and not (one.from_entry and other.from_entry):
         return False
     return not one.fresh and _layout(one) == _layout(other)
@@ -68,7 +68,7 @@ def _layout(memory: Memory) -> tuple[object, ...]:
 
 
 def _moved(statement: ScopStatement, count: int, behind: int, guards: int) -> ScopStatement:
-    """A statement under a name of its own, behind all others; its conditions are no other model's."""
+    """A statement under a new name, after all others; its conditions are no other model's."""
     name = f"{statement.name}_{count}"
     return replace(
         statement,

@@ -1,4 +1,4 @@
-"""What is asked about the data of a region, and the answer."""
+"""Query about the data of a region, and its result."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ class Data:
 
 @dataclass(frozen=True)
 class Question:
-    """Which code is asked about: loops `roots` run on the device, `runs` on the host, which also reads
-    `headers` (unique names) to enter loops; `last` is the loop with which the region ends."""
+    """Query for the code: loops `roots` run on the device, `runs` on the host, which also reads `headers`
+    (unique names) to enter loops; `last` is the loop with which the region ends."""
 
     subject: Subject
     conflicts: Conflicts

@@ -1,4 +1,4 @@
-"""Which values can be written in C at a place: the model's parameters, and what declarations say."""
+"""Values that can be written in C at a place: the model's parameters, and constants of declarations."""
 
 from __future__ import annotations
 
@@ -108,8 +108,8 @@ def declared_sizes(subject: Subject) -> frozenset[str]:
 
 
 def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
-    """Whether a variable holds at `site`, and in all of the function after it was set, one value: it is a
-    parameter that is never assigned, or assigned once, before and in no loop, and its name is its own."""
+    """True if a variable has one value at `site`, and in all of the function after it was set: it is a
+    parameter that is never assigned, or assigned once, before and in no loop, and its name is unique."""
     if [v.source_name for v in subject.variables].count(variable.source_name) != 1:
         return False
     if variable.storage in ("global", "static") or variable.escapes:
@@ -121,15 +121,15 @@ def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
 
 
 def _is_disturbed(subject: Subject, variable: Variable) -> bool:
-    """Whether the function may change a variable that others can reach."""
+    """True if the function may change a variable that others can reach."""
     own = subject.effects
     stored = any(_may_be(place, variable) for place in own.places)
     return bool(own.calls) or stored or variable.name in own.scalars
 
 
 def _may_be(place: Place, variable: Variable) -> bool:
-    """Whether an element that is set may be a variable: not one of an array with a name of its own, nor a
-    real number where the variable is none (C11 6.5p7)."""
+    """True if a stored element may be a variable: neither one of a separately named array, nor a real number
+    where the variable is none (C11 6.5p7)."""
     of_type, storage = place.variable.type, place.variable.storage
     is_named = isinstance(of_type, Array) and storage != "parameter"
     apart = isinstance(place.type, Floating) and isinstance(variable.type, (Integer, Pointer))
@@ -137,7 +137,7 @@ def _may_be(place: Place, variable: Variable) -> bool:
 
 
 def _repeats(subject: Subject, assign: Assign) -> bool:
-    """Whether an assignment stands in a loop."""
+    """True if an assignment stands in a loop."""
     return any(
         loop.site.first <= assign.site.first and assign.site.last <= loop.site.last
         for loop in subject.facts.loops

@@ -1,5 +1,5 @@
-"""Whether a clause can name what a device uses: the name must mean, where the clause stands, what the
-loops mean by it."""
+"""Nameability of a device's variables in a clause: the name must denote the same variable where the clause
+stands as in the loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polylsp.model.verdict import Parallel
 
 
 def why_not_named(subject: Subject, region: Stretch, variable: Variable, accesses: list[Access]) -> str:
-    """Why a clause before a region cannot name an array that is accessed in it; empty if it can."""
+    """Reason why a clause before a region cannot name an array that is accessed in it; empty if it can."""
     name = variable.source_name
     if any(a.memory.follows_pointers for a in accesses):
         return (
@@ -54,7 +54,7 @@ def _is_declared_in(subject: Subject, region: Stretch, variable: Variable) -> bo
 
 
 def _is_steady(subject: Subject, region: Stretch, variable: Variable, accesses: list[Access]) -> bool:
-    """Whether subscripts count from where the pointer leads when the region begins."""
+    """True if subscripts count from the target of the pointer at the beginning of the region."""
     assigned = subject.assigned(variable)
     if all(a.memory.from_entry and not a.memory.fresh for a in accesses):
         return not assigned

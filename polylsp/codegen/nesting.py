@@ -1,4 +1,4 @@
-"""How the loops under a directive are nested: which share it (`collapse`), and how even their work is."""
+"""Nesting of the loops under a directive: those that share it (`collapse`), and the balance of their work."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _statements(block: Block) -> Iterable[Statement]:
 
 
 def _joins(inner: LoopFacts, root: LoopFacts) -> bool:
-    """Whether the inner loop asks for nothing that the directive on `root` does not say."""
+    """True if the directive on `root` covers all requirements of the inner loop."""
     if not isinstance(inner.verdict, Parallel) or not isinstance(root.verdict, Parallel) or inner.misfit:
         return False
     own = {*inner.verdict.private, *inner.verdict.reductions, *inner.verdict.assumptions}
@@ -77,7 +77,7 @@ def _joins(inner: LoopFacts, root: LoopFacts) -> bool:
 
 
 def _is_rectangular(subject: Subject, inner: Loop, root: LoopFacts) -> bool:
-    """Whether its first and last value and its step are the same in all iterations of the loops around."""
+    """True if the first and last value and the step are the same in all iterations of the loops around."""
     changed = effects(subject.loop(root.ordinal)).scalars
     return not any(
         isinstance(node, Read) and node.place.variable.name in changed - {_counter(inner)}
@@ -106,8 +106,8 @@ def _header_values(subject: Subject, loop: Loop) -> Iterable[Expr]:
 
 
 def is_uneven(scop: Scop, root: int) -> bool:
-    """Whether iterations of a loop do different amounts of work: loops inside it have bounds that depend
-    on its iterator."""
+    """True if iterations of a loop do different amounts of work: loops inside it have bounds that depend on
+    its iterator."""
     return any(
         root in statement.loops and _depends(statement.domain, statement.loops.index(root))
         for statement in scop.statements
@@ -115,7 +115,7 @@ def is_uneven(scop: Scop, root: int) -> bool:
 
 
 def _depends(domain: isl.Set, depth: int) -> bool:
-    """Whether a dimension inside the one at `depth` has not as many values for all of its values."""
+    """True if the extent of a dimension inside the one at `depth` varies with its value."""
     return any(_extent_depends(domain, depth, inner) for inner in range(depth + 1, domain.dim(_SET)))
 
 

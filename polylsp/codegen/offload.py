@@ -38,10 +38,10 @@ _SHORT = 20
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a target says what it is able to. `loops` gives the directives of a kernel, each with its loop;
-    `data` stands before a region; `update` moves sections (`to`: `host` or `device`) in the middle of one,
-    both under a condition in C, if that is not empty; `routine` stand before and, if there are two, behind
-    a function that a kernel calls."""
+    """Directives of a target. `loops` gives the directives of a kernel, each with its loop; `data` stands
+    before a region; `update` moves sections (`to`: `host` or `device`) in the middle of one, both under a
+    condition in C, if that is not empty; `routine` stand before and, if there are two, after a function that
+    a kernel calls."""
 
     target: Abilities
     loops: Callable[[Subject, Kernel, Shared | None, Settings], Iterator[tuple[LoopFacts, Directive]]]
@@ -80,7 +80,7 @@ def _edited(
 
 
 def _of_macros(subject: Subject, placed: list[Replacement]) -> Iterator[str]:
-    """That sections may be others when the program is compiled with other values of macros."""
+    """Remark that sections depend on the present values of macros."""
     numbers = settled_by_macros(subject, [each.text for each in placed])
     if numbers:
         named = ", ".join(f"`{each}`" for each in numbers)
@@ -88,7 +88,7 @@ def _of_macros(subject: Subject, placed: list[Replacement]) -> Iterator[str]:
 
 
 def _untold(found: list[Region]) -> Iterator[str]:
-    """What only comes to light when the edit is worked out, so that no title says it."""
+    """Remarks found only when the edit is computed, so that no title has them."""
     for each in dict.fromkeys(a for one in found for a in one.assumptions if a not in one.proven):
         yield f"This is right only if {each.sentence}."
     told = remark(tuple(each for one in found for kernel in one.kernels for each in kernel.sharing.atomic))
@@ -143,7 +143,7 @@ def _moves(
         start = subject.span(shared.place.site).start
         directive = dialect.data(shared.transfers, condition)
         yield before(subject, start, directive, "{" if shared.together else "")
-    # What goes to the device behind a statement comes before what stands above the next one.
+    # Transfers after a statement precede those before the next one.
     for to in ("device", "host"):
         for place, sections in _grouped(shared.updates, to):
             yield _update(subject, place, to, dialect.update(to, sections, condition), sections)

@@ -52,8 +52,8 @@ def _loops(
 
 
 def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> bool:
-    """Whether a loop inside can have a directive, which makes its counter private: not where the counter's
-    last value goes back to the host (OpenACC 3.3, 2.6.1)."""
+    """True if a loop inside can have a directive, which privatises its counter: not where the counter's last
+    value goes back to the host (OpenACC 3.3, 2.6.1)."""
     if loop.iterator in kernel.uses or any(each.name == loop.iterator for each in kernel.moved):
         return False
     condition = subject.loop(loop.ordinal).condition
@@ -97,7 +97,7 @@ def _update(to: str, sections: tuple[str, ...], pays: str) -> Directive:
 
 
 def _clauses(transfers: tuple[Transfer, ...]) -> Iterator[Clause]:
-    """One clause for each way of moving."""
+    """Clauses, one for each kind of transfer."""
     for name, sections in by_way(transfers, ("copyin", "copy", "copyout", "create")):
         yield Clause(name, sections)
 

@@ -29,7 +29,7 @@ _FEW_ITERATIONS = 32
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-    """A directive on each loop that runs in parallel when loop `ordinal` is asked to."""
+    """A directive on each loop that is to run in parallel for loop `ordinal`."""
     roots = parallel_roots(subject.facts, ordinal)
     made = [_made(subject, root, settings) for root in roots]
     chosen = [(root, one) for root, one in zip(roots, made, strict=True) if isinstance(one, _Made)]
@@ -119,7 +119,7 @@ def _together(subject: Subject, root: LoopFacts, settings: Settings) -> tuple[Lo
 
 
 def _has_few(subject: Subject, root: LoopFacts) -> bool:
-    """Whether the loop is known to have few iterations."""
+    """True if the loop is proven to have few iterations."""
     found = subject.nest(root.ordinal)
     if found is None:
         return False
@@ -153,7 +153,7 @@ def _schedule(
 
 
 def _remarks(subject: Subject, chosen: list[tuple[LoopFacts, _Made]], settings: Settings) -> Iterator[str]:
-    """What a person should know who looks at the sums and at the guard."""
+    """Remarks on the sums and on the guard for the user."""
     told = remark(tuple(each for _, made in chosen for each in made.atomic))
     yield from [told] if told else []
     for each in dict.fromkeys(a for _, made in chosen for a in made.assumed):

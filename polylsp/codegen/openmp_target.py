@@ -57,7 +57,7 @@ def _without(moved: tuple[Transfer, ...], reduced: list[str]) -> tuple[Transfer,
 
 
 def _maps(moved: tuple[Transfer, ...]) -> Iterator[Clause]:
-    """One clause for each way of moving."""
+    """Clauses, one for each kind of transfer."""
     for kind, sections in by_way(moved, ("to", "tofrom", "from", "alloc")):
         yield Clause("map", sections, kind)
 

@@ -1,4 +1,4 @@
-"""Where directives go in the text."""
+"""Placement of directives in the text."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def before_updates(subject: Subject, found: tuple[Atomic, ...], like: Directive)
 
 
 def before_loop(subject: Subject, loop: LoopFacts, directive: Directive) -> list[Replacement]:
-    """The directive on lines of its own before a loop, indented like it, above the vendor hints on the loop;
-    hints that gcc does not take behind a directive are removed."""
+    """The directive on separate lines before a loop, indented like it, above the vendor hints on the loop;
+    hints that gcc does not take after a directive are removed."""
     start = subject.span(loop.site).start
     removed = (without(subject, each) for each in _room(subject, start).refused)
     return [before(subject, start, directive), *removed]
 
 
 def no_room(subject: Subject, loop: LoopFacts) -> str:
-    """Why no directive can stand before a loop beside the vendor hints on it; empty if one can."""
+    """Reason why no directive can stand before a loop beside the vendor hints on it; empty if one can."""
     start = subject.span(loop.site).start
     inside = next((each for each in written_with(subject, start) if kind_of(each) == "gcc-hint"), None)
     if inside is not None:
@@ -121,8 +121,8 @@ def _line_start(subject: Subject, offset: int) -> int:
 
 
 def before(subject: Subject, start: int, directive: Directive, more: str = "") -> Replacement:
-    """The directive on lines of its own before a statement that starts at an offset, indented like it;
-    `more` is a line that follows."""
+    """The directive on separate lines before a statement that starts at an offset, indented like it; `more`
+    is a line that follows."""
     indentation = subject.indentation(start)
     return line_before(
         subject, start, directive.text(indentation) + (f"\n{indentation}{more}" if more else "")
@@ -130,8 +130,8 @@ def before(subject: Subject, start: int, directive: Directive, more: str = "") -
 
 
 def line_before(subject: Subject, start: int, text: str) -> Replacement:
-    """Lines of their own, which are indented already, before a statement that starts at an offset and the
-    vendor hints on it."""
+    """New lines, which are indented already, before a statement that starts at an offset and the vendor hints
+    on it."""
     end, indentation = newline(subject.text), subject.indentation(start)
     text = text.replace("\n", end)
     start = _room(subject, start).at
@@ -145,8 +145,8 @@ def line_before(subject: Subject, start: int, text: str) -> Replacement:
 
 
 def behind(subject: Subject, start: int, stop: int, text: str) -> Replacement:
-    """A line behind a statement that reaches from one offset to another, indented like it. What else stands
-    on its last line comes after that, but for a comment."""
+    """A line after a statement that reaches from one offset to another, indented like it. The rest of its
+    last line follows that, except for a comment."""
     end = newline(subject.text)
     line = f"{end}{subject.indentation(start)}" + text.replace("\n", end)
     line_end = subject.text.find("\n", stop)
@@ -168,7 +168,7 @@ def together(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
 
 
 def takes_a_declaration(subject: Subject, place: Stretch) -> bool:
-    """Whether a declaration can stand before some code: it begins a statement of a block, with no directive
+    """True if a declaration can stand before some code: it begins a statement of a block, with no directive
     or label before it."""
     first = place.site.first
     plain = first > 0 and subject.token(first - 1) in (";", "{", "}")
@@ -189,7 +189,7 @@ def start_of(subject: Subject, place: Stretch) -> int | None:
 
 
 def stop_of(subject: Subject, place: Stretch) -> int | None:
-    """The offset behind the last statement of some code; `None` if nothing can stand there."""
+    """Offset after the last statement of some code; `None` if no text can be inserted there."""
     last, count = place.site.last, len(subject.ends)
     closed = subject.token(last) == "}" and subject.token(min(last + 1, count - 1)) not in (";", ",")
     while not closed and last < count - 1 and subject.token(last) != ";":
@@ -200,8 +200,8 @@ def stop_of(subject: Subject, place: Stretch) -> int | None:
 
 
 def is_whole(text: str) -> bool:
-    """Whether some text has the beginning and the end of each `#if` in it, so that what stands before and
-    what stands behind it are compiled together."""
+    """True if some text contains the beginning and the end of each `#if` in it, so that the text before and
+    after it is compiled together."""
     depth = 0
     for match in _BRANCH.finditer(text):
         depth += {"endif": -1, "elif": 0, "else": 0}.get(match[1], 1)
@@ -211,5 +211,5 @@ def is_whole(text: str) -> bool:
 
 
 def _comes_with(subject: Subject, token: int) -> bool:
-    """Whether a token and the next one come out of one use of a macro."""
+    """True if a token and the next one come out of one use of a macro."""
     return 0 <= token < len(subject.starts) - 1 and subject.starts[token] == subject.starts[token + 1]

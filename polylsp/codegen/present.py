@@ -128,7 +128,7 @@ def governing(subject: Subject, start: int) -> Iterator[Pragma]:
 
 
 def keeps_apart(subject: Subject, outer: LoopFacts, inner: LoopFacts) -> bool:
-    """Whether a pragma stands between the headers of two loops, so that no directive makes them one."""
+    """True if a pragma stands between the headers of two loops, so that no directive can collapse them."""
     if any(outer.site.first < each.at <= inner.site.first for each in subject.function.directives):
         return True
     start, end = subject.span(outer.header).end, subject.span(inner.header).start
@@ -138,8 +138,8 @@ def keeps_apart(subject: Subject, outer: LoopFacts, inner: LoopFacts) -> bool:
 
 
 def left_out(subject: Subject, root: LoopFacts) -> str:
-    """Why no directive can stand before a loop: one stands there already in a branch of an `#if` that is not
-    compiled here (`#ifdef _OPENMP`), and may be elsewhere; empty if there is none."""
+    """Reason why no directive can stand before a loop: a branch of an `#if` that is not compiled here
+    (`#ifdef _OPENMP`) has one there already, and may be compiled elsewhere; empty if there is none."""
     above = pragmas_above(subject, subject.span(root.site).start)
     found = (each for each in above if kind_of(each) == "directive" and each not in subject.pragmas)
     first = next(found, None)
@@ -153,8 +153,8 @@ def left_out(subject: Subject, root: LoopFacts) -> str:
 
 
 def of_another_family(subject: Subject, site: Site, family: Family) -> str:
-    """Why no directive of a family can stand before a piece of code: one of another family is in it or around
-    it, which compilers refuse; empty if there is none."""
+    """Reason why no directive of a family can stand before a piece of code: one of another family is in it or
+    around it, which compilers refuse; empty if there is none."""
     for each in subject.function.directives:
         inside = site.first < each.at <= site.last
         around = each.site is not None and within(site, each.site)

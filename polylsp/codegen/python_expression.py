@@ -9,8 +9,7 @@ import islpy as isl
 
 _OPERATION = isl.ast_expr_op_type
 _CHOICE, _OR, _AND, _COMPARISON, _SUM, _QUOTIENT, _PRODUCT, _WORD = range(8)
-"""How tightly texts hold together: a quotient less than a product, as `-a // b` divides `-a`; a call is a
-word."""
+"""Binding strengths of texts: a quotient less than a product, as `-a // b` divides `-a`; a call is a word."""
 
 _DIVISIONS: dict[isl.ast_expr_op_type, str] = {
     # Python divides as isl does where it uses these: downwards, or without a rest.
@@ -50,7 +49,7 @@ def text_of(expression: isl.AstExpr, atoms: Mapping[str, str], more: int = 0) ->
 
 
 def operator_of(expression: isl.AstExpr) -> isl.ast_expr_op_type:
-    """What an operation does."""
+    """Operator of an operation."""
     # islpy's types say that this is an `int`.
     return cast("isl.ast_expr_op_type", expression.get_op_type())
 

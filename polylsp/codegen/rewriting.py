@@ -1,6 +1,6 @@
-"""A directive on a loop that has to be rewritten first: counters in closed form, sums in variables of their
-own; and transforms of loops with vendors' hints, which stay with the loops that stay. The rewritten text is
-read and analysed like any other before the edit is made of it."""
+"""Directives on loops that have to be rewritten first: counters in closed form, sums in local variables; and
+transforms of loops with vendors' hints, which stay with the loops that stay. The rewritten text is read and
+analysed like any other before the edit is applied to it."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Edit = Callable[[Subject, int, Settings], Answer]
 
 
 def rewritten_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
-    """The edit of the loops that run in parallel when loop `ordinal` is asked to, on the text in which
-    each of them was rewritten as far as it needs to be; both as one edit."""
+    """Edit of the loops that are to run in parallel for loop `ordinal`, on the text in which each of them was
+    rewritten as far as necessary; both as one edit."""
     now, assumed = subject, dict[Assumption, None]()
     roots = [root.ordinal for root in parallel_roots(subject.facts, ordinal)]
     for root in roots:
@@ -50,7 +50,7 @@ def rewritten_first(subject: Subject, ordinal: int, settings: Settings, edit: Ed
 
 def hints_aside(subject: Subject, ordinal: int, edit: Callable[[Subject], Answer], again: Again) -> Answer:
     """An edit of a nest (of all the function for ordinal 0) in which vendors' hints stand before loops. Hints
-    stay where their loops stay as they are; else the edit is made of the text without them."""
+    stay where their loops stay as they are; otherwise the edit applies to the text without them."""
     if not _with_hints(subject, 0):
         return edit(subject)
     found = edit(subject) if ordinal else None
@@ -104,7 +104,7 @@ def _with_hints(subject: Subject, ordinal: int) -> list[LoopFacts]:
 
 
 def _keeps_hints(subject: Subject, found: Edited, again: Again) -> bool:
-    """Whether each hint in an edited text stands before the loop header that it stood before."""
+    """True if each hint in an edited text stands before the same loop header as before."""
     after = again(applied(subject.text, found.replacements))
     if after is None:
         return False
@@ -114,7 +114,7 @@ def _keeps_hints(subject: Subject, found: Edited, again: Again) -> bool:
 
 
 def _hinted_headers(subject: Subject) -> list[tuple[str, str]]:
-    """The hints before loops, each with the header behind it."""
+    """Hints before loops, each with the header after it."""
     return [
         (each.words, "".join(subject.source(loop.header).split()))
         for loop in subject.facts.loops
@@ -124,7 +124,7 @@ def _hinted_headers(subject: Subject) -> list[tuple[str, str]]:
 
 
 def _needed(root: LoopFacts) -> Iterator[TransformName]:
-    """What a loop needs before a directive can stand before it, or a better one can."""
+    """Rewritings that a loop needs before a directive can stand before it, or a better one can."""
     if not isinstance(root.verdict, Parallel) or root.misfit:
         return
     if root.verdict.inductions:

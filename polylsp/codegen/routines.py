@@ -25,7 +25,7 @@ def routines(subject: Subject, code: Statement) -> tuple[Companion, ...] | Decli
 
 
 def is_compiled(text: str, start: int) -> bool:
-    """Whether a directive before the function that starts at an offset compiles it for the device."""
+    """True if a directive before the function that starts at an offset compiles it for the device."""
     return _COMPILED.search(text, max(0, start - 400), start) is not None
 
 

@@ -1,7 +1,8 @@
-"""Names that are set to values in which they are mentioned: `const int i = i + 1;` reads what it declares.
+"""Names that are set to values in which they are mentioned: `const int i = i + 1;` reads the variable that it
+declares.
 
-isl's loops count something else than the iterations of a statement where it moves statements that have
-steps against each other, so that these meet in one loop.
+isl's loops do not count the iterations of a statement where it moves statements that have steps against each
+other, so that these meet in one loop.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Which variables of a parallel loop have a copy each, and which are shared: the clauses about data that
-OpenMP and OpenACC have in common."""
+"""Data-sharing of the variables of a parallel loop, private or shared: the clauses about data that OpenMP and
+OpenACC have in common."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ Stacks of threads have 2 MiB in glibc without a limit, 4 MiB in LLVM's OpenMP, 8
 @dataclass(frozen=True, slots=True)
 class Sharing:
     """Names for the clauses; `reductions` by operator, in the order of the source; `atomic` are the arrays
-    whose elements are updated one at a time instead; `kept` are those `lastprivate` that the loop may
-    leave as they are: firstprivate too, since compilers copy them back all the same. `assumed`:
-    what has to be true for the clauses to be right."""
+    whose elements are updated atomically instead; `kept` are those `lastprivate` that the loop may leave
+    unset: firstprivate too, since compilers copy them back all the same. `assumed`: conditions for the
+    clauses to be right."""
 
     private: tuple[str, ...]
     lastprivate: tuple[str, ...]
@@ -54,7 +54,8 @@ class _Item:
 
 
 Preferred = Literal["section", "atomic"]
-"""How elements of arrays are added up where both can be: in a copy of the array, or one at a time."""
+"""Preferred way to accumulate array elements where both are possible: in a copy of the array, or
+atomically."""
 
 
 def sharing(
@@ -86,7 +87,7 @@ def sharing(
 
 
 def _refused(subject: Subject, loops: tuple[LoopFacts, ...], verdict: Parallel) -> Declined | None:
-    """Why no clause gives a variable what it needs."""
+    """Reason why no clause suits a variable."""
     root = loops[0]
     name = root.iterator or root.kind
     if verdict.inductions:
@@ -123,8 +124,8 @@ def _static_inside(subject: Subject, root: LoopFacts, verdict: Parallel) -> str:
 
 
 def _too_large(subject: Subject, root: LoopFacts, names: Iterable[str]) -> str:
-    """Why the copies of variables, and the variables that the loop declares, do not fit on the stack of a
-    thread; empty if they do, or if nothing is known of their size."""
+    """Reason why the copies of variables, and the variables that the loop declares, do not fit on the stack
+    of a thread; empty if they do, or if their sizes are unknown."""
     loop = subject.loop(root.ordinal)
     named = set(names)
     copied = {v for v in effects(loop).variables if v.source_name in named}
@@ -146,7 +147,7 @@ def _readable(size: int) -> str:
 
 
 def _unsized(subject: Subject, root: LoopFacts, names: Iterable[str]) -> Iterator[Assumption]:
-    """That copies of arrays fit on the stack of a thread whose sizes are only known when the program runs."""
+    """Assumption that copies of arrays with run-time sizes fit on the stack of a thread."""
     named = set(names)
     for each in sorted(effects(subject.loop(root.ordinal)).variables, key=lambda v: v.name):
         if each.source_name in named and each.bytes is None and isinstance(each.type, Array):
@@ -235,7 +236,7 @@ def _not_empty(
 
 
 def _accesses(scop: Scop, root: LoopFacts, reduction: Reduction) -> list[Access]:
-    """What the loop does with the array or member that is reduced."""
+    """Accesses of the loop to the array or member that is reduced."""
     return [
         a
         for a in scop.accesses
@@ -257,8 +258,8 @@ def _left_alone(subject: Subject, loops: tuple[LoopFacts, ...], names: tuple[str
 
 
 def _surely_sets(subject: Subject, root: LoopFacts, name: str) -> bool:
-    """Whether each run of a loop that has iterations sets a variable. One that the model has no writes of
-    is known in closed form, or set first of all in each iteration (`LoopScalars`)."""
+    """True if each run of a loop that has iterations sets a variable. A variable without writes in the model
+    has a closed form, or is set first of all in each iteration (`LoopScalars`)."""
     found = subject.nest(root.ordinal)
     if found is None:
         return False
@@ -272,7 +273,7 @@ def _surely_sets(subject: Subject, root: LoopFacts, name: str) -> bool:
 
 
 def _is_set_before(subject: Subject, root: LoopFacts, name: str) -> bool:
-    """Whether a variable may have a value as a loop begins."""
+    """True if a variable may have a value as a loop begins."""
     named = (v for v in effects(subject.loop(root.ordinal)).variables if v.source_name == name)
     variable = next(named, None)
     if variable is None or variable.storage != "local" or isinstance(variable.type, Array) or root.depth > 1:

@@ -1,8 +1,8 @@
-"""Loops that follow one another in a block and share one region, so that what one leaves on the device is
-there for the next.
+"""Loops that follow one another in a block and share one region, so that the results of one on the device are
+available to the next.
 
-A region is one statement, with braces around: it ends before a statement that leaves it, that declares
-what is used after it, or that calls a function: this may use the device itself.
+A region is one statement, with braces around: it ends before a statement that leaves it, that declares a
+variable used after it, or that calls a function, which may use the device itself.
 """
 
 from __future__ import annotations
@@ -129,13 +129,13 @@ def _breaks(subject: Subject, statement: Statement, roots: frozenset[int]) -> bo
 
 
 def _is_inside(subject: Subject, site: Site, roots: frozenset[int]) -> bool:
-    """Whether some code stands in a loop of the device."""
+    """True if some code stands in a loop of the device."""
     found = [subject.known(root).site for root in roots]
     return any(within(site, root) for root in found)
 
 
 def _leaves(statement: Statement, in_loop: bool = False) -> bool:
-    """Whether a statement may end something around it."""
+    """True if a statement may leave the code around it."""
     match statement:
         case Jump(kind, _, _):
             return kind == "return" or not in_loop
@@ -165,8 +165,8 @@ def _spans(subject: Subject, block: Statements, run: list[int]) -> Iterator[tupl
 
 
 def _fits(subject: Subject, block: Statements, first: int, last: int) -> bool:
-    """Whether braces can stand around the statements: what is declared inside is used there alone, and
-    what is compiled of them is compiled together."""
+    """True if braces can enclose the statements: declarations inside are used there alone, and `#if` branches
+    are complete."""
     site = _site(block[first : last + 1])
     span = subject.span(site)
     if not is_whole(subject.text[span.start : span.end]) or subject.begins_in_macro(site):
@@ -197,7 +197,7 @@ def _region(
     around: tuple[int, ...],
     target: Abilities,
 ) -> tuple[list[Region], list[str]]:
-    """One region of statements; one for each of their loops, and why, if that cannot be."""
+    """A single region of statements; if that is impossible, one for each of their loops, and the reason."""
     loops = [s for s in statements if isinstance(s, Loop)]
     roots = [chosen[r] for loop in loops for r in _roots_in(loop, frozenset(chosen))]
     place = Stretch(_site(statements), around)

@@ -18,11 +18,11 @@ class Stretch:
     around: tuple[int, ...]
 
     def depth(self, scop: Scop) -> int:
-        """How many of the loops around are loops of a model."""
+        """Number of loops around that are loops of a model."""
         return sum(ordinal in scop.loops for ordinal in self.around)
 
     def holds(self, site: Site) -> bool:
-        """Whether other code stands inside."""
+        """True if other code stands inside."""
         return within(site, self.site)
 
     def accesses(self, scop: Scop) -> list[Access]:

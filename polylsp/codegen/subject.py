@@ -1,4 +1,4 @@
-"""What an edit is about: one function with its text, its program, and what is known of it."""
+"""Subject of an edit: one function with its text, its program, and its facts."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class Companion:
 
 @dataclass(frozen=True, slots=True)
 class Pragma:
-    """A pragma that is compiled, where the file says it (a line, a `_Pragma`, or the use of a macro that
-    expands to one), and the words behind `pragma`."""
+    """A compiled pragma, at its place in the file (a line, a `_Pragma`, or the use of a macro that expands to
+    one), and the words after `pragma`."""
 
     span: Span
     words: str
@@ -39,11 +39,11 @@ class Pragma:
 
 @dataclass(frozen=True)
 class Subject:
-    """A function to be edited. `text` is the file's; `start` the offset of the function in it;
-    `starts[k]` and `ends[k]` are the offsets of token `k`, relative to `start`. `nests` are the
-    models behind `facts.nests`, in the same order; `calls` what is known of the functions that it calls,
-    and `companions` are the other functions of the file; `pragmas` are those of the function, of all
-    families, and `macros` those that its text uses; `again_strictly` analyses it without presumptions."""
+    """A function to be edited. `text` is the file's; `start` the offset of the function in it; `starts[k]`
+    and `ends[k]` are the offsets of token `k`, relative to `start`. `nests` are the models of `facts.nests`,
+    in the same order; `calls` the summaries of its callees, and `companions` are the other functions of the
+    file; `pragmas` are those of the function, of all families, and `macros` those that its text uses;
+    `again_strictly` analyses it without presumptions."""
 
     text: str
     start: int
@@ -71,7 +71,7 @@ class Subject:
 
     @cached_property
     def effects(self) -> Effects:
-        """What the function does."""
+        """Effects of the function."""
         return effects(self.function.body)
 
     @cached_property
@@ -81,7 +81,7 @@ class Subject:
         return self.effects.variables | declared | set(self.function.parameters)
 
     def errno_of_runtime(self, ordinal: int) -> str:
-        """Why a loop cannot run on threads or a device because of `errno`; empty if it can."""
+        """Reason why a loop cannot run on threads or a device because of `errno`; empty if it can."""
         if not self._naming_errno:
             return ""
         return errno_of_runtime(self.function, ordinal, self._naming_errno)
@@ -116,7 +116,7 @@ class Subject:
         return {each.ordinal: each for each in loops_in(self.function.body)}
 
     def known(self, ordinal: int) -> LoopFacts:
-        """What is known of a loop."""
+        """Facts of a loop."""
         return next(each for each in self.facts.loops if each.ordinal == ordinal)
 
     def nest(self, ordinal: int) -> tuple[NestFacts, Nest] | None:
@@ -134,26 +134,27 @@ class Subject:
     # --- text ----------------------------------------------------------------------------------
 
     def span(self, site: Site) -> Span:
-        """Where a site stands in the file."""
+        """Span of a site in the file."""
         return Span(self.starts[site.first], self.ends[site.last]).shift(self.start)
 
     def source(self, site: Site) -> str:
-        """What the user wrote there."""
+        """Source text of a site."""
         span = self.span(site)
         return self.text[span.start : span.end]
 
     def is_from_macro(self, site: Site) -> bool:
-        """Whether tokens of a site come out of one macro use, and cannot be edited one by one."""
+        """True if tokens of a site come out of one macro use, and cannot be edited one by one."""
         starts = self.starts[site.first : site.last + 1]
         return len(set(starts)) < len(starts)
 
     def begins_in_macro(self, site: Site) -> bool:
-        """Whether a site begins inside what one macro use becomes, so that nothing can stand before it."""
+        """True if a site begins inside the expansion of one macro use, so that no text can stand before
+        it."""
         return site.first > 0 and self.starts[site.first - 1] == self.starts[site.first]
 
     def is_written_out(self, site: Site) -> bool:
-        """Whether a site begins and ends where the text says it, and not inside of what one macro use
-        becomes."""
+        """True if a site begins and ends at tokens of the text, and not inside of the expansion of one macro
+        use."""
         last, starts = site.last + 1, self.starts
         return not self.begins_in_macro(site) and (last >= len(starts) or starts[last] != starts[site.last])
 
@@ -166,7 +167,7 @@ class Subject:
         return self.text[self.text.rfind("\n", 0, offset) + 1 : offset]
 
     def token(self, number: int) -> str:
-        """What the user wrote for a token (the use of the macro that it comes out of)."""
+        """Source text of a token (the use of the macro that it comes out of)."""
         return self.text[self.start + self.starts[number] : self.start + self.ends[number]]
 
     def indentation(self, offset: int) -> str:
@@ -175,7 +176,7 @@ class Subject:
         return line[: len(line) - len(line.lstrip())]
 
     def opens_its_line(self, offset: int) -> bool:
-        """Whether nothing but white space stands before, on the same line."""
+        """True if only white space stands before, on the same line."""
         return not self.line_before(offset).strip()
 
 

@@ -31,6 +31,6 @@ def syntax_tree(
 
 
 def is_mentioned(loop: isl.AstNode) -> bool:
-    """Whether the counter of a loop with one iteration is needed: mostly isl puts its value in its place."""
+    """True if the counter of a loop with one iteration is used: mostly isl substitutes its value."""
     name = loop.for_get_iterator().id_get_id().get_name()
     return name in WORD.findall(loop.for_get_body().to_C_str())

@@ -1,8 +1,8 @@
-"""What a device needs of the host's arrays, and the host of the device's results.
+"""Data transfers: the host's arrays that a device needs, and the device's results that the host needs.
 
-An array comes in if some element may be read that the region has not written before, and goes out if
-it is written and needed afterwards. What goes out without having come in must be written
-entirely, whatever the sizes: else elements that were never touched would overwrite the host's.
+An array comes in if some element may be read that the region has not written before, and goes out if it is
+written and needed afterwards. An array that goes out without having come in must be written entirely, for all
+sizes: otherwise elements that were never touched would overwrite the host's.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ def _in_root(asked: Question, access: Access) -> bool:
 
 
 def _unseen(asked: Question, variable: Variable, device: list[Access], host: list[Access]) -> str:
-    """Why the host's part cannot be told: it names the variable where the model has no access of it."""
+    """Reason why the host's accesses are undetermined: it names the variable where the model has no access of
+    it."""
     name = variable.source_name
     if variable.name in asked.headers and any(a.kind == "write" for a in device):
         return f"The host reads `{name}` to enter a loop, and the device changes it: copy that value first."
@@ -116,7 +117,7 @@ def _unseen(asked: Question, variable: Variable, device: list[Access], host: lis
 
 
 def _apart(asked: Question, device: list[Access], host: list[Access]) -> tuple[Assumption, ...]:
-    """What must not overlap, since the device has a copy of each."""
+    """No-overlap assumptions, since the device has a copy of each array."""
     if len(asked.roots) == 1 and not asked.runs:
         return ()
     written = _memories(a for a in (*device, *host) if a.kind == "write")
@@ -141,7 +142,7 @@ def _memories(accesses: Iterable[Access]) -> list[Memory]:
 def array_data(
     asked: Question, variable: Variable, device: list[Access], host: list[Access]
 ) -> Data | Declined:
-    """What moves of one variable, given all that the device and the host do with it in the region."""
+    """Transfers of one variable, given all accesses of the device and the host to it in the region."""
     name = variable.source_name
     uses = uses_of(variable, host, list(asked.runs), asked.conflicts)
     if all("[]" not in a.memory.shape for a in device):
@@ -175,7 +176,7 @@ def array_data(
 
 
 def unknown_extent(variable: Variable) -> Declined:
-    """Why an array cannot be moved of which nobody says how much is used."""
+    """Refusal to move an array whose used extent is undetermined."""
     name = variable.source_name
     advice = f": declare it with its size, as `{name}[n]`" if isinstance(variable.type, Pointer) else ""
     return Declined(f"How much of `{name}` a device needs cannot be written down before the loop{advice}.")
@@ -187,13 +188,13 @@ def _within(name: str, part: Section) -> Iterator[Assumption]:
 
 
 def _is_needed(asked: Question, variable: Variable, accesses: list[Access]) -> bool:
-    """Whether somebody may read the array after the region."""
+    """True if the array may be read after the region."""
     after = live_after_loops(asked.subject.function, ())[asked.last.ordinal]
     led = any(a.memory.pointer is not None for a in accesses)
     return variable.name in after or "*" in after or variable.storage != "local" or led
 
 
 def _is_exposed(conflicts: Conflicts, read: Access, writes: list[Access], depth: int) -> bool:
-    """Whether a read may want an element that no write of the region, `depth` loops deep, gave a value."""
+    """True if a read may see an element that no write of the region, `depth` loops deep, has set."""
     same = [a for a in writes if a.exact and a.memory is read.memory]
     return not covered(conflicts, read, same, depth)

@@ -1,6 +1,6 @@
-"""How often loops run that share a directive: whether at all, and which of them a compiler may
-make one that multiplies their trip counts without a look at the signs. gcc runs rounds of a nest that
-OpenACC collapses if two of its loops end more than a step before they start.
+"""Trip counts of loops that share a directive: proofs that they run, and that a compiler may multiply their
+trip counts without a look at the signs. gcc runs rounds of a nest that OpenACC collapses if two of its loops
+end more than a step before they start.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def multiplied(subject: Subject, root: LoopFacts) -> tuple[LoopFacts, ...]:
 
 
 def surely_run(subject: Subject, loops: tuple[LoopFacts, ...]) -> bool:
-    """Whether loops that share a directive have an iteration each time that the first of them begins."""
+    """True if loops that share a directive have an iteration each time that the first of them begins."""
     found = _iterations(subject, loops)
     return found is not None and found[0].is_subset(found[1].params())
 
@@ -44,7 +44,7 @@ def _iterations(subject: Subject, loops: tuple[LoopFacts, ...]) -> tuple[isl.Set
 
 
 def _have_a_product(subject: Subject, loops: tuple[LoopFacts, ...]) -> bool:
-    """Whether the product of the trip counts is positive only where all of them are."""
+    """True if the product of the trip counts is positive only where all of them are."""
     found = _iterations(subject, loops)
     if found is None:
         return False
@@ -57,7 +57,8 @@ def _have_a_product(subject: Subject, loops: tuple[LoopFacts, ...]) -> bool:
 
 
 def _distances(inside: isl.Set) -> Iterator[isl.PwAff]:
-    """How far each loop goes, its first and its last iteration included, where one expression says it."""
+    """Distance that each loop covers, its first and its last iteration included, where one expression gives
+    it."""
     for k in range(inside.dim(isl.dim_type.set)):
         high, low = largest(inside, k), smallest(inside, k)
         if high is not None and low is not None:
@@ -65,8 +66,8 @@ def _distances(inside: isl.Set) -> Iterator[isl.PwAff]:
 
 
 def _tell_when_nothing_runs(distances: list[isl.PwAff], nothing: isl.Set) -> bool:
-    """Whether the distances say what they are also where no iteration runs: the set of the iterations
-    tells them for other values of the parameters."""
+    """True if the distances are valid also where no iteration runs: the set of the iterations defines them
+    for other values of the parameters."""
     for each in distances:
         nothing = nothing.subtract(each.neg().nonneg_set().params())
     return nothing.is_empty()

@@ -1,5 +1,5 @@
-"""Sections of which nothing is used at some values of the parameters, and which lie outside of the array
-there: `a[k + 1:1]` in the last iteration, in which the loop over what follows does not run."""
+"""Empty sections: at some values of the parameters they have no used element, and lie outside of the array:
+`a[k + 1:1]` in the last iteration, in which the loop over the rest does not run."""
 
 from __future__ import annotations
 

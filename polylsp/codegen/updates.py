@@ -14,7 +14,8 @@ from polylsp.model.scop import Access
 
 
 def updates_of(asked: Question, name: str, whole: Section, uses: list[Use]) -> list[Update] | Declined:
-    """What moves where the host uses an array, of which `whole` is on the device; or why it cannot."""
+    """Transfers where the host uses an array, of which `whole` is on the device; or the reason why it
+    cannot."""
     found: list[Update] = []
     for use in uses:
         if not use.run.braced:
@@ -37,21 +38,21 @@ def updates_of(asked: Question, name: str, whole: Section, uses: list[Use]) -> l
 
 
 def _is_part(asked: Question, part: Section, whole: Section, place: Stretch) -> bool:
-    """Whether a section at some place is surely a part of the region's."""
+    """True if a section at some place is surely a part of the region's."""
     if part.rows is None or whole.rows is None:
         return part.text == whole.text
     return part.rows.intersect_params(entered(asked.subject, asked.scop, place)).is_subset(whole.rows)
 
 
 def is_filled_by(asked: Question, use: Use) -> bool:
-    """Whether a run of the host surely writes all of the section around its writes."""
+    """True if a run of the host surely writes all of the section around its writes."""
     part = joint_section(asked, use.writes, use.place)
     sure = [a for a in use.writes if asked.conflicts.certain(a)]
     return part is not None and fills(asked, part, sure, use.place)
 
 
 def joint_section(asked: Question, accesses: Sequence[Access], place: Stretch) -> Section | None:
-    """One section for all members of an array of structures."""
+    """A common section for all members of an array of structures."""
     by_memory: dict[str, list[Access]] = {}
     for access in accesses:
         by_memory.setdefault(access.memory.name, []).append(access)
@@ -65,7 +66,7 @@ def joint_section(asked: Question, accesses: Sequence[Access], place: Stretch) -
 
 
 def fills(asked: Question, part: Section, sure: list[Access], place: Stretch) -> bool:
-    """Whether one run of the code surely writes all of the section, whatever the sizes."""
+    """True if one run of the code surely writes all of the section, for all sizes."""
     if part.elements is None or not sure:
         return False
     return part.elements.intersect_params(entered(asked.subject, asked.scop, place)).is_subset(

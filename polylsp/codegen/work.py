@@ -1,4 +1,4 @@
-"""How much work a loop is: the third of Polly-ACC's guards, an over-approximated count of what runs
+"""Amount of work of a loop: the third of Polly-ACC's guards, an over-approximated count of the operations
 (Grosser and Hoefler, Polly-ACC, ICS 2016, section 5)."""
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _FEW = 8
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """The instances of the statement that runs most often, as a box around its iterations: a factor that
-    is known, and C expressions that are known when the program runs. Loops around `root` do not count."""
+    """Instances of the statement that runs most often, as a box around its iterations: a constant factor, and
+    C expressions that are evaluated at run time. Loops around `root` do not count."""
 
     known: int
     factors: tuple[str, ...] = ()
 
     def condition(self, threshold: int) -> str:
-        """The condition under which it is more than `threshold`, in C; empty if that is known already."""
+        """Condition under which it is more than `threshold`, in C; empty if that is constant."""
         if not self.factors:
             return ""
         if len(self.factors) == 1:
@@ -40,21 +40,21 @@ class Work:
 
 
 def work_of(subject: Subject, root: LoopFacts) -> Work | None:
-    """The work of one run of a loop; `None` if its extents cannot be told."""
+    """Work of one run of a loop; `None` if its extents are undetermined."""
     nest = subject.nest(root.ordinal)
     return work_in(subject, nest[1].scop, stretch_of(subject, root), (root,)) if nest is not None else None
 
 
 def work_in(subject: Subject, scop: Scop, place: Stretch, roots: tuple[LoopFacts, ...]) -> Work | None:
-    """The work that some loops do in one run of the code around them at `place`; `None` if their extents
-    cannot be told."""
+    """Work of some loops in one run of the code around them at `place`; `None` if their extents are
+    undetermined."""
     ordinals, names = {root.ordinal for root in roots}, names_at(subject, scop, place.site)
     inside = [s for s in scop.statements if ordinals & set(s.loops)]
     return largest_of(_work(s, place.depth(scop), scop, names) for s in inside)
 
 
 def largest_of(works: Iterable[Work | None]) -> Work | None:
-    """The largest of some amounts of work; `None` if one of them cannot be told."""
+    """Largest of some amounts of work; `None` if one of them is undetermined."""
     found = list(works)
     told = [one for one in found if one is not None]
     if not told or len(told) < len(found):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 @dataclass(slots=True, kw_only=True)
 class UniqueNames:
-    """How often each name was given so far."""
+    """Number of times that each name was given so far."""
 
     _used: dict[str, int] = field(default_factory=dict[str, int], init=False)
 

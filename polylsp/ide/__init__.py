@@ -1,1 +1,1 @@
-"""One module per answer that an editor or a terminal can ask for, as plain values."""
+"""Answers for editors and terminals as plain values, one module each."""

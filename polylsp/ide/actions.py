@@ -1,4 +1,4 @@
-"""What the lightbulb offers on a loop: listed from what is known already, worked out when chosen."""
+"""Code actions on a loop: listed from its facts, computed when chosen."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Offer:
 
 
 def offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
-    """What can be done to the loop under a cursor or around a selection."""
+    """Actions on the loop under a cursor or around a selection."""
     found = loop_at(source, report, span)
     listed = _offers(source, settings, *found) if found else ()
     return tuple(sorted(listed, key=lambda each: each.kind != "quickfix"))
@@ -114,8 +114,8 @@ def _doing(loop: LoopFacts, roots: tuple[LoopFacts, ...]) -> str:
 
 
 def why_infeasible(source: Source, placed: PlacedFunction, ordinal: int, target: Target) -> str:
-    """Why no edit of a loop, or of all loops (`ordinal` 0), was found when it was tried; empty where one was,
-    or where none was tried yet."""
+    """Reason why no edit of a loop, or of all loops (`ordinal` 0), was found when it was tried; empty where
+    one was, or where none was tried yet."""
     known = placed.answer.feasibility
     reason = known.why_not(target, ordinal) if known is not None else ""
     return lines_moved(reason, source.number(source.line_of(placed.start)) - 1)
@@ -138,7 +138,7 @@ def _assumptions(roots: tuple[LoopFacts, ...]) -> tuple[Assumption, ...]:
 
 
 def _why_no_directive(placed: PlacedFunction, roots: tuple[LoopFacts, ...]) -> str:
-    """Why none of the loops can have a directive; empty if one can."""
+    """Reason why none of the loops can have a directive; empty if one can."""
     reasons = [_obstacle(placed, root) for root in roots]
     return "" if "" in reasons else reasons[0]
 
@@ -158,7 +158,7 @@ def _obstacle(placed: PlacedFunction, root: LoopFacts) -> str:
 def _too_little(
     settings: Settings, placed: PlacedFunction, roots: tuple[LoopFacts, ...], target: Target
 ) -> str:
-    """That the loops are known to do less than pays, in words; else nothing."""
+    """Remark that the loops do less work than pays, or empty."""
     known = placed.answer.feasibility
     work = known.work(tuple(root.ordinal for root in roots)) if known is not None else None
     on_device = target in WHOLE_FUNCTION

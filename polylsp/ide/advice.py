@@ -1,4 +1,4 @@
-"""What would remove an obstacle, in the words of the language that a function is written in."""
+"""Advice on removing an obstacle, in the terms of the language that a function is written in."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PYTHON = (
     (", or declare it `__attribute__((pure))` if it writes nothing", ""),
     ("declare it inside the loop", "assign it in each iteration before it is read"),
 )
-"""What C's programmers are told, and what Python's are."""
+"""Phrases for C programmers, with those for Python programmers."""
 
 
 def advice_words(placed: PlacedFunction, rejection: Rejection) -> str:

@@ -20,8 +20,7 @@ _LETTER, _ROW, _BAR, _MARGIN, _LONGEST = 7.2, 26, 14, 12, 220
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How many times as fast as the original something is, and between which two values that lies; `words`
-    stand behind it."""
+    """Speedup over the original, and its interval; `words` follow the bar."""
 
     name: str
     value: float

@@ -1,4 +1,4 @@
-"""What `polylsp check --format json` prints: plain dictionaries, positions in UTF-16 units from 0."""
+"""Output of `polylsp check --format json`: plain dictionaries, positions in UTF-16 units from 0."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def document(files: Iterable[JsonObject]) -> JsonObject:
 
 
 def file_object(source: Source, report: FileReport, settings: Settings) -> JsonObject:
-    """Everything known of one file."""
+    """All findings of one file."""
     return {
         "path": report.path,
         "language": report.language,
@@ -45,7 +45,7 @@ def file_object(source: Source, report: FileReport, settings: Settings) -> JsonO
 
 
 def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> JsonObject:
-    """One loop and its verdict; the keys that do not belong to the verdict are empty or null."""
+    """A loop and its verdict; the keys that do not belong to the verdict are empty or null."""
     verdict = loop.verdict
     promise = verdict if isinstance(verdict, Parallel) else Parallel()
     found: JsonObject = {
@@ -76,7 +76,7 @@ def loop_object(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Json
 
 
 def nest_object(source: Source, placed: PlacedFunction, nest: NestFacts) -> JsonObject:
-    """One nest; `transform` is null where schedules were not asked for."""
+    """A nest; `transform` is null where schedules were not requested."""
     transform = nest.transform
     return {
         "function": placed.answer.facts.name,
@@ -94,7 +94,7 @@ def nest_object(source: Source, placed: PlacedFunction, nest: NestFacts) -> Json
 
 
 def _targets(placed: PlacedFunction, nest: NestFacts) -> list[str]:
-    """Who can be asked to run loops of the nest in parallel, as far as the verdicts tell."""
+    """Targets that can run loops of the nest in parallel, by the verdicts."""
     loops = [one for one in placed.answer.facts.loops if one.ordinal in nest.loops]
     parallel = any(isinstance(one.verdict, Parallel) and not one.misfit for one in loops)
     language = placed.answer.language

@@ -1,4 +1,4 @@
-"""The findings of a file: one for each loop, and one for each thing that was not understood."""
+"""Findings of a file: one for each loop, and one for each construct that is not modelled."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ SEVERITIES: dict[str, Severity] = {
     "budget": "information",
     "internal-error": "warning",
 }
-"""A rejection that belongs to no loop is reported under its own code; `hint` unless named here."""
+"""A rejection that belongs to no loop is reported under the rejection's code; `hint` unless named here."""
 
 _SUGGESTIONS = (
     "parallel-loop",
@@ -90,7 +90,7 @@ _SUGGESTIONS = (
     "needs-restrict",
     "needs-assumption",
 )
-"""What a loop that runs in parallel already is not told."""
+"""Codes that are not reported for a loop that runs in parallel already."""
 
 _TRANSFORM_CODES: dict[str, LoopCode] = {
     "interchange": "needs-interchange",
@@ -110,8 +110,8 @@ class Related:
 
 @dataclass(frozen=True, slots=True)
 class Diagnostic:
-    """One finding. `span` covers the header of a loop, not its body, or a pragma; `href` is a `file:` URI
-    of the page about it; `function` and `ordinal` name the loop, if it is about one."""
+    """A finding. `span` covers the header of a loop, not its body, or a pragma; `href` is a `file:` URI of
+    the page about it; `function` and `ordinal` name the loop, if it is about one."""
 
     code: str
     severity: Severity
@@ -152,14 +152,14 @@ def function_diagnostics(
 
 
 def pragma_code(finding: Finding) -> PragmaCode | LoopCode:
-    """Whether a directive is wrong, or only lacks something, or rests on what is not known."""
+    """Code for a directive that is wrong, incomplete, or rests on an assumption."""
     if isinstance(finding, ConditionalRace):
         return "needs-assumption"
     return "incomplete-pragma" if isinstance(finding, (Lacking, ShortSection)) else "wrong-pragma"
 
 
 def _explained(facts: FunctionFacts, loop: LoopFacts) -> bool:
-    """Whether the loop is undecided for what is wrong with the whole function: that is said once."""
+    """True if a fault of the whole function leaves the loop undecided: that is reported once."""
     return isinstance(loop.verdict, Unknown) and loop.verdict.rejection in facts.problems
 
 

@@ -1,4 +1,4 @@
-"""What a file that stays as it is has to do with what would be made in its place."""
+"""Differences between an existing file and the one that an edit would create in its place."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from polylsp.model.action import Kept
 
 
 def difference(kept: Kept) -> str:
-    """A unified diff that leads from what a file says to what would be made."""
+    """A unified diff from the contents of a file to the proposed ones."""
     old, new = (each.splitlines(keepends=True) for each in (kept.text, kept.wanted))
     lines = unified_diff(old, new, kept.name, kept.name)
     return "".join(line if line.endswith("\n") else f"{line}\n" for line in lines)

@@ -1,4 +1,4 @@
-"""The user's own words for an access: slices of the source, and concrete elements of arrays."""
+"""Spelling of accesses as in the user's source: slices of it, and concrete elements of arrays."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All that is known of one loop and its nest, for a person and as JSON."""
+"""All facts of one loop and its nest, for a person and as JSON."""
 
 from __future__ import annotations
 

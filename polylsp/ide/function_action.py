@@ -18,8 +18,8 @@ from polylsp.text import Source, Span
 
 
 def function_offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
-    """One offer for each target, on the header of a function and on those of its outermost loops: where
-    there are several parallel loops. On the function's, that its loops be restructured, where that helps."""
+    """Offers for each target, on the header of a function and on those of its outermost loops, where there
+    are several parallel loops; on the function's header also restructuring, where that helps."""
     placed = _function(source, report, span) if report.language == C.name else None
     if placed is None:
         return ()
@@ -49,7 +49,7 @@ def _offers(source: Source, settings: Settings, placed: PlacedFunction) -> Itera
 
 
 def _restructuring(placed: PlacedFunction) -> Iterator[Offer]:
-    """What is offered on each of its loops, on the header of the function as well."""
+    """Restructuring offers of its loops, for the header of the function as well."""
     known = placed.answer.feasibility or Feasibility()
     found = next((each for each in known.possible if each.action == "restructure"), None)
     if found is not None:

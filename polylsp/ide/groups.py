@@ -19,7 +19,7 @@ _WAVES = "joined: may run at once, after those before"
 
 
 def groups(space: IterationSpace, at: Callable[[Point], Place], radius: float) -> Iterator[str]:
-    """Shapes behind the points, whose radius is that."""
+    """Shapes drawn under the points, for points of this radius."""
     for tile in space.tiles:
         shape = _path(_hull(list(map(at, tile))))
         yield f'<path class="tile" stroke-width="{4.4 * radius:.1f}" d="{shape} z"/>'

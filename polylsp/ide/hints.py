@@ -42,7 +42,7 @@ def hints(source: Source, report: FileReport, span: Span, settings: Settings) ->
 def hint_tooltip(
     source: Source, report: FileReport, function: str, ordinal: int, more: tuple[Part, ...] = ()
 ) -> str:
-    """What a hint shows when it is pointed at, then `more`, as Markdown; empty for a loop that is gone."""
+    """Tooltip of a hint, then `more`, as Markdown; empty for a loop that is gone."""
     found = loop_by_number(report, function, ordinal)
     if found is None:
         return ""
@@ -60,8 +60,8 @@ def _function_hints(source: Source, placed: PlacedFunction, settings: Settings) 
 
 
 def _label(source: Source, placed: PlacedFunction, loop: LoopFacts, settings: Settings) -> str:
-    """The label of one loop. It says nothing of transforms, which are known only after a save:
-    a hint must not flicker between an edit and the save."""
+    """Label of a loop, without transforms, which are computed only after a save: a hint must not flicker
+    between an edit and the save."""
     match loop.verdict:
         case Unknown() if not settings.hint_unknown:
             return ""

@@ -1,4 +1,4 @@
-"""What is known of the loop under the cursor: the verdict, then its evidence."""
+"""Facts of the loop under the cursor: the verdict, then its evidence."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Bullets:
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Text in isl's notation under a heading, kept as it is."""
+    """Text in isl's notation under a heading, unchanged."""
 
     heading: str
     text: str
@@ -51,8 +51,8 @@ class Code:
 
 @dataclass(frozen=True, slots=True)
 class Hover:
-    """What is shown for a loop, as Markdown and as plain text; `span` is the loop's header, `drawing` asks
-    for its picture, and `key` names the answer that all this is taken from."""
+    """Hover of a loop, as Markdown and as plain text; `span` is the loop's header, `drawing` the request for
+    its picture, and `key` names the answer that all this is taken from."""
 
     span: Span
     markdown: str
@@ -110,8 +110,8 @@ def parts_of(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterato
 
 
 def _directives(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[str]:
-    """What is wrong with running the loop as its directive says; of `prange`, which says nothing itself, what
-    comes of it otherwise."""
+    """Faults of running the loop by its directive; for `prange`, which has no clauses, its behaviour
+    otherwise."""
     for directive in placed.answer.facts.directives:
         if directive.parallel and loop.ordinal in directive.loops:
             for finding in directive.findings:
@@ -244,7 +244,7 @@ def _markdown(part: Part) -> str:
 
 _TICKS = re.compile(r"`+")
 _LIVE = re.compile(r"<(?=[A-Za-z/!?])|(?<=\])[(\[:]|:(?=//)|(?<=\bwww)\.", re.IGNORECASE)
-"""What makes a tag, a link or an address of a text outside of code."""
+"""Characters that would form a tag, a link or an address in a text outside of code."""
 
 
 def _sentence(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the lightbulb offers that makes a file: a nest as kernels of a GPU."""
+"""Code action that creates a file: a nest as kernels of a GPU."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _whole(source: Source, report: FileReport, span: Span, makes_files: bool) ->
 
 
 def _why_not(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:
-    """Why there were no kernels when it was tried; empty where there were, or where that is not known."""
+    """Reason why trying gave no kernels; empty where it gave some, or was not tried."""
     known = placed.answer.feasibility
     reason = known.why_not(KERNELS_OF[placed.answer.language], loop.ordinal) if known is not None else ""
     return lines_moved(reason, source.line_of(placed.start))

@@ -1,4 +1,4 @@
-"""What NVIDIA's compiler says of the kernels of a nest, in words and in a table."""
+"""Report of NVIDIA's compiler on the kernels of a nest, in words and in a table."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Name = tuple[str, int]
 
 
 def asks_of(report: FileReport) -> dict[Name, Ask]:
-    """How to ask for the kernels of each nest of a file of which there may be some."""
+    """Requests for the kernels of each nest of a file that may have some."""
     found: dict[Name, Ask] = {}
     target = KERNELS_OF[report.language]
     for placed, loop in loops(report):
@@ -38,7 +38,7 @@ def asks_of(report: FileReport) -> dict[Name, Ask]:
 def kernel_parts(
     report: FileReport, said: Callable[[Name], KernelWord | None], function: str, ordinal: int
 ) -> tuple[Part, ...]:
-    """What is said of the kernels of the nest around a loop; nothing where nothing is."""
+    """Report on the kernels of the nest around a loop; empty where there is none."""
     found = loop_by_number(report, function, ordinal)
     if found is None:
         return ()

@@ -1,4 +1,4 @@
-"""Lenses: links above an outermost loop to what can be done there, where the settings name them."""
+"""Lenses: links above an outermost loop to its actions, where the settings name them."""
 
 from __future__ import annotations
 

@@ -131,7 +131,7 @@ def safe_fixes(
 
 
 def joined_fixes(ready: Sequence[Replacement], answers: Iterable[Answer]) -> tuple[Replacement, ...]:
-    """One edit of fixes that stand apart. What turns out to need more than directives is left out."""
+    """Combined edit of fixes that do not overlap, without those that need more than directives."""
     joined = list(ready)
     for answer in answers:
         if not isinstance(answer, Edited) or answer.assumptions or answer.created:

@@ -1,4 +1,4 @@
-"""Which loop, nest or function an offset or a number means."""
+"""Lookup of loops, nests and functions by offset or number."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def function_on_line(source: Source, report: FileReport, line: int) -> PlacedFun
 
 
 def _colon(text: str, start: int) -> int:
-    """The first `:` behind an offset that stands in no brackets."""
+    """Offset of the first `:` after an offset that stands in no brackets."""
     depth = 0
     for offset in range(start, len(text)):
         depth += (text[offset] in "([{") - (text[offset] in ")]}")
@@ -118,8 +118,8 @@ def measured_on_line(
     sizes: tuple[tuple[str, int], ...] = (),
     targets: tuple[ActionName, ...] = (),
 ) -> AskToMeasure | None:
-    """What is measured when a 0-based line is asked for: the loop that it is about, or all loops of the
-    function whose header it is."""
+    """Request for measuring at a 0-based line: the loop that the line is about, or all loops of the function
+    whose header it is."""
     found = loop_on_line(source, report, line)
     if found is not None:
         placed, loop = found
@@ -131,6 +131,6 @@ def measured_on_line(
 
 
 def loops_given_up(report: FileReport) -> int:
-    """How many loops took too long."""
+    """Number of loops that exceeded their budget."""
     verdicts = (loop.verdict for _, loop in loops(report))
     return sum(isinstance(each, Unknown) and each.rejection.code == "budget" for each in verdicts)

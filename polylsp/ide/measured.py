@@ -24,7 +24,7 @@ _NAMES = {
 
 
 _MUCH = 1e-6
-"""How far off a result is, relative to its size, that nobody expects of rounding."""
+"""Relative error of a result beyond any expected rounding."""
 
 
 def measured_label(found: Measurement) -> str:
@@ -71,7 +71,7 @@ def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """One version's time: `words` name the version, `note` has the time and what it is worth."""
+    """Time of a version: `words` name the version, `note` has the time and its spread."""
 
     words: str
     seconds: float
@@ -87,7 +87,7 @@ def measured_bars(found: Measurement) -> Iterator[Timed]:
 
 
 def best_words(best: Figure | None) -> str:
-    """What came of a search, in a sentence."""
+    """Outcome of a search, in a sentence."""
     if best is None:
         return "No version is faster than the original."
     if not best.parameters:
@@ -96,7 +96,7 @@ def best_words(best: Figure | None) -> str:
 
 
 def is_wrong(found: Measurement) -> bool:
-    """Whether a version did something else than the original."""
+    """True if the results of a version differ from the original's."""
     return any(each.is_error for each in found.missing)
 
 
@@ -184,7 +184,7 @@ def _estimated_label(each: Estimate) -> str:
 
 
 def _on_device(figure: Figure, there: OnDevice) -> str:
-    """What kernels do, as against the whole call, which the table has."""
+    """Times of kernels, as opposed to the whole call, which the table has."""
     kernels, moved = shown_seconds(there.kernels.median), shown_seconds(there.transfers.median)
     spread = f"{shown_seconds(there.kernels.low)} to {shown_seconds(there.kernels.high)}"
     alone, whole = _ratio(there.speedup), _ratio(figure.speedup)
@@ -209,7 +209,7 @@ def _estimated(each: Estimate, figures: Sequence[Figure]) -> str:
 
 
 def _seen(each: Estimate, figures: Sequence[Figure]) -> Figure | None:
-    """What was measured on the device that an estimate is for."""
+    """Measured figure on the device that an estimate is for."""
     return next(
         (f for f in figures if f.on_device is not None and device_named(f.on_device.device) == each.device),
         None,

@@ -1,5 +1,5 @@
-"""Measurements beside the loops that they are about: where one can be asked for, what is shown of those
-that there are, and which are older than the code."""
+"""Measurements beside the loops that they are about: where one can be requested, the presentation of existing
+ones, and those older than the code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STALE = "stale-measurement"
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A measurement, and a name for the code that it was made of."""
+    """A measurement, and the hash of the code that it was taken from."""
 
     code: str
     measurement: Measurement
@@ -40,7 +40,7 @@ Loop = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """What can be asked for above a loop."""
+    """Code lens above a loop."""
 
     span: Span
     title: str
@@ -49,7 +49,7 @@ class Lens:
 
 
 def lenses(source: Source, report: FileReport, kept: Mapping[Loop, Kept]) -> Iterator[Lens]:
-    """One above each outermost loop that an edit can run in parallel."""
+    """Lenses above each outermost loop that an edit can run in parallel."""
     for placed, loop in loops(report):
         facts = placed.answer.facts
         roots = parallel_roots(facts, loop.ordinal)
@@ -62,8 +62,8 @@ def lenses(source: Source, report: FileReport, kept: Mapping[Loop, Kept]) -> Ite
 
 
 def _is_called(report: FileReport, placed: PlacedFunction, loop: LoopFacts) -> bool:
-    """Whether a measurement can call the function, and has something to compare it with. For methods that are
-    slices alone: the others are for functions."""
+    """True if a measurement can call the function, and has versions to compare. For methods those are slices
+    alone: the others are for functions."""
     facts, found = placed.answer.facts, placed.answer.feasibility
     parts = facts.name.split(".")
     if loop_by_number(report, facts.name, loop.ordinal) != (placed, loop):
@@ -107,7 +107,7 @@ def _words(source: Source, placed: PlacedFunction) -> tuple[str, ...]:
 
 
 def _between(source: Source, report: FileReport) -> list[str]:
-    """What is written outside of functions, without its layout."""
+    """Words of the text outside of functions, without its layout."""
     found: list[str] = []
     done = 0
     for span in sorted(function_span(each) for each in report.functions):

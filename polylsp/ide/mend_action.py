@@ -33,7 +33,7 @@ from polylsp.text import Source, Span
 
 
 def mend_offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[ReadyOffer, ...]:
-    """What mends the directives that stand on the lines of a span, or before loops whose headers do."""
+    """Offers that mend the directives on the lines of a span, or before loops whose headers are there."""
     first, last = source.line_of(span.start), source.line_of(span.end)
     found: list[ReadyOffer] = []
     for placed in report.functions:
@@ -108,7 +108,7 @@ def _offer(
 def _mend(
     source: Source, placed: PlacedFunction, directive: DirectiveFacts, finding: Finding
 ) -> tuple[str, Replacement | None]:
-    """What one finding asks for: its title, and the edit of the text."""
+    """Remedy of one finding: its title, and the edit of the text."""
     match finding:
         case Lacking(mend=mend):
             return _title(mend), mended(source, placed, directive, mend)

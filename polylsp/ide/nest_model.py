@@ -1,4 +1,4 @@
-"""The polyhedral model of every nest of a file: what `polylsp model` prints."""
+"""Polyhedral model of every nest of a file, as `polylsp model` prints it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the nest around a loop says of it: its band, and the transform that exposes parallelism."""
+"""Nest around a loop in words: its band, and the transform that exposes parallelism."""
 
 from __future__ import annotations
 

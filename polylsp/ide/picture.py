@@ -12,7 +12,7 @@ from polylsp.ide.groups import group_words, groups
 from polylsp.model.space import Arrow, IterationSpace, Point
 
 _KINDS = {"flow": ("#d55e00", ""), "anti": ("#0b84d8", "7 4"), "output": ("#0a9e74", "2 4")}
-"""Colour and dashes; the colours are told apart with any colour vision, the dashes without."""
+"""Colour and dashes; the colours are distinguishable with any colour vision, the dashes without."""
 
 _WORDS = {
     "flow": "flow: reads what was written",
@@ -37,8 +37,8 @@ text { font-family: sans-serif; font-size: 13px; fill: #1f2328; }
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """How large a drawing is, in pixels: the distance of two iterations, unless an axis then gets longer
-    than `longest`; the margins around all of them. `titled`: there is room for a title."""
+    """Size of a drawing, in pixels: the distance of two iterations, unless an axis then gets longer than
+    `longest`; the margins around all of them. `titled`: there is room for a title."""
 
     spacing: int
     longest: int
@@ -56,8 +56,8 @@ SMALL = Page(spacing=34, longest=300, left=52, top=62, right=40, bottom=52, titl
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Where iterations stand on the page, in pixels: neighbours along an axis, whose values differ by
-    `step`, are `spacing` apart."""
+    """Places of iterations on the page, in pixels: neighbours along an axis, whose values differ by `step`,
+    are `spacing` apart."""
 
     page: Page
     low: Point
@@ -76,7 +76,7 @@ class _Scale:
         return min(_RADIUS, *(each / 4 for each in self.spacing))
 
     def neighbours(self, arrow: Arrow) -> bool:
-        """Whether no iteration can lie on the straight line between the two ends."""
+        """True if no iteration can lie on the straight line between the two ends."""
         (x1, y1), (x2, y2) = arrow.source, arrow.sink
         return gcd((x2 - x1) // self.step[0], (y2 - y1) // self.step[1]) <= 1
 
@@ -173,14 +173,14 @@ def _points(space: IterationSpace, scale: _Scale) -> Iterator[str]:
 
 
 def _arrows(arrows: Sequence[Arrow], scale: _Scale) -> Iterator[str]:
-    """One path for each distinct arrow; kinds between the same points are bent apart."""
+    """Paths of the distinct arrows, one each; kinds between the same points are bent apart."""
     shown = {(each.kind, each.source, each.sink): each for each in arrows if each.source != each.sink}
     for arrow in shown.values():
         yield f'<path d="{_path(arrow, scale)}" {_stroke(arrow.kind)}/>'
 
 
 def _stroke(kind: str) -> str:
-    """How the line of a kind of dependence is drawn, head included."""
+    """Style of the line of a kind of dependence, head included."""
     colour, dashes = _KINDS[kind]
     dashed = f' stroke-dasharray="{dashes}"' if dashes else ""
     return f'fill="none" stroke="{colour}" stroke-width="1.8"{dashed} marker-end="url(#{kind})"'

@@ -1,4 +1,4 @@
-"""What is wrong with a directive in words, and the pragma with the clause that mends it."""
+"""Faults of directives in words, and the pragma with the clause that mends them."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def directive_sentence(
 def mended(
     source: Source, placed: PlacedFunction, directive: DirectiveFacts, *mends: Mend
 ) -> Replacement | None:
-    """The edit of the pragma that gives it the clauses; `None` where it is not written as a line of its
-    own (`_Pragma`, a macro)."""
+    """The edit of the pragma that gives it the clauses; `None` where it is not written as a separate line
+    (`_Pragma`, a macro)."""
     span = placed.pragma(directive.pragma)
     text = source.text[span.start : span.end]
     if directive.family == "numba" or not _is_line(text):
@@ -93,7 +93,7 @@ def _monotonic(pragma: str) -> str:
 
 
 def directive_name(directive: DirectiveFacts) -> str:
-    """What a sentence calls a directive."""
+    """Name of a directive in a sentence."""
     words = directive.words if directive.family == "numba" else f"{directive.family} {directive.words}"
     return f"`{words}`"
 
@@ -124,7 +124,7 @@ def removed(source: Source, placed: PlacedFunction, directive: DirectiveFacts) -
 
 
 def _is_line(pragma: str) -> bool:
-    """Whether a pragma is written as a line, rather than in an expression or a macro."""
+    """True if a pragma is written as a line, rather than in an expression or a macro."""
     return pragma.startswith(("#", "%:"))
 
 
@@ -175,7 +175,7 @@ def _without_atomics(placed: PlacedFunction, directive: DirectiveFacts, race: Co
 def atomic_update(
     source: Source, placed: PlacedFunction, directive: DirectiveFacts, access: AccessPoint
 ) -> Replacement | None:
-    """The edit that makes an update atomic; `None` where it is no statement on lines of its own."""
+    """The edit that makes an update atomic; `None` where it is no statement alone on its lines."""
     span = placed.span(access.site)
     start = source.line_starts[source.line_of(span.start)]
     indent, text = source.text[start : span.start], source.text[span.start :]
@@ -235,7 +235,7 @@ def _every_thread(
 
 
 def _subject(placed: PlacedFunction, directive: DirectiveFacts, ordinal: int = 0) -> str:
-    """What a sentence calls the loop of a directive, or the one of an ordinal."""
+    """Name of the loop of a directive, or of the one of an ordinal, in a sentence."""
     wanted = directive.loops[:1] or (ordinal,)
     loops = (one for one in placed.answer.facts.loops if one.ordinal in wanted)
     return next((wording.subject(one) for one in loops), "the loop")

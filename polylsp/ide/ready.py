@@ -1,4 +1,4 @@
-"""Actions of the lightbulb whose edit is known as they are listed, because it is about the text alone."""
+"""Code actions listed together with their edit, because they concern the text alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from polylsp.text import Span
 
 @dataclass(frozen=True, slots=True)
 class ReadyOffer:
-    """An edit that answers the findings of a code at `span`; told as other offers are (`actions.Offer`).
-    Where `messages` are given, it answers the findings that say these, and no others of that code."""
+    """An edit that answers the findings of a code at `span`, with the same fields as other offers
+    (`actions.Offer`). Where `messages` are given, it answers the findings with these messages, and no others
+    of that code."""
 
     code: str
     span: Span
@@ -30,5 +31,5 @@ class ReadyOffer:
         return (self.code,)
 
     def answers(self, message: str) -> bool:
-        """Whether it answers a finding that says this."""
+        """True if the offer answers a finding with this message."""
         return not self.messages or message in self.messages

@@ -23,7 +23,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: the gutter and the text; `primary` is `None` for a row of source text."""
+    """A row: the gutter and the text; `primary` is `None` for a row of source text."""
 
     gutter: str
     text: str

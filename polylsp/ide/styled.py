@@ -1,6 +1,7 @@
-"""Lines of styled pieces for a person at a terminal: what those who make them and who print them share.
+"""Lines of styled pieces for a person at a terminal: shared by the processes that generate them and those
+that print them.
 
-Nothing else is loaded with it: who prints what other processes have made must not load what makes it.
+No further module is loaded with it: a printing process must not load the analysis.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ def plain_text(line: Sequence[Piece]) -> str:
 
 
 def counted(words: Counter[str]) -> str:
-    """How many loops have which verdict: "3 loops: 2 parallel, 1 sequential"."""
+    """Count of loops by verdict: "3 loops: 2 parallel, 1 sequential"."""
     total = sum(words.values())
     if not total:
         return "no loops"

@@ -16,7 +16,7 @@ from polylsp.text import Source, Span
 def suppress_offers(
     source: Source, report: FileReport, settings: Settings, span: Span
 ) -> tuple[ReadyOffer, ...]:
-    """One offer for each code of the findings that begin on the lines of a span."""
+    """Offers for each code of the findings that begin on the lines of a span."""
     first, last = source.line_of(span.start), source.line_of(span.end)
     found = diagnostics(source, _near(source, report, first, last), settings)
     here = [each for each in found if first <= source.line_of(each.span.start) <= last]

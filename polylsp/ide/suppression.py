@@ -1,8 +1,8 @@
 """Comments that suppress findings: `// polylsp: ignore CODE, CODE -- why`, with `#` in Python; without a
 code, all of them.
 
-A comment at the end of a line, or within it, is about that line. One on a line of its own is about the
-next line; `#pragma` lines and other comments in between do not matter. What follows `--`, or the `//` of
+A comment at the end of a line, or within it, is about that line. One alone on its line is about the next
+line; `#pragma` lines and other comments in between do not matter. The text after `--`, or after the `//` of
 another comment, is for people.
 """
 
@@ -33,7 +33,7 @@ _PRAGMA = re.compile(r"\s*#\s*pragma\b")
 
 @dataclass(frozen=True, slots=True)
 class _Comment:
-    """One such comment: the lines it is about, its codes, and the offset at which they end; -1 where
+    """A suppressing comment: the lines it is about, its codes, and the offset at which they end; -1 where
     there are none."""
 
     lines: tuple[int, ...]
@@ -43,7 +43,8 @@ class _Comment:
 
 @lru_cache(maxsize=8)
 def suppressed(source: Source, language: str = C.name) -> Suppressed:
-    """What the comments of a text suppress; remembered, since functions of a file are rendered one by one."""
+    """Codes that the comments of a text suppress, by line; remembered, since functions of a file are rendered
+    one by one."""
     found: dict[int, frozenset[str]] = {}
     for comment in _comments(source, language):
         for line in comment.lines:
@@ -52,7 +53,7 @@ def suppressed(source: Source, language: str = C.name) -> Suppressed:
 
 
 def is_suppressed(lines: Suppressed, line: int, code: str) -> bool:
-    """Whether a finding on a line is hidden."""
+    """True if a finding on a line is hidden."""
     codes = lines.get(line, frozenset())
     return code in codes or EVERYTHING in codes
 
@@ -76,7 +77,7 @@ def suppressing(source: Source, offset: int, code: str, language: str = C.name) 
 
 
 def _is_free(source: Source, line: int) -> bool:
-    """Whether a line of its own can be put above a line: it goes on neither a directive nor a comment."""
+    """True if a new line can be inserted above a line: it continues neither a directive nor a comment."""
     start = source.line_starts[line]
     if line and source.line_text(line - 1).rstrip().endswith("\\"):
         return False
@@ -109,7 +110,7 @@ def _on_line(source: Source, line: int, language: str) -> Iterator[_Comment]:
 
 
 def _below(source: Source, line: int, language: str) -> Iterator[int]:
-    """The lines that a comment on a line of its own is about."""
+    """Lines that a comment alone on its line is about."""
     in_pragma = False
     for below in range(line + 1, len(source.line_starts)):
         yield below
@@ -128,6 +129,6 @@ def _in_line(text: str, language: str) -> list[Span]:
 
 
 def _is_comment(text: str, language: str) -> bool:
-    """Whether a line is a comment and nothing else."""
+    """True if a line consists of a comment alone."""
     rest = text.strip()
     return any((each.start, each.end) == (0, len(rest)) for each in _in_line(rest, language))

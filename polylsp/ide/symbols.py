@@ -15,7 +15,7 @@ from polylsp.text import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """One entry of the outline; `selection` lies inside `span`, children inside their parent."""
+    """An entry of the outline; `selection` lies inside `span`, children inside their parent."""
 
     name: str
     detail: str

@@ -1,6 +1,6 @@
 """Findings for a person at a terminal: a sentence, then the source with marks under it.
 
-The result is lines of styled pieces; who prints them decides about colour.
+The result is lines of styled pieces; the caller decides about colour.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def file_lines(source: Source, report: FileReport, settings: Settings, width: in
 
 
 def finding_lines(source: Source, path: str, finding: Diagnostic, width: int) -> Iterator[Line]:
-    """One finding: where, what, and the source it is about."""
+    """Finding as lines: its place and code, its message, and the source it is about."""
     column = source.position(finding.span.start, "utf-32").character + 1
     where = f"{path}:{source.place(finding.span.start)}:{column}: "
     style = _style(finding)
@@ -101,7 +101,7 @@ def part_lines(part: Part, width: int) -> Iterator[Line]:
 
 
 def summary(reports: Iterable[FileReport]) -> str:
-    """How many loops of files have which verdict."""
+    """Count of the loops of files by verdict."""
     words = Counter[str](
         word(loop.verdict)
         for report in reports

@@ -27,12 +27,12 @@ _DONE: dict[ActionName, str] = {
     "simd": "vectorise sums",
     "openmp": "run in parallel",
 }
-"""What restructuring does, in words."""
+"""Effect of restructuring, in words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """How a transform is offered; see `actions.Offer`."""
+    """Presentation of an offered transform; see `actions.Offer`."""
 
     title: str
     kind: Literal["quickfix", "refactor.rewrite"] = "refactor.rewrite"
@@ -42,8 +42,8 @@ class Told:
 
 
 def told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Possible) -> Told | None:
-    """How a transform is offered on a loop, and what it rests on; `None` for an action that is no transform,
-    or not offered."""
+    """Presentation of a transform offered on a loop, with its assumptions; `None` for an action that is no
+    transform, or not offered."""
     found = _told(source, placed, loop, possible)
     if found is None:
         return None
@@ -111,7 +111,7 @@ def _told(source: Source, placed: PlacedFunction, loop: LoopFacts, possible: Pos
 
 
 def restructuring(placed: PlacedFunction, possible: Possible) -> str:
-    """How restructuring is offered on the header of the function."""
+    """Presentation of restructuring on the header of the function."""
     return f"{_restructuring(placed, possible)}{_condition(possible)}"
 
 
@@ -136,7 +136,7 @@ def _interchange(placed: PlacedFunction, loop: LoopFacts, names: str) -> Told:
 
 
 def _with_lines(source: Source, placed: PlacedFunction, loops: list[LoopFacts]) -> str:
-    """Loops that may have one name, told apart."""
+    """Names of loops, with lines where names may coincide."""
     return wording.listing(
         [f"{wording.subject(one)} on line {wording.site_line(source, placed, one.header)}" for one in loops]
     )

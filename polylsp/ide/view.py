@@ -1,4 +1,4 @@
-"""What a drawing beside the text shows of a loop: iterations, arrows with their accesses, orders, times."""
+"""View of a loop for a drawing beside the text: iterations, arrows with their accesses, orders, times."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def view(
 
 
 def _iterators(placed: PlacedFunction, loop: LoopFacts) -> tuple[str, ...]:
-    """Those of all loops that stand in one with this one."""
+    """Iterators of all loops that share an outermost loop with this one."""
     root = outermost(placed, loop)
     related = [each for each in placed.answer.facts.loops if outermost(placed, each) is root]
     return tuple(dict.fromkeys(each.iterator for each in related if each.iterator))
@@ -112,7 +112,7 @@ def _iterators(placed: PlacedFunction, loop: LoopFacts) -> tuple[str, ...]:
 def _dependences(
     source: Source, placed: PlacedFunction, arrows: tuple[Arrow, ...]
 ) -> tuple[tuple[Between, ...], tuple[Ray, ...]]:
-    """The dependences behind some arrows, and the arrows that are told apart in a drawing."""
+    """Dependences of some arrows, and the arrows that a drawing distinguishes."""
     numbers: dict[Between, int] = {}
     rays: dict[tuple[DependenceKind, Point, Point], list[int]] = {}
     for arrow in arrows:

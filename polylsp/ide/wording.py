@@ -33,7 +33,7 @@ _SHOWN_ASSUMPTIONS = 3
 
 
 def subject(loop: LoopFacts) -> str:
-    """What a sentence calls the loop: its iterator, or "this `while` loop"."""
+    """Name of the loop in a sentence: its iterator, or "this `while` loop"."""
     return f"`{loop.iterator}`" if loop.iterator else f"this `{loop.kind}` loop"
 
 
@@ -59,7 +59,7 @@ def band_sentence(loops: Sequence[LoopFacts]) -> str:
 
 
 def transform_sentence(loop: LoopFacts, transform: Transform) -> str:
-    """What would expose the parallelism that the loop as written does not have."""
+    """Sentence on a transform that would expose parallelism which the loop as written does not have."""
     name = subject(loop)
     detail = f": {_open(transform.sentence)}" if transform.sentence else ""
     match transform.kind:
@@ -98,12 +98,12 @@ def place(source: Source, placed: PlacedFunction, access: AccessPoint) -> str:
 
 
 def site_line(source: Source, placed: PlacedFunction, site: Site) -> str:
-    """What the line of a site is called."""
+    """Name of the line of a site."""
     return line_name(source, placed.span(site))
 
 
 def handed_out(loop: LoopFacts) -> str:
-    """What comes of a loop over `prange` with which nothing is known to be wrong."""
+    """Sentence on a loop over `prange` without findings."""
     verdict = loop.verdict
     if not isinstance(verdict, Parallel):
         return f"Numba runs iterations of {subject(loop)} at once, and does not look whether they may."
@@ -117,7 +117,7 @@ def handed_out(loop: LoopFacts) -> str:
 
 
 def distance_words(distance: int | None) -> str:
-    """How long ago the other iteration was."""
+    """Distance to the other iteration, in words."""
     if distance is None:
         return "in an earlier iteration"
     return "one iteration earlier" if distance == 1 else f"{distance} iterations earlier"
@@ -165,7 +165,7 @@ def reduction_words(reductions: Sequence[Reduction]) -> str:
 
 
 def private_words(verdict: Parallel) -> str:
-    """Which variables need a copy per iteration, as a clause, or nothing."""
+    """Variables that need a copy per iteration, as a clause, or empty."""
     if not verdict.private and not verdict.lastprivate:
         return ""
     names = listing([f"`{name}`" for name in (*verdict.private, *verdict.lastprivate)])
@@ -178,14 +178,14 @@ def private_words(verdict: Parallel) -> str:
 
 
 def restrict_promises(placed: PlacedFunction, assumption: Assumption) -> bool:
-    """Whether `restrict` can make the promise: it is about what named pointers of C point at."""
+    """True if `restrict` can make the promise: it is about the targets of named pointers of C."""
     if placed.answer.language != C.name:
         return False
     return assumption.kind == "no-overlap" and all(name.isidentifier() for name in assumption.subjects)
 
 
 def promise_words(placed: PlacedFunction, assumptions: Sequence[Assumption]) -> str:
-    """How the user can promise the assumptions, or nothing."""
+    """Advice by which the user can promise the assumptions, or empty."""
     if not assumptions or not all(restrict_promises(placed, assumption) for assumption in assumptions):
         return ""
     names = sorted({name for a in assumptions for name in a.subjects})
@@ -233,7 +233,7 @@ def _unknown_sentence(placed: PlacedFunction, loop: LoopFacts, verdict: Unknown)
 
 
 def _former_words(former: Sequence[tuple[str, str]]) -> str:
-    """What would change that, where reads could be from copies."""
+    """Remedy by reading from copies (array renaming), or empty."""
     if not former:
         return ""
     reads, copies = copies_words(former)
@@ -271,7 +271,7 @@ def _values(iteration: Sequence[tuple[str, int]]) -> str:
 
 
 def _overlap_words(assumptions: Sequence[Assumption]) -> list[str]:
-    """Pairs that must not overlap, told together where that is shorter."""
+    """Pairs that must not overlap, joined where that is shorter."""
     pairs = {frozenset(a.subjects) for a in assumptions}
     names = list(dict.fromkeys(name for a in assumptions for name in a.subjects))
     if len(pairs) <= 1 or any(len(pair) != 2 for pair in pairs):

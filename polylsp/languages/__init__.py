@@ -1,1 +1,1 @@
-"""One module for each language that is read: a file's text to functions ready for analysis."""
+"""Language readers, one module each: a file's text to functions ready for analysis."""

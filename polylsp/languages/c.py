@@ -88,8 +88,8 @@ _URGENT = 8
 
 @dataclass(frozen=True, slots=True)
 class Linkable:
-    """A function of a file that others call, with the functions that it calls, as far as their bodies are
-    known; `internal` are the variables of the file that no other file names."""
+    """A function of a file that others call, with its callees whose bodies are available; `internal` are the
+    variables of the file that no other file names."""
 
     functions: tuple[Prepared, ...]
     internal: frozenset[str]
@@ -164,7 +164,7 @@ class _Reader:
         return [k for k in self.active if self._items.items[k].name == name] if name in self._own else []
 
     def function(self, number: int) -> Prepared:
-        """One function."""
+        """Prepare a function."""
         item, macros = self._items.items[number], self._known.macros_at(number)
         one = self._state.prepared.get(item)
         if one is not None:
@@ -207,7 +207,7 @@ def _defined(items: Outline) -> frozenset[str]:
 
 
 def _resident(items: Outline, prepared: list[tuple[int, Prepared]]) -> bool:
-    """Whether code of the file may keep data on a device for functions that do not say so."""
+    """True if code of the file may keep data on a device for functions without such directives."""
     directed = [one.function for _, one in prepared if one.function.directives]
     outside = (item.text for item in items.items if item.kind != "function" and "pragma" in item.text.lower())
     return any(map(keeps_data, outside)) or (bool(directed) and _keep_data(directed))
@@ -239,7 +239,7 @@ def _findings(
 def _problems(
     items: Outline, known: Environment, options: Options, broken: frozenset[int]
 ) -> tuple[FileProblem, ...]:
-    """What is wrong with directives and headers, but for what functions (at `broken`) say themselves."""
+    """Faults of directives and headers, except for those that functions (at `broken`) report themselves."""
     found: list[FileProblem] = []
     if options.problem:
         found.append(FileProblem("compile-commands", Span(0, 0), options.problem))

@@ -1,4 +1,4 @@
-"""A C function's text to its program: what each function goes through before it is analysed."""
+"""Preparation of a C function: the steps from its text to its program, before it is analysed."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def stopped_reading(stop: Stop) -> Unexpandable:
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A function's tokens, the declarations they need, functions with a library name that the file
-    defines itself (`own`), its directives, which names each thread has for itself as directives see it, and
-    which of its own names are such variables (`thread_variables`); equal where these are."""
+    """A function's tokens, the declarations they need, functions with a library name that the file defines
+    itself (`own`), its directives, the names that directives treat as thread-private, and those that are
+    thread-private variables in it (`thread_variables`); equal where these are."""
 
     key: str
     texts: tuple[str, ...] = field(compare=False, repr=False)

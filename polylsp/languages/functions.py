@@ -1,4 +1,5 @@
-"""What every language makes of a file: its functions, ready for analysis, and what is wrong between them."""
+"""Result of reading a file, for every language: its functions, ready for analysis, and the faults outside of
+them."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ class Functions:
 
     @property
     def callable(self) -> list[Prepared]:
-        """The functions whose bodies are known: a call may be of any of them."""
+        """Functions with available bodies: a call may be of any of them."""
         return [*self.included, *(one for _, one in self.prepared)]
 
 

@@ -136,7 +136,7 @@ def _placed(
 
 
 def _headers(function: Function, starts: tuple[int, ...], ends: tuple[int, ...]) -> tuple[Span, ...]:
-    """Where the loops over `prange` say so: their headers."""
+    """Headers of the loops over `prange`, which act as their directives."""
     if not function.directives:
         return ()
     headers = {loop.site.first: loop.header for loop in loops_in(function.body)}

@@ -1,1 +1,1 @@
-"""What a loop nest means, free of language and of LSP."""
+"""Model of a loop nest, independent of language and of LSP."""

@@ -1,7 +1,7 @@
-"""What can be done to a loop, as edits of its source: asked for by name, answered by replacements.
+"""Actions on a loop as edits of its source: requested by name, answered by replacements.
 
-An action is listed from what is known of a function already; only when a person chooses it is the
-edit worked out (`Ask` to `Edited` or `Declined`). Plain values, which cross processes.
+Listing an action uses the facts of a function alone; the edit is computed when a person chooses the action
+(`Ask` to `Edited` or `Declined`). Plain values, which cross processes.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from polylsp.model.verdict import Assumption
 from polylsp.text import Span
 
 Target = Literal["openmp", "openacc", "openmp-target", "numba"]
-"""Whose directives are written, or who runs a function of Python in parallel."""
+"""Standards of the directives that an edit writes, or the runtime that runs a Python function in parallel."""
 
 KernelTarget = Literal["cuda", "pycuda"]
-"""For which kernels are written: in a file of their own, or before a function of Python."""
+"""Targets of generated kernels: a separate file, or the text before a Python function."""
 
 TransformName = Literal[
     "interchange", "distribute", "fuse", "skew", "tile", "time-tile", "unroll-and-jam", "simd",
@@ -38,7 +38,7 @@ TARGETS_OF: dict[str, tuple[Target, ...]] = {
 """The targets of each language, by its name; what is offered first stands first."""
 
 KERNELS_OF: dict[str, KernelTarget] = {"c": "cuda", "python": "pycuda"}
-"""Whose kernels are written for each language, by its name."""
+"""Kernel target of each language, by its name."""
 
 TRANSFORMS: tuple[TransformName, ...] = get_args(TransformName)
 TRANSFORMS_OF: dict[str, tuple[TransformName, ...]] = {
@@ -48,10 +48,10 @@ TRANSFORMS_OF: dict[str, tuple[TransformName, ...]] = {
 """The transforms of loops in each language, by its name."""
 
 DEVICE_TARGETS: tuple[Target, ...] = ("openacc", "openmp-target")
-"""Whose directives run loops on a device."""
+"""Targets whose directives run loops on a device."""
 
 WHOLE_FUNCTION = DEVICE_TARGETS
-"""The targets that can be asked for all parallel loops of a function at once."""
+"""Targets that can be requested for all parallel loops of a function at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +77,8 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """A new file beside the one that is edited. Where there is one of that name that says something else, the
-    edit is not made."""
+    """A new file beside the one that is edited. The edit is refused where a file of that name exists with
+    another text."""
 
     name: str
     text: str
@@ -86,7 +86,7 @@ class Created:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """A file that stays as somebody has made it: what it says, and what is `wanted` there."""
+    """An existing file that the edit leaves as it is: its text, and the `wanted` one."""
 
     name: str
     text: str
@@ -111,7 +111,7 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """Why there is no edit, in one sentence; `kept` are the files that stand in its way."""
+    """Reason why there is no edit, in one sentence; `kept` are the existing files that prevent it."""
 
     reason: str
     kept: tuple[Kept, ...] = ()

@@ -1,4 +1,4 @@
-"""The kernels of a nest as a compiler takes them, and what that says of them."""
+"""Kernels of a nest as input of a compiler, and the compiler's report."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class DeviceCode:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a kernel takes on GPUs of an `architecture` (90: sm_90): registers of a thread, bytes of shared
-    memory of a block, bytes of registers that a thread has to keep in memory."""
+    """Resources of a kernel on GPUs of an `architecture` (90: sm_90): registers of a thread, bytes of shared
+    memory of a block, bytes of registers that a thread spills to memory."""
 
     kernel: str
     architecture: int
@@ -47,7 +47,7 @@ CompilerWord = Union[Compiled, NotCompiled]
 
 @dataclass(frozen=True, slots=True)
 class KernelWord:
-    """What a compiler says of the kernels of a nest."""
+    """Report of a compiler on the kernels of a nest."""
 
     code: DeviceCode
     word: CompilerWord

@@ -1,8 +1,8 @@
-"""OpenMP and OpenACC directives that stand in a function, and what is found about them. A loop over Numba's
-`prange` is one too (family `numba`, word `prange`): its clauses say what Numba does without being told.
+"""OpenMP and OpenACC directives that stand in a function, and the findings about them. A loop over Numba's
+`prange` is one too (family `numba`, word `prange`): its clauses state Numba's implicit behaviour.
 
-The words are those of OpenMP 5.2 and OpenACC 3.3. A directive or a clause that is not known is a value
-too: nothing is said where one of them stands.
+The words are those of OpenMP 5.2 and OpenACC 3.3. A directive or a clause outside of these is a value too:
+the analysis stays silent where one of them stands.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ SharingKind = Literal["private", "firstprivate", "lastprivate", "linear", "share
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """Who sees a variable: each thread its own copy, or all of them the same one. `step`, of `linear`: what
-    is added to the variable from one iteration to the next; `None` where that is no number. `conditional`, of
-    `lastprivate`: the last iteration that sets the variable hands its value on."""
+    """Data-sharing clause: each thread has a private copy of the variables, or all threads share one. `step`,
+    of `linear`: the increment of the variable per iteration; `None` where it is no number. `conditional`, of
+    `lastprivate`: the last iteration that sets the variable provides its final value."""
 
     kind: SharingKind
     items: tuple[Item, ...]
@@ -56,7 +56,7 @@ class DefaultSharing:
 
 @dataclass(frozen=True, slots=True)
 class Collapse:
-    """How many loops are made one; `None` where that is no number."""
+    """Number of loops collapsed into one; `None` where the argument is no number."""
 
     count: int | None
 
@@ -70,7 +70,7 @@ class Ordered:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How iterations are handed out."""
+    """Distribution of iterations among threads."""
 
     kind: str
     chunk: str = ""
@@ -92,7 +92,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """How many threads, teams, gangs or lanes there are."""
+    """Number of threads, teams, gangs or lanes."""
 
     name: str
     text: str
@@ -103,8 +103,8 @@ Flow = Literal["in", "out", "both", "none"]
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """What moves between host and device (`map`, `copyin`, …). `flow` says which way, where the clause
-    gives the device memory of its own; `None` where it does not, or in a way that is not known."""
+    """Data transfer between host and device (`map`, `copyin`, …). `flow` is its direction, where the clause
+    gives the device separate memory; `None` where it does not, or where the direction is undetermined."""
 
     kind: str
     items: tuple[Item, ...]
@@ -229,11 +229,12 @@ class OtherStep:
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """One clause is missing. `kind` says why it is needed: the iterations share a temporary (`temporary`), a
-    sum (`sum`), or what counts along with them (`count`); a copy has no value from before (`start`), or its
-    value is lost after the loop (`end`); all threads of a region run code that writes one temporary (`each`),
-    or adds to one sum (`each-sum`); what a device wrote stays there (`lost`), or it reads what was never
-    brought to it (`unset`). `access` is where the variable is written, or where its value is needed."""
+    """A missing clause. `kind` says why it is needed: the iterations share a temporary (`temporary`), a sum
+    (`sum`), or a counter that advances with them (`count`); a private copy has no initial value (`start`), or
+    its value is lost after the loop (`end`); all threads of a region run code that writes one temporary
+    (`each`), or adds to one sum (`each-sum`); a device's result is not copied back (`lost`), or the device
+    reads data that were never copied to it (`unset`). `access` is where the variable is written, or where its
+    value is needed."""
 
     kind: Literal["temporary", "sum", "count", "start", "end", "each", "each-sum", "lost", "unset"]
     variable: str
@@ -276,8 +277,8 @@ UnorderedKind = Literal["nowait", "master", "sections", "no-barrier", "task", "t
 class Unordered:
     """Two pieces of a parallel region use one place in memory, one of them writing it, with no barrier
     between: threads do not wait after the first (`nowait`, `master`), both are sections of one construct,
-    every thread runs the first and then comes to the second; or the first is a task that nobody waits for
-    before the second, which its creator does (`task`) or which is another one (`tasks`)."""
+    every thread runs the first and then comes to the second; or the first is a task without a wait before the
+    second, which its creator runs (`task`) or which is another task (`tasks`)."""
 
     kind: UnorderedKind
     witness: Witness
@@ -290,10 +291,10 @@ Finding = Union[
 
 @dataclass(frozen=True, slots=True)
 class DirectiveFacts:
-    """What is known of a directive. `pragma` is its number among the function's pragmas, whose spans are
-    looked up apart; `words` its name (`parallel for`); `loops` (ordinals) are the loops whose iterations
-    it hands out, outermost first; `inside` all loops in the statement that it governs. `parallel`: what it
-    governs is run by several threads, lanes or gangs."""
+    """Facts about a directive. `pragma` is its number among the function's pragmas, whose spans are looked up
+    apart; `words` its name (`parallel for`); `loops` (ordinals) are the loops whose iterations it
+    distributes, outermost first; `inside` all loops in the statement that it governs. `parallel`: several
+    threads, lanes or gangs run the statement that it governs."""
 
     family: Family
     words: str

@@ -1,4 +1,4 @@
-"""What the type of an array says of its size."""
+"""Extents of arrays, read off their types."""
 
 from __future__ import annotations
 
@@ -18,5 +18,5 @@ def constant_extents(of_type: Type) -> tuple[int, ...] | None:
 
 
 def is_whole_array(variable: Variable) -> bool:
-    """Whether a variable is an array of constant extents, and no parameter, which is a pointer."""
+    """True if a variable is an array of constant extents and not a parameter, which is a pointer."""
     return variable.storage != "parameter" and bool(constant_extents(variable.type))

@@ -1,4 +1,4 @@
-"""What the analysis says of a function: plain values that cross processes, no isl objects.
+"""Facts of the analysis about a function: plain values that cross processes, no isl objects.
 
 Places are `Site`s (token intervals); the tokens' spans in the source are looked up apart, so
 these values stay equal when white space, comments or the text above a function change.
@@ -19,9 +19,9 @@ TransformKind = Literal["none", "interchange", "distribute", "fuse", "skew", "no
 
 @dataclass(frozen=True, slots=True)
 class LoopFacts:
-    """One loop. `depth` counts from 1; `parent` is the ordinal of the loop around it, or 0.
-    `iterator` is a source name or `None`. `misfit` says why no directive can stand before it, as half
-    a sentence after "because"; empty where one can."""
+    """Facts about a loop. `depth` counts from 1; `parent` is the ordinal of the enclosing loop, or 0.
+    `iterator` is a source name or `None`. `misfit` says why no directive can stand before it, as half a
+    sentence after "because"; empty where one can."""
 
     ordinal: int
     kind: Literal["for", "while", "do"]
@@ -45,8 +45,8 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Transform:
-    """What exposes parallelism: `kind`, the new schedule in isl's notation, and for a person a
-    sentence (`the wavefront t + i`); `parallel` names the loops that become parallel."""
+    """A transformation that exposes parallelism: `kind`, the new schedule in isl's notation, and for a person
+    a sentence (`the wavefront t + i`); `parallel` names the loops that become parallel."""
 
     kind: TransformKind
     schedule: str = ""
@@ -67,7 +67,7 @@ class NestRelations:
 
 @dataclass(frozen=True, slots=True)
 class NestModel:
-    """The polyhedral model of a nest as isl text; its `relations` only if they have been asked for."""
+    """The polyhedral model of a nest as isl text; its `relations` only if requested."""
 
     context: str
     domain: str
@@ -78,8 +78,7 @@ class NestModel:
 class NestFacts:
     """A maximal piece of static control: its loops (ordinals), band and transform.
 
-    `transform` and `model` are `None` while schedules have not been asked for (they are computed
-    on save).
+    `transform` and `model` are `None` until schedules are requested (they are computed on save).
     `dependences` are all of the nest, carried or not.
     """
 
@@ -93,9 +92,9 @@ class NestFacts:
 
 @dataclass(frozen=True, slots=True)
 class FunctionFacts:
-    """Everything known of one function. `problems` are rejections that belong to no loop; `directives`
-    are what is known of OpenMP's and OpenACC's directives in it, in source order; `operations`: isl's, for
-    all of it."""
+    """All facts about a function. `problems` are rejections that belong to no loop; `directives` are the
+    facts about its OpenMP and OpenACC directives, in source order; `operations`: isl's, for the whole
+    function."""
 
     name: str
     name_site: Site

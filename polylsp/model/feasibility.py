@@ -1,4 +1,4 @@
-"""Which actions there is an edit for, found out before anybody asks, so that none is offered in vain."""
+"""Feasibility of the actions on a loop, determined before they are offered."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Feasibility:
-    """What would come of the actions on the loops of a function. `operations` are pairs of a loop that can
-    run in parallel (ordinal) and how much it does, where that is a known number. What is neither
-    possible nor refused was not tried: it is not known to help, or there was no time for it."""
+    """Outcome of trying the actions on the loops of a function. `operations` are pairs of a parallelisable
+    loop (ordinal) and its number of operations, where that is a constant. An action that is neither possible
+    nor refused was not tried: no benefit is proven, or there was no time for it."""
 
     possible: tuple[Possible, ...] = ()
     refused: tuple[Refused, ...] = ()
@@ -47,12 +47,13 @@ class Feasibility:
         return next((p for p in self.possible if (p.action, p.ordinal) == (action, ordinal)), None)
 
     def why_not(self, action: ActionName, ordinal: int) -> str:
-        """Why there is no such edit; empty if there is one, or if that is not known."""
+        """Reason why there is no such edit; empty if there is one, or if the action was not tried."""
         found = (r.reason for r in self.refused if (r.action, r.ordinal) == (action, ordinal))
         return next(found, "")
 
     def work(self, ordinals: tuple[int, ...]) -> int | None:
-        """The most that one of some loops does, if that is a known number of each."""
+        """Largest number of operations of one of the loops, or `None` if it is undetermined for any of
+        them."""
         known = dict(self.operations)
         found = [known[each] for each in ordinals if each in known]
         return max(found) if found and len(found) == len(ordinals) else None

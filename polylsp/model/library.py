@@ -1,5 +1,5 @@
 """Effects of library functions that forbid other orders of the iterations which call them, in C and in
-Python, and what to do about each."""
+Python, with advice about each."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ UNORDERED = frozenset(
     "omp_set_dynamic omp_set_max_active_levels omp_get_num_devices omp_get_default_device fflush free".split()
 )
 """Functions that keep no order among threads, write no memory through their arguments, and return. The state
-that some of them have (a generator's) is kept consistent by the library."""
+that some of them have (a generator's) stays consistent by the library."""
 
 ALLOCATING = frozenset(("malloc", "calloc"))
 """Functions that keep no order among threads either, and return memory that nothing else names."""
@@ -120,19 +120,20 @@ _SHRINKING = frozenset(("pop", "popleft", "remove", "discard", "popitem"))
 
 @dataclass(frozen=True, slots=True)
 class Obstacle:
-    """Why a call keeps iterations in order, and what to do."""
+    """Reason why a call keeps iterations in order, with advice."""
 
     reason: str
     advice: str = ""
 
 
 def effect_of(function: str) -> LibraryEffect | None:
-    """The effect of a function of C's library, whatever gcc calls it; `None` where none is known."""
+    """Effect of a function of the C library, by its plain or gcc builtin name; `None` if it has none."""
     return _EFFECTS.get(function.removeprefix("__builtin_"))
 
 
 def call_obstacle(function: str) -> Obstacle | None:
-    """Why a call of a function of C's library keeps iterations in order; `None` where no effect is known."""
+    """Reason why a call of a C library function orders iterations; `None` if the function has no such
+    effect."""
     name = function.removeprefix("__builtin_")
     effect = effect_of(name)
     if effect == "hidden-state":
@@ -144,9 +145,9 @@ def call_obstacle(function: str) -> Obstacle | None:
 
 
 def python_call_obstacle(path: str, text: str) -> Obstacle | None:
-    """Why a call in Python keeps iterations in order, or what of it is not modelled, given the `path` of the
-    function (`numpy.random.rand`; empty where it is none of a module) and its `text`; `None` where neither is
-    known."""
+    """Reason why a call in Python keeps iterations in order, or is not modelled, given the `path` of the
+    function (`numpy.random.rand`; empty where it is none of a module) and its `text`; `None` where neither
+    applies."""
     name = path or (text if text.isidentifier() else "")
     for start, effect in _PYTHON:
         if name == start or (start.endswith(".") and name.startswith(start)):

@@ -1,7 +1,7 @@
-"""What is measured, and what came of it: plain values that cross processes.
+"""Plans and results of measurements: plain values that cross processes.
 
-A `Plan` says how a function is called on data that are made up for it, and holds the program texts that are
-compared. It is made where isl is; whoever runs it needs no isl. A `Measurement` is what came of it.
+A `Plan` says how a function is called on synthetic data, and holds the program texts that are compared.
+Creating it needs isl; running it does not. A `Measurement` is its result.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from polylsp.model.action import ActionName
 from polylsp.model.verdict import Assumption
 
 Form = Literal["directives", "restructured"]
-"""How much of a function an edit changes: it gets directives alone, or its loops get another order too."""
+"""Extent of an edit: directives alone, or a new order of the loops too."""
 
 Parameters = tuple[tuple[str, str], ...]
 """Settings, by name, as they would be written."""
 
 
 def are_of_kernels(parameters: Parameters) -> bool:
-    """Whether settings are those of kernels for a GPU, which make nothing else another."""
+    """True if the settings concern GPU kernels alone, and leave the rest of the edit unchanged."""
     return any(name.startswith("cuda_") for name, _ in parameters)
 
 
 def are_of_directives(parameters: Parameters) -> bool:
-    """Whether settings say something of directives, whatever order the loops are in."""
+    """True if the settings concern directives, for any loop order."""
     return any(name == "collapse" for name, _ in parameters)
 
 
-# --- What is asked, and planned --------------------------------------------------------------
+# --- Requests and plans -------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ Argument = Union[Size, Number, Pointee, Structure]
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """Numbers in each of the structures of a memory: so many of a kind, as elements are told, by the spelling
-    of the field (`position.x`)."""
+    """Numbers in each of the structures of a memory: `length` elements of a kind and size, named by the
+    spelling of the field (`position.x`)."""
 
     name: str
     kind: Literal["f", "i", "u", "b"]
@@ -141,10 +141,11 @@ class Rung:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """Another version of the file that does the same. `parameters` are the settings that it was made with,
-    by name, where they are not the user's. `files` are those that an edit makes beside it, by name;
-    `helpers` the functions that run kernels, and give the loops back to the host where that fails.
-    `is_wanted`: somebody asked for it; else nothing is said of it where there is no device for it."""
+    """Another version of the file with the same semantics. `parameters` are the settings that it was
+    generated with, by name, where they differ from the user's. `files` are those that an edit creates beside
+    it, by name; `helpers` the functions that run kernels, and return the loops to the host where that fails.
+    `is_wanted`: the user requested it; otherwise it is left out of reports where there is no device for
+    it."""
 
     target: ActionName
     form: Form
@@ -171,8 +172,8 @@ class Missing:
 
 @dataclass(frozen=True, slots=True)
 class DeviceWork:
-    """What loops that one kernel would run do in all of its launches: iterations that may run at once in
-    one, operations on real numbers of so many bits, bytes that must be moved at least, and at most with
+    """Work of the loops that one kernel would run, over all of its launches: iterations that may run at once
+    in one, operations on real numbers of so many bits, bytes that must be moved at least, and at most with
     caches that are used fairly well."""
 
     launches: float
@@ -185,13 +186,13 @@ class DeviceWork:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to measure a function. `call` is the C text that is put after each version of the file; in Python,
-    the name of what is called. `rungs` are the sizes to choose from, smallest first (one, if they are given),
-    `small` those at which every access of C is held against the ends of the memories. `seen_to`: sentences
-    of assumptions that hold for the data, beside those that always do. `has_threads`: the original says
-    itself that it has some; `is_search`: the fastest of many variants is looked for; `workloads` tells for
-    some of the rungs, by their numbers, what a device would have to do. `macros` are sizes that all versions
-    are compiled with; `unset` are others that could be, where the function has no sizes itself."""
+    """Plan for measuring a function. `call` is the C text that is put after each version of the file; in
+    Python, the name of the callee. `rungs` are the sizes to choose from, smallest first (one, if they are
+    given), `small` those at which every access of C is checked against the bounds of the memories. `seen_to`:
+    sentences of assumptions that hold for the data, beside those that always do. `has_threads`: the original
+    is multithreaded itself; `is_search`: the fastest of many variants is looked for; `workloads` gives, for
+    some of the rungs by number, the work of a device. `macros` are sizes that all versions are compiled with;
+    `unset` are other candidates, where the function has no size parameters."""
 
     path: str
     function: str
@@ -221,7 +222,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class NoPlan:
-    """Why a function cannot be measured, in one sentence."""
+    """Reason why a function cannot be measured, in one sentence."""
 
     reason: str
 
@@ -241,9 +242,8 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class OnDevice:
-    """What a version does on a GPU (`device` names it) in a whole call: its kernels, and transfers. `speedup`
-    is that of a call whose data are on the device already: without transfers, and without getting memory
-    there."""
+    """Times of a version on a GPU (`device` names it) in a whole call: its kernels, and transfers. `speedup`
+    is that of a call whose data are on the device already: without transfers and allocation there."""
 
     device: str
     kernels: Times
@@ -271,8 +271,8 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """How many times as fast as the original a device may be that was not measured: between `least` and
-    `most`, or with the data brought there and back between `least_moved` and `most_moved`."""
+    """Estimated speedup over the original on a device that was not measured: between `least` and `most`, or
+    including transfers between `least_moved` and `most_moved`."""
 
     device: str
     least: float
@@ -283,9 +283,9 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """What a function takes, and its versions. `device` names the processor, `when` is in seconds since
-    1970; `remarks` are sentences for a person, `flags` what the compiler was asked for; `pinned_to` is the
-    number of the processor that the original was kept to, if it has one thread."""
+    """Times of a function and of its versions. `device` names the processor, `when` is in seconds since 1970;
+    `remarks` are sentences for a person, `flags` those of the compiler; `pinned_to` is the number of the
+    processor that the original was pinned to, if it has one thread."""
 
     function: str
     ordinal: int
@@ -305,7 +305,7 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class NotMeasured:
-    """Why there is no measurement, in one sentence. `is_error`: because of something wrong with us."""
+    """Reason why there is no measurement, in one sentence. `is_error`: caused by an internal error."""
 
     reason: str
     is_error: bool = False
@@ -316,8 +316,8 @@ Outcome = Union[Measurement, NotMeasured]
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """Which settings made the fastest version of a form of a function for a target, when its code had a name;
-    how fast it was beside the original, and at which sizes."""
+    """Settings of the fastest version of a form of a function for a target, by the hash `code` of its text;
+    its speedup over the original, and the sizes measured."""
 
     function: str
     code: str

@@ -1,5 +1,5 @@
-"""How many threads of a multiprocessor can be there at once: what bounds them is what a block takes (NVIDIA,
-CUDA C++ Best Practices Guide, "Occupancy")."""
+"""GPU occupancy: threads resident on a multiprocessor, bounded by the resources of a block (NVIDIA, CUDA C++
+Best Practices Guide, "Occupancy")."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _WARPS_AT_ONCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Multiprocessor:
-    """Its threads and blocks at most; bytes of shared memory, those of each block that the system keeps, and
-    the pieces in which they are handed out."""
+    """Limits of a multiprocessor: threads and blocks; bytes of shared memory, those of each block that the
+    system reserves, and the allocation granularity."""
 
     threads: int
     blocks: int
@@ -43,7 +43,7 @@ def occupancy(taken: Resources, threads: int) -> float:
 
 
 def blocks_at_once(taken: Resources, threads: int) -> int:
-    """How many blocks of so many threads a multiprocessor has room for."""
+    """Number of blocks of `threads` threads that fit on a multiprocessor."""
     has = MULTIPROCESSORS[taken.architecture]
     warps = -(-threads // _WARP)
     return min(
@@ -55,7 +55,7 @@ def blocks_at_once(taken: Resources, threads: int) -> int:
 
 
 def _by_registers(registers: int, warps: int) -> int:
-    """How many blocks there are registers for."""
+    """Number of blocks that fit into the register file."""
     of_warp = max(_REGISTERS_AT_ONCE, _up(registers * _WARP, _REGISTERS_AT_ONCE))
     together = _REGISTERS // of_warp // _WARPS_AT_ONCE * _WARPS_AT_ONCE
     return together // warps

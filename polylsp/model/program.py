@@ -1,11 +1,11 @@
-"""What a function does, free of its language: typed expressions, places, statements, loops.
+"""Language-independent representation of a function: typed expressions, places, statements, loops.
 
-A front end lowers source text to this; the analysis knows nothing else. Side effects are
-made explicit: an expression never writes (`a[k++] = x` arrives as two assignments), so the
-order of statements is the order of effects.
+A front end lowers source text to this; the analysis reads nothing else. Side effects are explicit: an
+expression never writes (`a[k++] = x` arrives as two assignments), so the order of statements is the order of
+effects.
 
-Places in the source are `Site`s: intervals of the function's own token list after macro
-expansion. They survive edits of white space and comments, and say nothing absolute.
+Places in the source are `Site`s: intervals of the function's token list after macro expansion. They survive
+edits of white space and comments, and contain no absolute offsets.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Site:
 
 
 def within(inner: Site, outer: Site) -> bool:
-    """Whether a site is a part of another one."""
+    """True if a site is a part of another one."""
     return outer.first <= inner.first and inner.last <= outer.last
 
 
@@ -60,7 +60,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array of `extent` elements; `None` where the extent is not known.
+    """An array of `extent` elements; `None` for an unknown extent.
 
     A parameter declared with brackets keeps its array type, though it is a pointer; then
     `restrict` says that the word stands inside its outermost brackets.
@@ -73,7 +73,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Struct:
-    """A structure, or (`union`) a union, by its tag or a name made up for an untagged one."""
+    """A structure, or (`union`) a union, by its tag or a generated name for an untagged one."""
 
     name: str
     union: bool = False
@@ -96,14 +96,14 @@ Type = Union[Integer, Floating, Pointer, Array, Struct, OtherType]
 class Variable:
     """A variable of the function or of the file.
 
-    `name` is unique in the function (`i`, then `i@2` for a second `i` of another scope);
-    `source_name` is what the user wrote. `escapes` says that its address is taken in a way
-    that lets an unknown pointer reach it. `const`: it is written before the program begins, and
-    no correct program writes it again (C11 6.7.3p6). `assumed` says what its type and what is
-    known of its elements rest on where the source does not tell it ("`a` holds float64"). A `cell` is seen
-    by other functions too, but by its name alone: no pointer leads to it. `remade`: an array whose name gets
-    new ones, each of which takes the place of all that the one before held (Python). `bytes`: its size, where
-    the declaration settles it (C). `per_thread`: each thread has a variable of its own by that name.
+    `name` is unique in the function (`i`, then `i@2` for a second `i` of another scope); `source_name` is
+    what the user wrote. `escapes` says that its address is taken in a way that lets an unknown pointer reach
+    it. `const`: it is written before the program begins, and no correct program writes it again (C11
+    6.7.3p6). `assumed` says the assumption behind its type and its elements' type where the source leaves
+    them open ("`a` holds float64"). A `cell` is seen by other functions too, but by its name alone: no
+    pointer leads to it. `remade`: an array whose name gets new ones, each of which replaces the whole
+    contents of the one before (Python). `bytes`: its size, where the declaration settles it (C).
+    `per_thread`: each thread has a private variable of that name.
     """
 
     name: str
@@ -123,11 +123,11 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """One step of a place: element `subscript` of an array, or of what a pointer points at.
+    """Subscript step of a place: element `subscript` of an array, or of the target of a pointer.
 
-    `p[e]`, `*(p + e)` and `*p` (with 0) are all this step; `p->f` is `Index(0)` then `Field`.
-    `wraps`: a negative subscript counts from the end (Python), and this is what is added to it.
-    `joined`: it stands in the same brackets as the step before, as in `a[i, j]`.
+    `p[e]`, `*(p + e)` and `*p` (with 0) are all this step; `p->f` is `Index(0)` then `Field`. `wraps`: a
+    negative subscript counts from the end (Python), and this expression is added to it. `joined`: it stands
+    in the same brackets as the step before, as in `a[i, j]`.
     """
 
     subscript: Expr
@@ -137,8 +137,8 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One step of a place: a member of a structure, and the member's type where it is known. `shares`: other
-    bit-fields in the same memory location, which a write of this one writes anew (C11, 3.14)."""
+    """Member step of a place: a member of a structure, and the member's type if resolved. `shares`: other
+    bit-fields in the same memory location, which a write of this one rewrites (C11, 3.14)."""
 
     name: str
     type: Type | None = None
@@ -169,7 +169,7 @@ BinaryOperator = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant: a literal, an enumerator, a folded `sizeof`, a `const` of known value."""
+    """A constant: a literal, an enumerator, a folded `sizeof`, a `const` with a constant initialiser."""
 
     value: int | float
     type: Type
@@ -198,7 +198,7 @@ class Read:
 
     @property
     def site(self) -> Site:
-        """Where it is spelled."""
+        """Site of the place that is read."""
         return self.place.site
 
 
@@ -345,16 +345,15 @@ class If:
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of any spelling. What a `for` does first stands before it, in the same block.
+    """A loop of any spelling. The initialisation of a `for` stands before it, in the same block.
 
-    Each round: test `condition` (before the body, or after body and `step` when `post_test`;
-    `None` is true), run `body`, run `step` (`continue` goes there). Assignments inside a
-    condition (`while (i-- > 0)`) are in `prologue`, which runs before each test.
-    `ordinal` counts the loops of the function from 1 in source order; `iterator` is the
-    source name of the variable that counts, if one can be told from the header;
-    `header` covers `for (...)` or `while (...)`; `site` the whole loop.
-    `directives` are the pragmas that stand directly before it, as token intervals.
-    `implied`: no loop of the source, but run by an array statement; nothing is said of it alone.
+    Each round: test `condition` (before the body, or after body and `step` when `post_test`; `None` is true),
+    run `body`, run `step` (`continue` goes there). Assignments inside a condition (`while (i-- > 0)`) are in
+    `prologue`, which runs before each test. `ordinal` counts the loops of the function from 1 in source
+    order; `iterator` is the source name of the counting variable, if the header determines one; `header`
+    covers `for (...)` or `while (...)`; `site` the whole loop. `directives` are the pragmas that stand
+    directly before it, as token intervals. `implied`: no loop of the source, but run by an array statement;
+    it has no findings of its own.
     """
 
     ordinal: int
@@ -381,10 +380,10 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class Unsupported:
-    """A statement that is not modelled, and why. `loops` are the loops inside it, if any, so
-    that they can still be reported (and tried alone). `reads` are the variables that it may read by
-    their names, where it assigns none; `None` where it is not known what it reads and assigns, or from where
-    control comes; where it `leaves`, only where control goes."""
+    """A statement that is not modelled, and why. `loops` are the loops inside it, if any, so that they can
+    still be reported (and tried alone). `reads` are the variables that it may read by their names, where it
+    assigns none; `None` where its reads and writes, or the origin of control, are unknown; where it `leaves`,
+    only where control goes."""
 
     rejection: Rejection
     site: Site
@@ -401,17 +400,16 @@ class Block:
 
 
 Simple = Union[Declare, Assign, Evaluate, Assume, If, Loop, Jump, Unsupported]
-"""Statements that have a place of their own."""
+"""Statements with separate places."""
 
 Statement = Union[Simple, Block]
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """One function, lowered. `loops` lists the headers of every loop in source order, also of
-    those that stand in code that was not modelled; `name_site` covers the name. `directives` are
-    OpenMP's and OpenACC's in source order; `per_thread` are names of which each thread has its own
-    variable."""
+    """A lowered function. `loops` lists the headers of every loop in source order, including those in code
+    that was not modelled; `name_site` covers the name. `directives` are OpenMP's and OpenACC's in source
+    order; `per_thread` are the names of thread-private variables."""
 
     name: str
     parameters: tuple[Variable, ...]
@@ -423,7 +421,7 @@ class Function:
 
     @property
     def unreadable(self) -> bool:
-        """Whether the function does not parse."""
+        """True if the function does not parse."""
         body = self.body.statements
         whole = body[0] if len(body) == 1 else None
         return isinstance(whole, Unsupported) and whole.rejection in self.problems

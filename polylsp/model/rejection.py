@@ -1,4 +1,4 @@
-"""Why something could not be decided, as a value: a code, a place and a sentence for the user."""
+"""Rejections: reasons for an undecided loop as values, with a code, a place and a sentence for the user."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ RejectionCode = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """What stands in the way of a verdict.
+    """Obstacle to a verdict.
 
     `message` is one sentence without compiler jargon that names the variable at fault;
     `advice` says what would remove the obstacle, or is empty.

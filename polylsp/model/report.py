@@ -1,5 +1,5 @@
-"""What is known of a file, placed in its text. Every renderer (diagnostics, hover, hints, JSON,
-terminal) takes a `FileReport` and the `Source` it was made for.
+"""Report of a file, placed in its text. Every renderer (diagnostics, hover, hints, JSON, terminal) takes a
+`FileReport` and the `Source` that it belongs to.
 
 A `FunctionAnswer` holds positions relative to the start of its function only, so the worker
 sends it once and an edit elsewhere moves it by changing one number.
@@ -33,7 +33,7 @@ class FunctionAnswer:
     language: str = "c"
 
     def span(self, site: Site) -> Span:
-        """Where `site` stands, relative to the start of the function."""
+        """Span of `site`, relative to the start of the function."""
         return Span(self.starts[site.first], self.ends[site.last])
 
 
@@ -45,11 +45,11 @@ class PlacedFunction:
     answer: FunctionAnswer
 
     def span(self, site: Site) -> Span:
-        """Where `site` stands in the file."""
+        """Span of `site` in the file."""
         return self.answer.span(site).shift(self.start)
 
     def pragma(self, number: int) -> Span:
-        """Where a pragma of the function stands in the file, without comments that follow it."""
+        """Span of a pragma of the function in the file, without comments that follow it."""
         return self.answer.pragmas[number].shift(self.start)
 
 

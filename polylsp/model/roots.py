@@ -1,4 +1,4 @@
-"""Which loops an action on a loop is about."""
+"""Loops that an action on a loop applies to."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def parallel_roots(facts: FunctionFacts, ordinal: int) -> tuple[LoopFacts, ...]:
 
 
 def is_governed(facts: FunctionFacts, ordinal: int) -> bool:
-    """Whether a directive of the source runs a loop, or the code that it stands in, in parallel already."""
+    """True if a directive of the source already runs a loop, or the code around it, in parallel."""
     return any(d.parallel and ordinal in (*d.loops, *d.inside) for d in facts.directives)
 
 

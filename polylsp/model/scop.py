@@ -21,9 +21,9 @@ Polynomial = tuple[tuple[tuple[str, ...], int], ...]
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition that is only known when the program runs. `depth` loops stand around it; one
-    evaluation of it is one iteration of these. `kind` is `loop` where the condition keeps a loop
-    going: then an iteration runs only if all earlier ones did."""
+    """A run-time condition. `depth` loops stand around it; one evaluation of it is one iteration of these.
+    `kind` is `loop` where the condition continues a loop: then an iteration runs only if all earlier ones
+    did."""
 
     identity: int
     depth: int
@@ -75,7 +75,7 @@ class ScopLoop:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Memory:
-    """What a nest accesses: a scalar (no dimensions) or an array, by its isl name.
+    """Memory accessed by a nest: a scalar (no dimensions) or an array, by its isl name.
 
     `source_name` is the variable's; `path` names the object (`p.x`); `pointer` is the variable
     whose pointer value leads there, if one does; `element` the type of an element;
@@ -152,21 +152,19 @@ class Addresses:
 
 
 Reached = Union[ByCallee, ByAddress, None]
-"""How an access gets to a variable's storage; `None`: by the variable's name, or the memory is none of a
-variable's own."""
+"""Access path to a variable's storage; `None`: by the variable's name, or the memory is no variable's."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """An access relation `S[i] -> A[x]`. `exact`: it accesses exactly these elements whenever its
-    statement runs; otherwise these at most. `update` marks both halves of a
-    reduction, whose reassociation rests on what is `assumed`; `indirect`: which elements depends on data;
-    `outside` gives the parameter values at which it leaves the array's declared dimensions (the outermost one
-    of a parameter, which is only a hint, counted if asked for), `from_end` those at which it counts from the
-    end of the array, but need not; `row` tells apart the pointers found in memory that lead there,
-    `row_dimensions` the iterators that choose among them; `reached` says how it gets to a
-    variable's own storage; `neighbour`: a bit-field that is written with the one in `text`; `beyond` gives
-    the instances at which it leaves the array."""
+    """An access relation `S[i] -> A[x]`. `exact`: it accesses exactly these elements whenever its statement
+    runs; otherwise these at most. `update` marks both halves of a reduction, whose reassociation rests on
+    what is `assumed`; `indirect`: which elements depends on data; `outside` gives the parameter values at
+    which it leaves the array's declared dimensions (the outermost one of a parameter, which is only a hint,
+    counted on request), `from_end` those at which it counts from the end of the array, but need not; `row`
+    tells apart the pointers found in memory that lead there, `row_dimensions` the iterators that choose among
+    them; `reached` says the access path to a variable's storage; `neighbour`: a bit-field that is written
+    with the one in `text`; `beyond` gives the instances at which it leaves the array."""
 
     statement: int
     memory: Memory
@@ -188,7 +186,7 @@ class Access:
 
     @property
     def in_first_row(self) -> bool:
-        """Whether all subscripts but the last are zero: all rows of an array may be meant as one."""
+        """True if all subscripts but the last are zero: the source may treat all rows of an array as one."""
         rows = self.relation.range()
         last = self.memory.dimensions - 1
         first = last + 1 - self.memory.own_subscripts
@@ -223,10 +221,10 @@ class ScopStatement:
 class Scop:
     """A nest. `loops` by ordinal, in source order; `parameters` maps isl names to spellings; of these
     `derived` stand for values that the function computed before, `products` for products of others, and
-    `converted` for values converted to another type, under their own spelling.
-    `inherited` are assumptions of loops around the nest; `defined`: the values of parameters that their
-    types can hold, and at which no counter overflows; `addresses` of the function's variables,
-    and the `address_reads` of the nest."""
+    `converted` for values converted to another type, under the spelling of the conversion. `inherited` are
+    assumptions of loops around the nest; `defined`: the values of parameters that their types can hold, and
+    at which no counter overflows; `addresses` of the function's variables, and the `address_reads` of the
+    nest."""
 
     context: isl.Set
     loops: dict[int, ScopLoop]
@@ -248,5 +246,5 @@ class Scop:
         return max((len(s.loops) for s in self.statements), default=0)
 
     def certain(self, access: Access) -> bool:
-        """Whether an access surely happens, at exactly the element stated."""
+        """True if an access is a must-access: unguarded, at exactly the element stated."""
         return access.exact and not self.statements[access.statement].guards

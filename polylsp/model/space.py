@@ -35,7 +35,7 @@ class Order:
 
     @property
     def is_wavefront(self) -> bool:
-        """Whether each point runs in one step, and some that are drawn at once come before others."""
+        """True if each point runs in one step, and some points drawn together run before others."""
         total = sum(map(len, self.steps))
         return 1 < len(self.steps) < total == len({point for step in self.steps for point in step})
 
@@ -75,4 +75,4 @@ class Drawing:
 
 
 Drawn = Union[IterationSpace, Rejection]
-"""What is to be drawn, or why nothing is."""
+"""A drawing, or the reason why there is none."""

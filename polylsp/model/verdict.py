@@ -1,4 +1,4 @@
-"""What is known of one loop: a closed union of verdicts, each with its evidence."""
+"""Verdicts on a loop: a closed union, each with its evidence."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Induction:
 
 @dataclass(frozen=True, slots=True)
 class AccessPoint:
-    """One end of a dependence: an access in the source. `text` is its spelling as modelled."""
+    """An end of a dependence: an access in the source. `text` is its spelling as modelled."""
 
     variable: str
     text: str

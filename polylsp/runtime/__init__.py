@@ -1,1 +1,1 @@
-"""Building and running programs of the user, when asked to: within limits, and nothing of isl."""
+"""Building and running programs of the user, on request: within limits, and without isl."""

@@ -1,4 +1,5 @@
-"""Versions of a file in C made programs, several at once, each compiler confined like what it compiles."""
+"""Compilation of the versions of a C file, several at once, each compiler confined like the program that it
+builds."""
 
 from __future__ import annotations
 
@@ -22,15 +23,14 @@ _SECONDS = 60.0
 _STACK_MEBIBYTES = 16
 _QUIET = ("-w", "-Dmain=polylsp_main_of_the_program")
 _LINKED = ("-no-pie", "-Wl,--unresolved-symbols=ignore-all", "-lm")
-"""What other files define may be missing, as long as it is not called."""
+"""Linker flags: definitions from other files may be missing, as long as they are not called."""
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A text to be compiled, by a name that a file can have; `flags` beside those of the project. `kernels`
-    are files with kernels, by name, which a compiler of their own builds; `before` is what stands before the
-    text. What runs on a device is told of that in its `environment`; what has one thread gets a
-    `processor`."""
+    """A text to compile, by a name that a file can have; `flags` beside those of the project. `kernels` are
+    files with kernels, by name, for the CUDA compiler; `before` is the text to prepend. A program for a
+    device gets its settings by its `environment`; one with a single thread gets a `processor`."""
 
     name: str
     text: str
@@ -123,7 +123,7 @@ def _runnable(version: Version, folder: str, threads: int, shown: tuple[str, ...
 
 
 def _threads(count: int) -> dict[str, str]:
-    """What OpenMP is told."""
+    """Environment of OpenMP's runtime."""
     return {
         "OMP_NUM_THREADS": str(count),
         "OMP_PROC_BIND": "true",
@@ -144,7 +144,8 @@ def _write(path: str, version: Version, folder: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Shop:
-    """Where commands run, how many at once, and what is called after each."""
+    """Setting of the commands: their environment and folder, how many run at once, and the callback after
+    each."""
 
     environment: Mapping[str, str]
     folder: str
@@ -184,7 +185,7 @@ def _next(running: Mapping[str, Program]) -> dict[str, str]:
 
 
 def _outcome(program: Program) -> str | None:
-    """What went wrong with a command; `None` while it runs."""
+    """Error of a command, empty for success; `None` while it runs."""
     try:
         if not program.has_ended():
             return None

@@ -1,4 +1,4 @@
-"""What builds versions of a function in C: a compiler, and `nvcc` for those with kernels."""
+"""Tools that build versions of a function in C: a compiler, and `nvcc` for those with kernels."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class CTools:
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether the original has no threads."""
+        """True if the original has no threads."""
         return not self.compiler.has_threads
 
     @property
@@ -39,11 +39,11 @@ class CTools:
 
     @property
     def flags(self) -> str:
-        """Those for speed."""
+        """Flags for speed."""
         return " ".join(self.compiler.spelled.optimised)
 
     def name(self, about: Callable[[], str], *, has_kernels: bool) -> str:
-        """What the compilers say of themselves."""
+        """Version lines of the compilers."""
         own = compiler_name(self.compiler)
         if not has_kernels or isinstance(self.cuda, NotBuilt):
             return own

@@ -1,4 +1,4 @@
-"""Which compiler builds what is measured, and with which flags."""
+"""Choice of the compiler for measured programs, and of its flags."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _LOOKED_FOR = ("gcc", "cc", "clang")
 
 @dataclass(frozen=True, slots=True)
 class Flags:
-    """How a compiler is told of some things: speed on this machine, OpenMP, and each kind of directives for a
+    """Spelling of a compiler's flags: speed on this machine, OpenMP, and each kind of directives for a
     device."""
 
     optimised: tuple[str, ...]
@@ -28,7 +28,7 @@ class Flags:
     openacc: tuple[str, ...]
 
 
-# gcc builds for the devices that it was made for; clang has to be told.
+# gcc builds for the devices that it was configured for; clang needs a flag.
 _GCC = Flags(("-O3", "-march=native"), "-fopenmp", ("-fopenmp",), ("-fopenacc",))
 _CLANG = replace(
     _GCC,
@@ -51,25 +51,25 @@ class Compiler:
 
     @property
     def spelled(self) -> Flags:
-        """How it is told of speed and of directives."""
+        """Spelling of this compiler's flags for speed and directives."""
         name = Path(self.path).name
         return _NVC if re.fullmatch(r"nvc(-[\d.]+)?", name) else _CLANG if "clang" in name else _GCC
 
     @property
     def has_threads(self) -> bool:
-        """Whether the project has directives of OpenMP obeyed."""
+        """True if the project enables directives of OpenMP."""
         return any(each == self.spelled.openmp or each.startswith("-mp") for each in self.flags)
 
     @property
     def environment(self) -> dict[str, str]:
-        """What the compiler needs to find its parts, and no more."""
+        """Environment in which the compiler finds its parts, and no more."""
         folders = (str(Path(self.path).parent), "/usr/local/bin", "/usr/bin", "/bin")
         return {"PATH": os.pathsep.join(dict.fromkeys(folders)), "LC_ALL": "C"}
 
 
 @dataclass(frozen=True, slots=True)
 class NoCompiler:
-    """Why nothing can be compiled, in one sentence."""
+    """Reason why nothing can be compiled, in one sentence."""
 
     reason: str
 

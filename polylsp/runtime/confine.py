@@ -1,8 +1,7 @@
-"""A process of the user's code: limited, cut off, and never outliving us.
+"""Confinement of a process of the user's code: limited, isolated, and never outliving us.
 
-Between ours and the user's process stands a keeper, which ends everything that the user's process leaves
-behind. Where the kernel gives processes of their own numbers, that happens by itself: they end with the
-first of them.
+Between ours and the user's process stands a keeper, which ends all descendants of the user's process. In a
+new process namespace, that happens by itself: they end with its first process.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ NOBODY = 65534
 _OF_OTHERS = 64
 """Processes and threads that the same user may start elsewhere while a program runs."""
 _DEVICES = ("nvidia*", "dxg")
-"""Those of a GPU, the latter in Linux inside of Windows."""
+"""Device files of a GPU, the latter in Linux inside of Windows."""
 
 _OF_COMPILERS = ("/dev",)
 """Folders that are empty for a compiler: headers may be anywhere else."""
@@ -33,12 +32,11 @@ _ANY_PORT = 9
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a process may use: seconds of CPU over all its threads, bytes of address space, bytes of one
-    file, processes and threads. `trusted`: it is a compiler, and stays who we are. `reads`: folders that it
-    has to be able to read; those that are `shown` it sees also where they are in a folder that is otherwise
-    empty for it (`kernel.HIDDEN`). `on_device`: it uses a GPU, for which CUDA takes any amount of addresses:
-    then `memory` is what it may write to. `processor`: the only one that it may run on (`None`: it may on
-    all)."""
+    """Limits of a process: seconds of CPU over all its threads, bytes of address space, bytes of one file,
+    processes and threads. `trusted`: it is a compiler, and runs as the user. `reads`: folders that it has to
+    be able to read; those that are `shown` it sees also where they are in a folder that is otherwise empty
+    for it (`kernel.HIDDEN`). `on_device`: it uses a GPU, for which CUDA takes any amount of addresses: then
+    `memory` is what it may write to. `processor`: the only one that it may run on (`None`: it may on all)."""
 
     cpu_seconds: int
     memory: int
@@ -52,12 +50,12 @@ class Limits:
 
 
 def can_confine() -> bool:
-    """Whether this system has what programs are confined by: without that, none is run."""
+    """True if this system can confine programs: otherwise, none is run."""
     return os.name == "posix"
 
 
 def confining(limits: Limits, folder: str) -> Callable[[], None]:
-    """What the forked process does before it becomes the program."""
+    """Function that the forked process calls before it becomes the program."""
 
     devices = _devices() if limits.on_device else ()
     hidden = _OF_COMPILERS if limits.trusted else kernel.HIDDEN
@@ -66,7 +64,7 @@ def confining(limits: Limits, folder: str) -> Callable[[], None]:
         is_separate = kernel.separate()
         _leave_a_keeper(is_alone=not is_separate)
         if is_separate:
-            # The first process of a new numbering ignores its own signals: the program is the second.
+            # The first process of a new namespace ignores its signals: the program is the second.
             _leave_a_keeper(is_alone=False)
         user = _user(limits, folder)
         is_narrow = is_separate and kernel.narrow_view(folder, limits.shown, devices, hidden)
@@ -87,7 +85,7 @@ def confining(limits: Limits, folder: str) -> Callable[[], None]:
 
 @dataclass(frozen=True, slots=True)
 class Isolation:
-    """What programs cannot reach on this system."""
+    """Resources that programs cannot reach on this system."""
 
     network: bool
     sockets: bool
@@ -98,7 +96,7 @@ class Isolation:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """What they are not kept from, a sentence for each."""
+        """Missing protections, a sentence for each."""
         return tuple(
             f"This system does not let the programs be {words}."
             for name, words in _PROMISES.items()
@@ -117,7 +115,7 @@ _PROMISES = {
 
 
 def isolation(folder: str) -> Isolation:
-    """What a program in a folder can reach, found by a process that is confined as one is, and tries."""
+    """Isolation of a program in a folder, determined by a process that is confined like one, and tries."""
     with contextlib.ExitStack() as stack:
         attempts = _Targets(folder, stack).attempts()
         limits = Limits(cpu_seconds=10, memory=2**40, file_size=2**20, processes=64)
@@ -125,7 +123,7 @@ def isolation(folder: str) -> Isolation:
 
 
 class _Targets:
-    """What a program must not reach: a socket in its folder, this process, and a file elsewhere."""
+    """Resources that a program must not reach: a socket in its folder, this process, and a file elsewhere."""
 
     def __init__(self, folder: str, stack: contextlib.ExitStack) -> None:
         self._process = os.getpid()
@@ -142,7 +140,7 @@ class _Targets:
         local.listen()
 
     def attempts(self) -> tuple[Callable[[], object], ...]:
-        """What a program must not be able to do, in the order of `Isolation`: each raises `OSError` then."""
+        """Attempts that must fail, in the order of `Isolation`: each raises `OSError` then."""
         return (
             self._connect,
             lambda: socket.socket(socket.AF_UNIX).connect(self._socket),
@@ -218,13 +216,13 @@ def _limit(limits: Limits, user: int, *, is_separate: bool) -> None:
 
 
 def _devices() -> tuple[str, ...]:
-    """What NVIDIA's driver is spoken to through."""
+    """Device files of NVIDIA's driver."""
     return tuple(str(each) for name in _DEVICES for each in Path("/dev").glob(name))
 
 
 def _user(limits: Limits, folder: str) -> int:
-    """Who the program will be: who may do everything becomes nobody, unless it is a compiler, or its folder,
-    or what it has to read, stands where nobody may go."""
+    """User of the program: root becomes `nobody`, unless the program is a compiler, or its folder, or one
+    that it has to read, is inaccessible to others."""
     if os.geteuid() != 0 or limits.trusted:
         return os.getuid()
     return NOBODY if _is_reached(folder) and all(map(_is_reached, limits.reads)) else os.getuid()
@@ -237,7 +235,7 @@ def open_to_programs(folder: str) -> None:
 
 
 def _is_reached(folder: str) -> bool:
-    """Whether everybody may go to where a folder stands."""
+    """True if every user may access the folders above a folder."""
     return all(parent.stat().st_mode & 0o001 for parent in Path(folder).absolute().parents)
 
 
@@ -262,8 +260,8 @@ def _become(user: int) -> None:
 
 
 def _leave_a_keeper(*, is_alone: bool) -> None:
-    """Fork: the child goes on, and this process waits for its end and tells its status as a shell does.
-    `is_alone`: the kernel does not end what the child leaves behind, so this process does."""
+    """Fork: the child goes on, and this process waits for its end and reports its status as a shell does.
+    `is_alone`: the kernel does not end the child's descendants, so this process does."""
     kernel.adopt_orphans()
     # The child is about to change what is in `/dev`.
     nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)

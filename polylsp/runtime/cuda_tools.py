@@ -21,7 +21,7 @@ _OF_LINKER = ("-fopenmp", "-pthread")
 """Flags of the project that its linker needs too."""
 
 _TOLD = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-"""Which devices are ours to use."""
+"""Selection of the devices that we may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class CudaCompiler:
 
     @property
     def folders(self) -> tuple[str, ...]:
-        """Where it finds its parts, and the compiler for the host."""
+        """Folders of its parts, and of the compiler for the host."""
         return (str(Path(self.path).parent), "/usr/local/bin", "/usr/bin", "/bin")
 
     def compiling(self, source: str, made: str) -> tuple[str, ...]:
@@ -63,5 +63,5 @@ def cuda_compiler(settings: Settings, programs: Programs) -> CudaCompiler | NotB
 
 
 def device_environment() -> dict[str, str]:
-    """What a program on a GPU is told of ours."""
+    """Variables of our environment that a program on a GPU gets."""
     return {name: os.environ[name] for name in _TOLD if name in os.environ}

@@ -1,4 +1,4 @@
-"""What things are called here: the compiler, the processor."""
+"""Names of the compiler and the processor of this machine."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _PROCESSORS = Path("/sys/devices/system/cpu")
 
 
 def compiler_name(compiler: Compiler) -> str:
-    """What a compiler says of itself, in a line."""
+    """Version line of a compiler."""
     return next((each for each in _said(compiler.path, compiler.environment) if each.strip()), compiler.path)
 
 
 def cuda_name(path: str) -> str:
-    """What `nvcc` says of itself: its release, which stands below the copyright."""
+    """Release line of `nvcc`, which stands below the copyright."""
     release = (each for each in _said(path, {"PATH": "/usr/bin:/bin"}) if "release" in each)
     return next(release, path)
 
@@ -46,15 +46,15 @@ def _said(path: str, environment: Mapping[str, str]) -> list[str]:
 
 
 def processors() -> int:
-    """How many processors this process may use."""
+    """Number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def governor(processors: Path = _PROCESSORS) -> str:
-    """What decides how fast the processor runs, as far as the system tells it: `performance` leaves it as
-    fast as it can be."""
+    """Governor of the processor's frequency, if the system reports it: `performance` leaves it at its
+    maximum."""
     found = {each.read_text().strip() for each in processors.glob("cpu[0-9]*/cpufreq/scaling_governor")}
     return ", ".join(sorted(found))
 

@@ -1,12 +1,12 @@
-"""What runs one version of a function in Python: it obeys the lines of `driver.c`, and answers them alike.
+"""Driver that runs one version of a function in Python, with the protocol of `driver.c`.
 
     driver.py PATH VERSION CALL [NAME...]
 
 PATH is the user's file, VERSION holds the text in its place. The last line of CALL is the expression that is
-timed: it names the function, `number(K)`, `memory(K)` and `made(K)`, an object that a line before it makes:
-`make(K, NAME, CLASS, ATTRIBUTES, NUMBERS)`. Each NAME is a function that runs kernels, of which
-`driver_kernels.py` tells. This file stands alone: the interpreter that runs it need not have polylsp, but
-NumPy. Beside what `driver.c` answers:
+timed: it names the function, `number(K)`, `memory(K)` and `made(K)`, an object that a line before it creates:
+`make(K, NAME, CLASS, ATTRIBUTES, NUMBERS)`. Each NAME is a function that runs kernels, reported by
+`driver_kernels.py`. This file stands alone: the interpreter that runs it need not have polylsp, but NumPy.
+Beside what `driver.c` answers:
 
     raised WORDS        the function raised an exception
     refused WORDS       it cannot be run: its file raises an exception, or a compiler that it is handed to
@@ -37,7 +37,7 @@ _DIRECTIONS = {
 """The numbers of rounding upward and downward."""
 
 _LOOSE = 1e-9
-"""How far off a number may be, relative to its size, where rounding cannot be told to go one way."""
+"""Relative tolerance where the rounding direction cannot be set."""
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 _COMPILERS = ("numba", "llvmlite")
 
@@ -76,12 +76,12 @@ class Memory:
         return (0.5 + _uniform(self.number, count)).astype(f"f{size}").reshape(shape)
 
     def restore(self) -> None:
-        """Let it hold what it held at first."""
+        """Restore the initial values."""
         self.array[...] = self.initial
 
 
 def _mixed(number: int, count: int) -> np.ndarray[Any, Any]:
-    """As in `driver.c`: numbers that look random, told by the memory and the place in it."""
+    """Pseudo-random numbers as in `driver.c`, a hash of the memory's number and the place in it."""
     start = _mix(np.array([number + 1], np.uint64))[0]
     return _mix(start ^ np.arange(count, dtype=np.uint64))
 
@@ -124,7 +124,7 @@ class Version:
         self._has_run = False
 
     def _load(self) -> types.CodeType:
-        """Run the file, under its own name, as if it were imported."""
+        """Run the file, under its name, as if it were imported."""
         root, package = _package(Path(self._path))
         sys.path.insert(0, str(root))
         module = types.ModuleType(".".join([*package, Path(self._path).stem]))
@@ -163,7 +163,7 @@ class Version:
         return self._objects[number][1]
 
     def attributes(self) -> list[tuple[str, Any]]:
-        """What the objects hold that the function was given, by its spelling."""
+        """Attributes of the objects that the function received, by their spelling."""
         objects = self._objects.values()
         return [(f"{of}.{name}", value) for of, one in objects for name, value in held(one)]
 
@@ -173,7 +173,7 @@ class Version:
             self._code = self._load()
 
     def run(self) -> Any:
-        """One call, on data as they were at first: what it gives, and its nanoseconds."""
+        """Run one call, on the initial data; return its result and its nanoseconds."""
         assert self._code is not None
         for each in self.memories.values():
             each.restore()
@@ -195,7 +195,7 @@ class Version:
 
 
 def _package(path: Path) -> tuple[Path, list[str]]:
-    """Where imports of a file begin, and the packages that it is in."""
+    """Import root of a file, and the packages that it is in."""
     folder, names = path.parent, list[str]()
     while (folder / "__init__.py").is_file() and folder.name.isidentifier():
         names.insert(0, folder.name)
@@ -258,13 +258,13 @@ def reference(version: Version, path: str) -> str:
 
 
 def _lost(found: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Where there are no numbers, or such as say nothing: as in `driver.c`."""
+    """Mask of NaNs, infinities and values too large to compare: as in `driver.c`."""
     limits = np.finfo(found.dtype)
     return ~(np.abs(found) <= limits.max * limits.eps)
 
 
 def _rounded(version: Version, direction: int) -> Any:
-    """What it gives when it rounds one way."""
+    """Result under a rounding direction."""
     library = ctypes.CDLL(None)
     library.fesetround(direction)
     try:
@@ -312,7 +312,7 @@ def _apart(
 
 
 def _allowed(theirs: np.ndarray[Any, Any], bound: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """How far off real numbers may be: as in `driver.c`."""
+    """Tolerance for real numbers: as in `driver.c`."""
     if platform.machine().lower() not in _DIRECTIONS:
         return _LOOSE * np.abs(theirs)
     finite = bound[np.isfinite(bound)]
@@ -386,7 +386,7 @@ def main() -> None:
             answer = "failed memory" if line.startswith("memory") else "raised MemoryError"
         except BaseException as error:
             answer = f"raised {_words(error)}"
-        # What goes wrong with a line that is not answered is told at the next one that is.
+        # Errors of a line without an answer are reported at the next one with an answer.
         wrong = wrong or (answer if line.startswith("memory") else "")
         if not line.startswith(("integer", "real", "memory")):
             answers.write(f"{wrong or answer}\n")

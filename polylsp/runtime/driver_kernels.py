@@ -1,6 +1,6 @@
-"""What a version with kernels tells of the device, in Python: `driver.py` asks here, and like it, this file
-stands alone. It does for PyCUDA what `driver.cuh` does: kernels and transfers are timed with events, and what
-fails is kept.
+"""Times and errors of a version with kernels on the device, in Python, for `driver.py`; like it, this file
+stands alone. It does for PyCUDA what `driver.cuh` does: kernels and transfers are timed with events, and
+errors are recorded.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Kernels:
         return f"left {self._error[0]} {self._error[1]}"
 
     def refusal(self) -> str:
-        """That kernels did not run in the last call; empty if they did."""
+        """Error line if kernels did not run in the last call; empty if they did."""
         return f"left {self._error[0]} {self._error[1] or _NOT_MADE_FOR}" if self._refusals else ""
 
     def nanoseconds(self) -> str:
-        """Those of the last call in functions that run kernels, in kernels, and in transfers."""
+        """Nanoseconds of the last call in functions that run kernels, in kernels, and in transfers."""
         self._close()
         if self._spans:
             self._driver.Context.synchronize()

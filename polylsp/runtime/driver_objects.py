@@ -1,4 +1,5 @@
-"""Objects that `driver.py` makes for a method: it stands beside that, and needs nothing either."""
+"""Objects that `driver.py` creates for a method: the module stands beside that one, and needs no other
+either."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ class UnmadeError(Exception):
 
 
 def made(of_type: Any, attributes: dict[str, Any], numbers: dict[str, Any]) -> Any:
-    """An object with attributes, made without its `__init__`; `numbers` are set only where its class has
+    """An object with attributes, created without its `__init__`; `numbers` are set only where its class has
     none."""
     set_in_class = {k for k in numbers if isinstance(inspect.getattr_static(of_type, k, None), (int, float))}
     try:

@@ -1,5 +1,5 @@
-"""How fast a device may be that is not here: a roofline (Williams, Waterman and Patterson, CACM 52 (4), 2009)
-with launches and transfers. Never a figure, always a range, as wide as what is not known of the kernels.
+"""Speed estimates for absent devices: a roofline (Williams, Waterman and Patterson, CACM 52 (4), 2009) with
+launches and transfers. Always a range, as wide as the uncertainty about the kernels.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from polylsp.runtime.harness import footprint
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """What its maker says: operations with 64 and with 32 bits, and bytes of its memory, in a second;
-    multiprocessors; bytes of memory. `link`: bytes in a second between it and the host, as they are seen."""
+    """Data sheet of a device: operations with 64 and with 32 bits, and bytes of its memory, in a second;
+    multiprocessors; bytes of memory. `link`: bytes in a second between it and the host, as measured in
+    practice."""
 
     name: str
     double: float
@@ -44,7 +45,7 @@ def device_named(words: str) -> str:
 
 
 _THREADS = 1024
-"""How many threads of a multiprocessor have to have work so that it can do its best."""
+"""Number of threads that saturate a multiprocessor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,8 @@ _GOOD, _POOR = _Ability(0.6, 0.85, 3e-6), _Ability(0.1, 0.4, 10e-6)
 
 
 def estimated(plan: Plan, rung: Rung, seconds: float, name: str) -> tuple[Estimate, ...]:
-    """How many times as fast as an original that takes so many seconds a device may be; nothing where that
-    cannot be told, or its memory is too small."""
+    """Estimated speedups of a device over an original that takes so many seconds; none where the work is
+    undetermined, or the device's memory is too small."""
     device, found = DEVICES.get(name), _interpolated(plan, rung)
     # Loops that do not run at these sizes are no work.
     kernels = [each for each in found if each.parallel and each.launches]
@@ -84,7 +85,8 @@ def _seconds(work: DeviceWork, device: Device, ability: _Ability, moved: float) 
 
 
 def _interpolated(plan: Plan, rung: Rung) -> tuple[DeviceWork, ...]:
-    """The work at some sizes, from those next to them at which it is known: it grows as a power does."""
+    """Work at some sizes, interpolated between the neighbouring sizes with a workload: it grows as a power
+    does."""
     at = next((k for k, each in enumerate(plan.rungs) if each == rung), None)
     before = [each for each in plan.workloads if at is not None and each[0] <= at]
     after = [each for each in plan.workloads if at is not None and each[0] >= at]

@@ -1,4 +1,4 @@
-"""What runs in turn allow to say. Nothing is assumed of how times are distributed."""
+"""Statistics of interleaved runs, without assumptions on the distribution of times."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def interval(values: Sequence[float]) -> tuple[float, float]:
 
 
 def outcome(least: float, most: float) -> Literal["faster", "slower", "no difference"]:
-    """What a speedup between these says."""
+    """Conclusion from the interval of a speedup."""
     if least > 1 + _NEGLIGIBLE:
         return "faster"
     return "slower" if most < 1 - _NEGLIGIBLE else "no difference"

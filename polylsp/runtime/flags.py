@@ -1,8 +1,8 @@
-"""Which flags of a project's own command are used to build what is measured.
+"""Compiler flags of a project that are used to build measured programs.
 
-A flag is taken if it is known to say something about the language or the machine alone. What every command
-has and measuring replaces (`-o`, `-O2`, warnings, dependency files) is left out; everything else is
-refused: it may load code into the compiler, start other programs, or write elsewhere.
+A flag is taken if it concerns the language or the machine alone. Flags that every command has and measuring
+replaces (`-o`, `-O2`, warnings, dependency files) are left out; all others are refused: they may load code
+into the compiler, start other programs, or write elsewhere.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A version of a function that runs, and waits for what it is told; see `driver.c`."""
+"""A running version of a function that waits for commands; see `driver.c`."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from polylsp.runtime.tools import Runnable
 
 @dataclass(frozen=True, slots=True)
 class Same:
-    """What came out is what came out of the original; floating-point numbers are off by so much at most,
-    relative to their size."""
+    """Results equal to the original's; floating-point numbers are off by so much at most, relative to their
+    size."""
 
     error: float
 
 
 @dataclass(frozen=True, slots=True)
 class Differs:
-    """What came out is something else, and where."""
+    """A result that differs from the original's, and its place."""
 
     sentence: str
 
@@ -61,7 +61,7 @@ class Gpu:
 
 
 class Harness:
-    """A version of the function in a program of its own."""
+    """A version of the function in a separate program."""
 
     def __init__(self, plan: Plan, program: Runnable, folder: str, limits: Limits) -> None:
         self._plan = plan
@@ -78,7 +78,7 @@ class Harness:
         return self.run(seconds).seconds
 
     def run(self, seconds: float) -> Ran:
-        """One call; raises `Ended`."""
+        """Run one call; raises `Ended`."""
         return Ran(*(int(each) / 1e9 for each in self._answer("time", seconds, "ran").split()))
 
     def gpu(self, seconds: float) -> Gpu:
@@ -101,7 +101,7 @@ class Harness:
         return self._compared(self._program.ask(f"again {path}", seconds))
 
     def about(self, seconds: float) -> str:
-        """What it says of itself, in a line; raises `Ended`. Programs of C say nothing."""
+        """Version line of the program; raises `Ended`. Programs of C have none."""
         return self._answer("about", seconds, "is")
 
     def _compared(self, answer: str) -> Same | Differs:
@@ -124,7 +124,8 @@ class Harness:
         return rest
 
     def _place(self, number: str, element: str) -> str:
-        """What differs, in words; of a structure, the element names the field too (`3.position.x`)."""
+        """Place of a difference, in words; of a structure, the element names the field too
+        (`3.position.x`)."""
         if number == "-1":
             return "The value that it returns"
         if element == "-":
@@ -135,7 +136,7 @@ class Harness:
         )
 
     def _name(self, number: str) -> str:
-        """How a memory is called; an attribute of an object is called by its name already."""
+        """Name of a memory; an attribute of an object already is its name."""
         return self._plan.memories[int(number)].name if number.isdecimal() else number
 
 

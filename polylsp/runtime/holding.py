@@ -1,4 +1,4 @@
-"""Versions held against the original: what does something else is left out, and told of."""
+"""Versions checked against the original: those with other results are left out, and reported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polylsp.runtime.trial import Trial, shown
 
 _SEEN_TO = ("no-overlap", "distinct-rows", "in-bounds", "no-overflow", "no-wrap")
 _LEAST_SECONDS, _MOST_TIMES = 5.0, 20
-"""How long a version may take, beside the original: there is to be time left for the others."""
+"""Time limit of a version, relative to the original's: there is to be time left for the others."""
 
 _OUTSIDE = " (if there is no error in it, it uses more of its arrays than could be told)"
 
@@ -69,7 +69,7 @@ def compare(trial: Trial, name: str, *, guarded: bool) -> None:
 
 
 def _checked(trial: Trial, name: str, *, guarded: bool) -> Same | Differs:
-    """A version held against the original; raises `Ended`."""
+    """Check a version against the original; raises `Ended`."""
     assert trial.rung is not None
     harness = trial.started(name, trial.rung, guarded=guarded)
     most = trial.tools.seconds_at_first if guarded else _LEAST_SECONDS + _MOST_TIMES * trial.reference.seconds
@@ -102,8 +102,8 @@ def _seconds(trial: Trial, *, guarded: bool) -> float:
 
 
 def _differs(trial: Trial, name: str, variant: Variant, sentence: str) -> None:
-    """A version did something else: our error, unless it rests on what data that are made up need not be
-    like."""
+    """Record that a version's results differ: our error, unless the version rests on assumptions that the
+    generated data need not satisfy."""
     assert trial.rung is not None
     more = "; ".join(each.sentence for each in _rests_on_more(trial, variant))
     sentence = f"{sentence} ({shown(trial.plan, trial.rung) or 'as large as it is'})"
@@ -112,6 +112,6 @@ def _differs(trial: Trial, name: str, variant: Variant, sentence: str) -> None:
 
 
 def _rests_on_more(trial: Trial, variant: Variant) -> list[Assumption]:
-    """The assumptions of a version that are not seen to when data are made up."""
+    """Assumptions of a version that the generated data need not satisfy."""
     told = trial.plan.seen_to
     return [each for each in variant.assumptions if each.kind not in _SEEN_TO and each.sentence not in told]

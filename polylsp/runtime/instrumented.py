@@ -1,5 +1,5 @@
-"""Files with kernels, and the calls of their host functions, as they are built to be measured: they tell
-`driver.c` and `driver.cuh` what they do. What they do stays the same."""
+"""Instrumented files with kernels, and calls of their host functions, for measuring: they report to
+`driver.c` and `driver.cuh`. Their semantics stay the same."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 _LAUNCH = re.compile(r"\w+(?:<\w+>)?<<<[^>;]*?(?:, 0, ([^>;]+))?>>>\(")
 
 DECLARED = "extern void polylsp_entered(void);\nextern int polylsp_left(int);\n"
-"""What stands before a text whose calls tell of themselves."""
+"""Declarations that precede a text with instrumented calls."""
 
 
 def telling_calls(text: str, helpers: tuple[str, ...]) -> str:

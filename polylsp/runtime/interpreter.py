@@ -1,4 +1,4 @@
-"""Which Python runs what is measured."""
+"""Choice of the Python interpreter for measured programs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _found(path: str, programs: Programs) -> Iterator[str]:
     for folder in folders:
         program = folder / "bin" / "python"
         is_there = (folder / "pyvenv.cfg").is_file() and os.access(program, os.X_OK)
-        # An environment has a link to the interpreter that it was made with.
+        # An environment has a link to the interpreter that created it.
         if is_there and not programs.around(folder.parent).is_of_project(str(program), _KNOWN):
             yield str(program)
     if sys.executable and find_spec("numpy") is not None:

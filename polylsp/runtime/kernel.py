@@ -1,5 +1,5 @@
-"""What the Linux kernel cuts off from a process: namespaces, a view of the files of its own, and a list of
-folders that it may write to. Everything here is called between fork and exec, in the process itself."""
+"""Isolation of a process by the Linux kernel: namespaces, a separate view of the files, and a list of folders
+that it may write to. Every function here is called between fork and exec, in the process itself."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ _libc = ctypes.CDLL(None, use_errno=True) if sys.platform.startswith("linux") el
 
 
 def separate() -> bool:
-    """No network from now on, mounts of its own, and no other processes for what is forked; answers whether
-    it worked."""
+    """Enter new namespaces: no network, separate mounts, and no other processes visible to descendants; true
+    on success."""
     if _libc is None:
         return False
     flags = _NEW_IPC | _NEW_PROCESSES | _NEW_NETWORK | _NEW_MOUNTS
@@ -95,14 +95,14 @@ def narrow_view(
 
 
 def _is_beneath(path: Path, places: list[Path]) -> bool:
-    """Whether a path is there, and somewhere below one of some folders."""
+    """True if a path exists, and lies below one of some folders."""
     with contextlib.suppress(OSError):
         return path.exists() and any(each in path.resolve().parents for each in places)
     return False
 
 
 def _show(path: Path, handle: int) -> None:
-    """Mount what is open at its own place, which may have been hidden."""
+    """Mount an open file or folder at its original place, which may have been hidden."""
     place = path.resolve()
     if not place.exists():
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -153,15 +153,15 @@ def give_up_privileges() -> None:
 
 
 def adopt_orphans() -> None:
-    """Become the parent of descendants whose own parent ends."""
+    """Become the parent of descendants whose parents end."""
     if _libc is not None:
         _libc.prctl(_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def write_only_beneath(folder: str, devices: tuple[str, ...] = ()) -> bool:
-    """From now on, no file outside of a folder can be made, changed or removed, but for some devices that can
-    be used, and no process outside gets a signal (since Linux 6.12); answers whether the kernel can see to
-    that (Landlock, since Linux 5.13)."""
+    """From now on, no file outside of a folder can be created, changed or removed, except for some usable
+    devices, and no process outside gets a signal (since Linux 6.12); true if the kernel enforces that
+    (Landlock, since Linux 5.13)."""
     if _libc is None:
         return False
     version: int = _libc.syscall(_CREATE_RULESET, None, 0, _VERSION)

@@ -1,4 +1,4 @@
-"""What this machine has, as far as a look at its files tells: nothing is run."""
+"""Compilers and devices of this machine, by a look at its files: no program is run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan carried out: versions built, held against the original, and timed in turn with it."""
+"""Execution of a plan: versions built, checked against the original, and timed in turn with it."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ _SHORT = 1e-3
 def measured(
     plan: Plan, settings: Settings, folder: str, observe: Observer, workspace: Sequence[str] = ()
 ) -> Outcome:
-    """What came of a plan, in a folder that is empty and stays so to others. `workspace`: the folders that
-    the editor has open."""
+    """Outcome of a plan, in a folder that is empty and private. `workspace`: the folders that the editor has
+    open."""
     tools = tools_for(plan, settings, workspace)
     if isinstance(tools, NotBuilt):
         return NotMeasured(tools.reason)
@@ -46,7 +46,7 @@ def measured(
 
 
 def tools_for(plan: Plan, settings: Settings, workspace: Sequence[str] = ()) -> Tools | NotBuilt:
-    """What makes programs of a plan's versions, or why there is nothing that does."""
+    """Tools that build programs of a plan's versions, or the reason why there are none."""
     if not can_confine():
         return NotBuilt("Programs are run on Linux and macOS alone: this system cannot confine them.")
     make = python_tools if plan.language == PYTHON.name else c_tools
@@ -78,7 +78,7 @@ def _outcome(trial: Trial) -> Outcome:
 
 
 def _unmeasurable(trial: Trial) -> str:
-    """Why there is nothing to compare the original with: none of its versions could be built."""
+    """Reason why there is no version to compare with: none could be built."""
     programs = [trial.programs[name] for name in trial.variants]
     reasons = [each.reason for each in programs if isinstance(each, NotBuilt)]
     return reasons[0] if reasons and len(reasons) == len(programs) else ""
@@ -130,14 +130,14 @@ def _remarks(trial: Trial, seconds: float) -> list[str]:
 
 
 def _of_short(plan: Plan) -> str:
-    """That a call takes too little time to say much."""
+    """Remark that a call is too short to measure well."""
     wish = " ".join(f"{name}=2000" for name in plan.unset[:3])
     advice = f"say others in a comment, as in `polylsp: {wish}`" if wish else "make these larger"
     return f"One call is very short at the sizes that the file sets: {advice}, to measure what counts."
 
 
 def _of_lost(reference: Reference) -> str:
-    """That made-up data lead the original to where there is nothing to compare."""
+    """Remark that the generated data lead the original to results that cannot be compared."""
     which = "All" if reference.lost == reference.count else f"{reference.lost:,} of the"
     return (
         f"{which} {reference.count:,} real numbers that come out of the original are infinite or no numbers, "

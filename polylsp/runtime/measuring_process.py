@@ -1,5 +1,5 @@
-"""The process that measures (`process.COMMAND`). It is told one plan on standard input, and says on
-standard output how far it is and what came of it. It starts the programs; whoever started it has none.
+"""Measuring process (`process.COMMAND`). It reads one plan from standard input, and writes its progress and
+the outcome to standard output. It starts the programs; its parent starts none.
 """
 
 from __future__ import annotations

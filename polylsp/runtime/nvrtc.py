@@ -1,4 +1,4 @@
-"""NVIDIA's compiler for kernels (NVRTC), which needs no GPU: what it says of them.
+"""NVIDIA's compiler for kernels (NVRTC), which needs no GPU, and its report.
 
 It comes in the packages `cuda-bindings` and `nvidia-cuda-nvrtc`.
 """
@@ -20,7 +20,7 @@ _SPILLED = re.compile(r"(\d+) bytes spill stores")
 
 
 def is_installed() -> bool:
-    """Whether there is such a compiler here."""
+    """True if the compiler is installed."""
     try:
         import_module("cuda.bindings.nvrtc").nvrtcVersion()
     except (ImportError, OSError, RuntimeError):
@@ -29,7 +29,7 @@ def is_installed() -> bool:
 
 
 def compiler_word(code: DeviceCode, architectures: tuple[int, ...] = ARCHITECTURES) -> CompilerWord:
-    """What the compiler says of kernels, for each architecture or the first for which it refuses them."""
+    """Report of the compiler on kernels, for each architecture or the first for which it refuses them."""
     found: list[Resources] = []
     for architecture in architectures:
         is_compiled, log = compiled(code.text, architecture, "--ptxas-options=-v")
@@ -40,7 +40,7 @@ def compiler_word(code: DeviceCode, architectures: tuple[int, ...] = ARCHITECTUR
 
 
 def resources(log: str, architecture: int) -> list[Resources]:
-    """What each kernel takes, from what the assembler tells of it (`--ptxas-options=-v`)."""
+    """Resources of each kernel, from the assembler's report (`--ptxas-options=-v`)."""
     entries = log.split("Compiling entry function ")[1:]
     return [
         Resources(
@@ -73,8 +73,8 @@ def _first_error(log: str) -> str:
 
 
 def compiled(text: str, architecture: int, option: str) -> tuple[bool, str]:
-    """Whether a text is compiled to machine code, and the compiler's log; where it says nothing of what it
-    refuses, the status that it gives."""
+    """Compile a text to machine code: success, and the compiler's log; where that is empty for a refused
+    text, the status."""
     nvrtc: Any = import_module("cuda.bindings.nvrtc")
     _, program = nvrtc.nvrtcCreateProgram(text.encode(), b"kernels.cu", 0, None, None)
     options = [f"--gpu-architecture=sm_{architecture}".encode(), option.encode()]

@@ -1,5 +1,5 @@
-"""Compilers of C that have directives run loops on a device: which flags that takes, and whether what they
-build finds one here, which only a program of theirs can tell."""
+"""C compilers that run loops with directives on a device: their flags, and a check that their programs find
+one here, which needs a program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polylsp.runtime.program import Ended, run
 from polylsp.runtime.tools import NotBuilt
 
 MANDATORY = {"OMP_TARGET_OFFLOAD": "MANDATORY"}
-"""What has a device run on it, or not at all: the host's time is not to pass for a device's."""
+"""Environment that runs code on a device, or not at all: the host's time must not pass for a device's."""
 
 _NAMES: dict[ActionName, str] = {"openacc": "OpenACC", "openmp-target": "OpenMP"}
 _COUNTED: dict[ActionName, tuple[str, str]] = {
@@ -30,7 +30,7 @@ def offloading_flags(compiler: Compiler, target: ActionName) -> tuple[str, ...]:
 
 
 def why_no_device(compiler: Compiler, target: ActionName, folder: str) -> NotBuilt | None:
-    """Why programs that this compiler builds have no device to run on; nothing if they have one."""
+    """Reason why programs that this compiler builds have no device to run on; `None` if they have one."""
     try:
         found = _counted(compiler, target, folder)
     except Ended as ended:
@@ -45,7 +45,7 @@ def why_no_device(compiler: Compiler, target: ActionName, folder: str) -> NotBui
 
 
 def _counted(compiler: Compiler, target: ActionName, folder: str) -> str | NotBuilt:
-    """What a program says that counts devices; raises `Ended`."""
+    """Output of a program that counts devices; raises `Ended`."""
     header, call = _COUNTED[target]
     source = f'#include <stdio.h>\n#include <{header}>\nint main(void) {{ printf("%d\\n", {call}); }}\n'
     Path(folder, f"{target}.c").write_text(source)

@@ -31,7 +31,7 @@ class Errand:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """How far it is, in percent, and what is being done; the fastest version so far, where one is sought."""
+    """Progress in percent, and the current activity; the fastest version so far, in a search."""
 
     percent: int
     what: str
@@ -45,8 +45,8 @@ def carried_out(
     begun: Callable[[subprocess.Popen[bytes]], None] | None = None,
     workspace: tuple[str, ...] = (),
 ) -> Outcome:
-    """What came of a plan. Whatever ends this function ends the programs too, and removes their folder.
-    `begun` is told of the process, which it may end."""
+    """Outcome of a plan. However this function ends, the programs end too, and their folder is removed.
+    `begun` receives the process, which it may end."""
     folder = new_folder()
     process = subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None and process.stdout is not None

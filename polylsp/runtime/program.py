@@ -1,4 +1,4 @@
-"""A program that runs confined: what it is asked, what it answers, and how it ends."""
+"""A confined program: its commands, its answers, and its end."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ _SIGNALS = _numbered(
         "SIGKILL": "was killed: it used more processor time or memory than it may",
     }
 )
-"""How a program was ended, by the number of the signal that did it."""
+"""Causes of a program's end, by the number of the signal."""
 
 _OF_KERNELS = (1, 9, 98, 700, *range(703, 720))
 """Errors of CUDA about launches, and about what kernels did."""
 
 _OF_ABSENCE = (3, 35, 100)
-"""Those where there is no driver, or none that is new enough, or no device."""
+"""CUDA errors for a missing driver, an outdated one, or no device."""
 
 
 class Ended(Exception):
@@ -58,16 +58,16 @@ class Ended(Exception):
 
 
 class Late(Ended):
-    """It took longer than it may."""
+    """The program exceeded its time."""
 
 
 class Unprepared(Ended):
-    """Its data could not be made."""
+    """The program could not create its data."""
 
 
 class Raised(Ended):
-    """It raised an exception of Python; `is_of_tools`: before it did anything, since it could not be
-    compiled, or lacks a module."""
+    """The program raised an exception of Python; `is_of_tools`: before its first effect, since it could not
+    be compiled, or lacks a module."""
 
     def __init__(self, message: str, *, is_of_tools: bool) -> None:
         super().__init__(message)
@@ -75,7 +75,7 @@ class Raised(Ended):
 
 
 class LeftToHost(Ended):
-    """Its kernels did not run, for which there is an error of CUDA (0: none)."""
+    """The program's kernels did not run, with an error of CUDA (0: none)."""
 
     def __init__(self, code: int, words: str) -> None:
         super().__init__(f"did not run on a GPU: {words}")
@@ -83,22 +83,22 @@ class LeftToHost(Ended):
 
     @property
     def is_absence(self) -> bool:
-        """Whether there is no device here, or nothing that speaks to it."""
+        """True if there is no device here, or no driver for it."""
         return self.code in _OF_ABSENCE
 
     @property
     def is_of_kernels(self) -> bool:
-        """Whether kernels did what they may not do, or were launched as they cannot be."""
+        """True if kernels made an illegal access, or had an invalid launch configuration."""
         return self.code in _OF_KERNELS
 
 
 class Crashed(Ended):
-    """It touched memory that it may not touch."""
+    """The program touched memory that it may not touch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """How a program ended that was let run: its status, and what it said."""
+    """End of a program that ran to completion: its status, and its output."""
 
     status: int
     words: str
@@ -152,7 +152,7 @@ class Program:
 
     @property
     def streams(self) -> list[int]:
-        """What can be read from when it has said something, or ended."""
+        """File descriptors that become readable on output of the program, or at its end."""
         return [key.fd for key in self._selector.get_map().values()]
 
     def has_ended(self) -> bool:

@@ -1,4 +1,4 @@
-"""Which compilers and interpreters are run: those of the system and of the user, none that a project brings.
+"""Permitted compilers and interpreters: those of the system and of the user, none that a project brings.
 
 A name in `compile_commands.json`, in a setting or on the `PATH` may lead into the project by way of a link,
 `..` or `/proc/self/root`: a path is judged when all of that is resolved.
@@ -23,8 +23,8 @@ _OF_VERSION_CONTROL = (".git", ".hg", ".svn", ".jj")
 
 @dataclass(frozen=True, slots=True)
 class Programs:
-    """What may be run for a file: `folders` are those of its project, resolved; `allowed` are patterns of the
-    user's for programs that may be run although they are there; settings are relative to `base`."""
+    """Programs permitted for a file: `folders` are those of its project, resolved; `allowed` are the user's
+    patterns for programs that may be run although they are there; settings are relative to `base`."""
 
     folders: tuple[Path, ...]
     allowed: tuple[str, ...]
@@ -42,8 +42,8 @@ class Programs:
         return next((each for each in _all_on_path(name) if not self.is_of_project(each, known)), None)
 
     def is_of_project(self, path: str, known: re.Pattern[str]) -> bool:
-        """Whether a program is a file of the project, or a link there to one without a known name, and is not
-        allowed by the user."""
+        """True if a program is a file of the project, or a link there to one whose name does not match
+        `known`, and is not allowed by the user."""
         resolved, place = _resolved(Path(path)), _resolved(Path(path).parent) / Path(path).name
         if any(fnmatchcase(str(each), pattern) for each in (resolved, place) for pattern in self.allowed):
             return False
@@ -58,8 +58,8 @@ class Programs:
 
 
 def programs_for(path: str, settings: Settings, workspace: Sequence[str] = ()) -> Programs:
-    """What may be run for a file. Its project are the folders that the editor has open, the one under version
-    control that the file is in, and its own."""
+    """Programs permitted for a file. Its project are the folders that the editor has open, the one under
+    version control that the file is in, and the file's folder."""
     source = _resolved(Path(path))
     opened = [_resolved(Path(each)) for each in workspace]
     holding = [each for each in opened if source.is_relative_to(each)]

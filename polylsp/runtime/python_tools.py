@@ -30,7 +30,7 @@ class PythonTools:
 
     @property
     def is_repeatable(self) -> bool:
-        """Python has no threads unless it is told so, which the plan knows."""
+        """Always true: Python has no threads unless requested, which the plan records."""
         return True
 
     @property
@@ -40,11 +40,11 @@ class PythonTools:
 
     @property
     def flags(self) -> str:
-        """Nothing is asked of an interpreter."""
+        """Empty: an interpreter takes no flags for speed."""
         return ""
 
     def name(self, about: Callable[[], str], *, has_kernels: bool) -> str:
-        """What it says of itself, PyCUDA included."""
+        """Version line of the interpreter, PyCUDA included."""
         return about()
 
     def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:
@@ -105,13 +105,13 @@ def python_tools(path: str, settings: Settings, workspace: Sequence[str] = ()) -
 
 
 def _of_kernels(cuda: CudaCompiler, folder: str) -> dict[str, str]:
-    """What PyCUDA is told: where the compiler is, and where both may keep what they make."""
+    """Environment of PyCUDA: path of the compiler, and cache folders of both."""
     kept = dict.fromkeys(("PYCUDA_CACHE_DIR", "XDG_CACHE_HOME", "TMPDIR"), folder)
     return {"PATH": os.pathsep.join(cuda.folders), **kept, **device_environment()}
 
 
 def _environment(folder: str, threads: int) -> dict[str, str]:
-    """What libraries are told of threads, and where they may keep what they compile."""
+    """Environment of libraries: number of threads, and cache folders of compiled code."""
     counted = ("NUMBA", "OMP", "OPENBLAS", "MKL")
     return {
         "HOME": str(Path.home()),

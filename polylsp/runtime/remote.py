@@ -1,7 +1,7 @@
-"""A plan carried out on a worker of a Dask cluster: one that has a GPU to offer, if there is one.
+"""Execution of a plan on a worker of a Dask cluster: one that has a GPU to offer, if there is one.
 
-Dask begins again elsewhere what a worker was at when it died. On the worker, the process that measures and
-all that it starts are what they would be here.
+Dask restarts a dead worker's work elsewhere. On the worker, the process that measures and its children are
+the same as they would be here.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _SECONDS_BETWEEN_LOOKS = 0.5
 
 
 def measured_there(errand: Errand, observe: Callable[[Step], None]) -> Outcome:
-    """What came of a plan on a worker of the cluster that the settings name."""
+    """Outcome of a plan on a worker of the cluster that the settings name."""
     try:
         with connected(errand.settings.cluster) as client:
             check_workers(client)
@@ -63,8 +63,8 @@ def _on_a_worker(client: Any, errand: Errand, observe: Callable[[Step], None]) -
 
 
 def measured_here(errand: bytes) -> bytes:
-    """What came of a pickled plan, pickled; called in a worker of Dask. How far it is, it tells under a
-    topic. It ends when nobody wants it."""
+    """Outcome of a pickled plan, pickled; called in a worker of Dask. Progress is logged under a topic. It
+    ends on cancellation."""
     from distributed import get_worker
 
     plan, settings, workspace, topic = pickle.loads(errand)

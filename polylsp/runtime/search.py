@@ -29,7 +29,7 @@ _OF_KERNELS: tuple[Parameters, ...] = (
 
 
 def of_kernels(settings: Settings) -> tuple[Parameters, ...]:
-    """Settings with which kernels are made, where there is a device for them."""
+    """Settings to try for kernels, where there is a device for them."""
     return _OF_KERNELS if settings.cluster or gpu_here() else ()
 
 
@@ -38,12 +38,12 @@ _NO_TIME = "There was no time left to try it: raise `max_measure_seconds`."
 FINALISTS = 3
 _FEW_RUNS = 3
 _FOR_THE_LAST = 0.4
-"""How much of the time is kept for running the best of them again."""
+"""Share of the time reserved for running the best of them again."""
 
 
 def searched(own: Plan, others: Iterable[Plan | NoPlan]) -> Plan | NoPlan:
-    """A plan to look for the fastest version: those made with the user's own settings, and with others that
-    make something else; why there is none where all make the same."""
+    """Plan to search for the fastest version: those with the user's settings, and with others that generate
+    different code; the reason why there is none where all generate the same."""
     variants = {(variant.text, variant.files): variant for variant in own.variants}
     for plan in others:
         for variant in plan.variants if isinstance(plan, Plan) else ():

@@ -127,7 +127,7 @@ ATTRIBUTES: Table = {
     "lremovexattr": (198, 15),
     "fremovexattr": (199, 16),
 }
-"""What changes a file that is open for reading only, and what Landlock lets through."""
+"""Calls that change a file which is open for reading only, and that Landlock lets through."""
 
 SHARED_MEMORY: Table = {
     "shmget": (29, 194),
@@ -144,15 +144,15 @@ SHARED_MEMORY: Table = {
     "mq_open": (240, 180),
     "mq_unlink": (241, 181),
 }
-"""What is found by a number or a name of the whole machine, unless it has a namespace."""
+"""Calls that find objects by a number or a name of the whole machine, unless it has a namespace."""
 
 
 def call_filter(
     *, attributes: bool, shared_memory: bool, device: bool, machine: str = platform.machine()
 ) -> bytes | None:
-    """The program of a filter for a machine, `None` for one that is not known. Changes of the attributes of
-    files, and memory that processes share by its number, are let through or not. `device`: CUDA's driver
-    listens on a local socket, to which nothing can connect."""
+    """Program of a filter for a machine, `None` for an unsupported one. Changes of the attributes of files,
+    and memory that processes share by its number, are let through or not. `device`: CUDA's driver listens on
+    a local socket, to which no process can connect."""
     if machine not in _MACHINES or sys.byteorder != "little":
         return None
     column, architecture = _MACHINES[machine]

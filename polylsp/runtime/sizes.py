@@ -11,7 +11,7 @@ from polylsp.runtime.harness import footprint
 WANTED_SECONDS = 0.25
 _LEAST_SECONDS, _MOST_SECONDS = 0.2, 1.0
 _STEP, _NEAR = 300, 10
-"""How many times more there may be to do at the next sizes that are tried; and what is near."""
+"""Largest growth of the work to the next sizes that are tried; and the range that counts as near."""
 _LEAST_INSTANCES = 20_000
 _MOST_BYTES = 2**30
 
@@ -37,8 +37,8 @@ def chosen(plan: Plan, versions: int, timed: Callable[[Rung], float]) -> Rung:
 
 
 def fits(plan: Plan, rung: Rung, versions: int) -> bool:
-    """Whether the data of all versions take a quarter of the memory at most, and what came out of the
-    original as much again."""
+    """True if the data of all versions take a quarter of the memory at most, and the results of the original
+    as much again."""
     data = footprint(plan, rung)
     return data <= _MOST_BYTES and data * (versions + 1) <= physical_memory() // 4
 

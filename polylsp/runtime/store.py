@@ -1,4 +1,4 @@
-"""Measurements kept in the user's cache folder, so that a file that is opened again shows them."""
+"""Measurements stored in the user's cache folder, so that a file that is opened again shows them."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Entry:
 
 
 def load(path: str) -> Entries:
-    """What was measured of a file; nothing where there is none, or none that can be read."""
+    """Measurements of a file; none where there is no readable store."""
     found = read_entries(_KIND, path, _Entry)
     return {
         (each.measurement.function, each.measurement.ordinal): (each.code, each.measurement) for each in found
@@ -48,7 +48,7 @@ def save(path: str, entries: Entries) -> None:
 
 
 def read_entries(kind: str, path: str, of_type: type[T]) -> list[T]:
-    """What of a kind is kept about a file; nothing where there is none, or none that can be read."""
+    """Stored entries of a kind about a file; none where there is no readable store."""
     file = _file(kind, path)
     try:
         entries: list[Any] = json.loads(file.read_text("utf-8"))

@@ -1,4 +1,4 @@
-"""What makes versions of a file programs: a compiler, or an interpreter."""
+"""Tools that turn versions of a file into programs: a compiler, or an interpreter."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ORIGINAL = "original"
 
 _PER_THREAD = 128 * MEBIBYTE
 _DEVICE_FILES = 64 * MEBIBYTE
-"""A file that is made where kernels are compiled as the program runs."""
+"""Size of a temporary file where kernels are compiled as the program runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Runnable:
     processor: int | None = None
 
     def limits(self, data: int, seconds: float, threads: int) -> Limits:
-        """What it may use, with so many bytes of data."""
+        """Limits of the program, with so many bytes of data."""
         return Limits(
             cpu_seconds=int(seconds * threads) + 10,
             memory=3 * data + self.memory + threads * _PER_THREAD,
@@ -52,43 +52,44 @@ class Runnable:
 
 @dataclass(frozen=True, slots=True)
 class NotBuilt:
-    """Why there is no program, in one sentence. `is_absence`: this machine has no device that it could run
-    on."""
+    """Reason why there is no program, in one sentence. `is_absence`: this machine has no device that it could
+    run on."""
 
     reason: str
     is_absence: bool = False
 
 
 Built = Mapping[str, Union[Runnable, NotBuilt]]
-"""What became of versions, by their names."""
+"""Built versions, by their names."""
 
 
 class Tools(Protocol):
-    """What makes programs of the versions of a plan."""
+    """Tools that build programs of the versions of a plan."""
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether the original has to give the same bits each time: threads of its own, if it has any, may
-        add up in another order."""
+        """True if the original has to give the same bits each time: with threads, it may add up in another
+        order."""
         ...
 
     @property
     def seconds_at_first(self) -> float:
-        """How long a version may take for little data, when it first sees any."""
+        """Time limit of a version for little data, on its first run."""
         ...
 
     @property
     def flags(self) -> str:
-        """What is asked of it for the sake of speed; empty if nothing is."""
+        """Flags for speed; empty if there are none."""
         ...
 
     def name(self, about: Callable[[], str], *, has_kernels: bool) -> str:
-        """What it is called, in a line, with what builds kernels if there are any; `about` is what the
-        program of the original says."""
+        """Version line of the tools, with that of the CUDA compiler if there are kernels; `about` returns
+        that of the original's program."""
         ...
 
     def build(self, plan: Plan, folder: str, threads: int, step: Callable[[int, int], None]) -> Built:
-        """The original and the variants of a plan; `step` is told how many of how many steps are done."""
+        """Build the original and the variants of a plan; `step` is called with the numbers of finished steps
+        and of all."""
         ...
 
 

@@ -15,7 +15,7 @@ from polylsp.settings import Settings
 
 
 class Observer(Protocol):
-    """Told how far it is, in percent, and what is being done; and the fastest version so far."""
+    """Observer of the progress, in percent, of the current activity, and of the fastest version so far."""
 
     def __call__(self, percent: int, what: str, best: Figure | None = None, /) -> None:
         """Take note of it."""
@@ -24,8 +24,9 @@ class Observer(Protocol):
 
 @dataclass
 class Trial:
-    """Those that fail are left out from then on. `errors`: how far off results of versions are, at most;
-    `missing`: what was left out, by name, of which some is `untold`; `gpus`: where versions run kernels."""
+    """State of a trial; versions that fail are left out from then on. `errors`: largest error of the results
+    of versions; `missing`: versions left out, by name, of which some silently (`untold`); `gpus`:
+    devices on which versions run kernels."""
 
     plan: Plan
     settings: Settings
@@ -64,7 +65,7 @@ class Trial:
         return harness
 
     def _anew(self, name: str, program: Runnable, rung: Rung) -> Harness:
-        """A new program, whose limits are made for some sizes, or for all if it lasts."""
+        """Start a new program, with limits for some sizes, or for all if it lasts."""
         self.end(name)
         plan = self.plan
         rungs = [rung, *plan.rungs] if program.is_lasting else [rung]
@@ -105,7 +106,7 @@ class Trial:
         return f", at {where}" if where else ""
 
     def about(self) -> str:
-        """What a program says of itself; a variant's, as it may need more than the original."""
+        """Version line of a program; a variant's, as it may need more than the original."""
         name = next((name for name in self.variants if name in self.harnesses), ORIGINAL)
         return self.harnesses[name].about(self.seconds_left())
 

@@ -1,4 +1,4 @@
-"""What tuning found, kept in the user's cache folder, so that the next edit of a function is made with it."""
+"""Tuned settings, stored in the user's cache folder, so that the next edit of a function uses them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PARTS: dict[str, tuple[str, ...]] = {
     "time-tile": _SIZES,
     "unroll-and-jam": ("unroll_factors",),
 }
-"""What restructuring is composed of, and the settings that each of it is about."""
+"""Components of restructuring, and the settings of each."""
 
 _USUAL = Settings()
 
@@ -27,7 +27,7 @@ Found = Mapping[str, tuple[Tuned, ...]]
 
 
 def load(path: str) -> Found:
-    """What was found for functions of a file."""
+    """Tuned settings for functions of a file."""
     entries = sorted(read_entries(_KIND, path, Tuned), key=lambda each: each.function)
     return {name: tuple(found) for name, found in groupby(entries, lambda each: each.function)}
 
@@ -38,8 +38,8 @@ def save(path: str, found: Found) -> None:
 
 
 def worth_keeping(plan: Plan, code: str, figures: Iterable[Figure]) -> tuple[Tuned, ...]:
-    """What there is to remember of a search: of each form for each target the fastest version of those that
-    are faster than the original, if that was not made with the user's own settings."""
+    """Results of a search worth storing: of each form for each target the fastest version of those that are
+    faster than the original, unless it used the user's settings."""
     best: dict[tuple[ActionName, Form], Figure] = {}
     faster = [each for each in figures if each.outcome == "faster"]
     for each in sorted(faster, key=lambda figure: figure.times.median):
@@ -63,8 +63,8 @@ def parameters_for(found: Found, action: str, function: str, code: str, settings
 
 
 def _for_action(found: Tuned, action: str) -> Iterator[tuple[str, str]]:
-    """What of it an action heeds: what made directives is about those of that target, what made another order
-    about restructuring and its parts."""
+    """Settings that apply to an action: those of directives to edits of that target, those of another loop
+    order to restructuring and its parts."""
     if found.form == "directives":
         yield from found.parameters if action == found.target else ()
     elif action == "restructure":
@@ -74,6 +74,6 @@ def _for_action(found: Tuned, action: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_set(name: str, settings: Settings) -> bool:
-    """Whether the user has said something of it; sizes of tiles say all that the cache's would."""
+    """True if the user set the option; sizes of tiles replace the cache size."""
     names = _SIZES if name == "cache_kb" else (name,)
     return any(getattr(settings, each) != getattr(_USUAL, each) for each in names)

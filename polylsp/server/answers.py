@@ -1,7 +1,7 @@
-"""The answers that the server has received, by key, and the reports made of them.
+"""Answers that the server has received, by key, and the reports assembled from them.
 
-They are kept here, not by the workers alone: a worker that is new, or did not find them itself, is given
-those of the document that it begins with, and finds none of them anew.
+They are stored here, not by the workers alone: a worker that is new, or did not find them itself, receives
+those of the document that it begins with, and recomputes none of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from polylsp.server.messages import Finished
 
 Layout = tuple[tuple[int, str], ...]
-"""Where each function of a file starts, and the key of its answer."""
+"""Start of each function of a file, and the key of its answer."""
 
 _PATHS = 64
 
@@ -38,8 +38,8 @@ class Answers:
         self._of_path: OrderedDict[str, OrderedDict[str, None]] = OrderedDict()
 
     def add(self, answers: Iterable[FunctionAnswer]) -> None:
-        """Remember some answers. One that is known stays the object it was, which tells what was
-        derived from it that it is still good."""
+        """Remember some answers. An equal answer leaves the stored object in place, whose identity shows that
+        values derived from it are still good."""
         for answer in answers:
             if self._answers.get(answer.key) != answer:
                 self._answers[answer.key] = answer
@@ -66,7 +66,7 @@ class Answers:
         return tuple(self._answers[key] for key in missing if key in self._answers)
 
     def forgotten(self, has: set[str]) -> frozenset[str]:
-        """The answers that a worker takes for known, and that are not any more."""
+        """Answers that a worker takes as remembered, but that are evicted."""
         return frozenset(has - self._answers.keys())
 
     def pair(self, quick: Layout, full: Layout) -> None:
@@ -110,7 +110,7 @@ class Answers:
         return FileReport(path, language, tuple(placed), problems)
 
     def partial(self, document: Document, found: Mapping[int, str]) -> FileReport:
-        """The functions of the present text that are finished; of others what is known from before."""
+        """Report of the finished functions of the present text; of others the earlier findings."""
         from polylsp.model.report import FileReport, PlacedFunction
 
         before = document.known() or FileReport(document.path, document.language, ())

@@ -33,7 +33,7 @@ from polylsp.server.worker import WORKER_COMMAND
 
 ITERATION_SPACE = "polylsp/iterationSpace"
 LOOP_AT = "polylsp/loopAt"
-"""Requests of our own: what a drawing beside the text shows; which loop a cursor is about."""
+"""Requests of this server's protocol: the content of a drawing beside the text; the loop at a cursor."""
 
 _FEATURES: dict[str, Callable[..., Any]] = {
     types.INITIALIZE: lifecycle.initialize,

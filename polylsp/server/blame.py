@@ -22,8 +22,8 @@ _IDLE_RETRIES_AFTER_KILLS = 4
 
 @dataclass(frozen=True, slots=True)
 class Culprit:
-    """Work that a worker was lost over: its key, the name of its function and the document that it is of.
-    `is_asked`: a person asked for it, and has to ask again."""
+    """Work during which a worker was lost: its key, the name of its function and its document. `is_asked`: a
+    person requested it, and has to request it again."""
 
     key: str
     name: str
@@ -81,7 +81,7 @@ class Blame:
         return True
 
     def factor(self, key: str) -> float:
-        """How much more than the usual limit some work is given."""
+        """Factor on the usual limit for some work."""
         known = self._records.get(key)
         return _MORE_TIME if known is not None and known.retries else 1.0
 
@@ -97,7 +97,7 @@ class Blame:
         return {each.culprit.uri for each in chosen}
 
     def has_retries(self, uris: set[str]) -> bool:
-        """Whether `retry_idle` would find anything."""
+        """True if `retry_idle` would find work."""
         return any(_deserves(each, uris) for each in self._records.values())
 
     def strike(self, *, killed: bool) -> int:

@@ -1,4 +1,4 @@
-"""What the client can do, read once from its `initialize` request."""
+"""Capabilities of the client, read once from its `initialize` request."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from polylsp.text import Encoding
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client's abilities. `pulls`: it asks for diagnostics and can be told to ask again;
-    a client that could not be told is sent them instead. `action_literals`: it takes code actions that
-    hold edits, not commands alone; `resolves_edits` and `resolves_commands`: it asks for these later;
-    `makes_files`: an edit may make files; `images`: Markdown may hold them; `commands`: those of its own
-    that the server may name."""
+    """Capabilities of a client. `pulls`: it requests diagnostics and accepts refresh requests; otherwise
+    diagnostics are published. `action_literals`: it takes code actions that contain edits, not commands
+    alone; `resolves_edits` and `resolves_commands`: it requests these later; `makes_files`: an edit may
+    create files; `images`: Markdown may contain them; `commands`: client-side ones that the server may
+    name."""
 
     encoding: Encoding = "utf-16"
     markdown: bool = False

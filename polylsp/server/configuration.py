@@ -1,5 +1,5 @@
-"""From what the client calls settings to `Settings`: unknown keys are ignored, and a value that
-makes no sense leaves the default and is told to the user."""
+"""Conversion of the client's settings to `Settings`: unknown keys are ignored, and an invalid value leaves
+the default and is reported to the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The only translator from what `ide` says to the shapes of LSP, as values ready for JSON."""
+"""Translator from the values of `ide` to the shapes of LSP, as values ready for JSON; the only one."""
 
 from __future__ import annotations
 
@@ -150,8 +150,8 @@ class Template:
 
 @dataclass(frozen=True)
 class RelativeSource(Source):
-    """The text of one function. Its line numbers have `base` added, so that they can be told from
-    all other numbers in a message and replaced by holes."""
+    """Text of one function. Its line numbers have `base` added, which distinguishes them from all other
+    numbers in a message, so that they can be replaced by holes."""
 
     base: int = 0
 
@@ -167,9 +167,8 @@ def relative(text: str) -> RelativeSource:
 
 
 class DiagnosticWriter:
-    """Writes diagnostics on a text that starts `character` units into its first line. Lines in
-    messages are holes where they were made on a `RelativeSource`. `uri_of` tells in which of the client's
-    documents a span is."""
+    """Writer of diagnostics on a text that starts `character` units into its first line. Lines in messages
+    are holes where they come from a `RelativeSource`. `uri_of` maps a span to the client's document."""
 
     def __init__(self, source: Source, character: int, uri_of: Callable[[Span], str], client: Client) -> None:
         is_relative = isinstance(source, RelativeSource)

@@ -31,8 +31,8 @@ _ACTIONS = (*TARGETS, *KERNEL_TARGETS, *TRANSFORMS)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """What is kept of an action at the client: what to work out, or the edit. `text` names the text that
-    it was listed for."""
+    """Data of an action at the client: the request, or the edit. `text` names the text that it was listed
+    for."""
 
     uri: str
     text: str
@@ -99,7 +99,7 @@ def workspace_edit(
 
 
 def _creation(document: Document, created: Created) -> list[Json]:
-    """A file is made, never replaced, and then written."""
+    """Changes that create a file, never replacing one, and then write it."""
     uri = f"{document.uri.rpartition('/')[0]}/{quote(created.name)}"
     nothing = {"line": 0, "character": 0}
     text = {"range": {"start": nothing, "end": nothing}, "newText": created.text}
@@ -113,7 +113,7 @@ def _creation(document: Document, created: Created) -> list[Json]:
 
 
 def reference_of(data: Any) -> Reference | None:
-    """The action that a reference means; `None` where it was not made by `reference`."""
+    """Action that a reference means; `None` where it does not come from `reference`."""
     if not isinstance(data, Mapping):
         return None
 

@@ -44,7 +44,7 @@ class Crew:
 
     @property
     def is_left_alone(self) -> bool:
-        """Whether no worker may be started now."""
+        """True if no worker may be started now."""
         return self._back_off is not None
 
     @property
@@ -53,7 +53,7 @@ class Crew:
         return next((each for each in self.workers if each.job is None), None)
 
     def hire(self) -> Supervisor | None:
-        """One worker more, if there may be one."""
+        """Start another worker, or `None` if the crew is full."""
         if self.is_left_alone or len(self.workers) >= MOST:
             return None
         supervisor = Supervisor(self.command, self.listener, self.now)
@@ -103,7 +103,7 @@ class Crew:
         return self.trouble if self._back_offs == 1 else ""
 
     def forget(self) -> None:
-        """End all workers, and forget all that was held against them and against functions."""
+        """End all workers, and forget all losses blamed on them and on functions."""
         self.blame.forget()
         self._back_offs = 0
         self.close()

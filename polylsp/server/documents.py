@@ -1,4 +1,4 @@
-"""The open documents: their text, and what is known of it."""
+"""Open documents: their text, and its report."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ class Edit:
 
 @dataclass(eq=False, slots=True)
 class Document:
-    """An open document. `report` is the last report, made for `reported` (a source, not always the
-    present one); `since` has what was replaced since then, as (offset, length before, length after), or is
-    `None` when everything was. `is_whole`: no function of that source is missing in it.
-    `needs_quick` and `needs_full` say which analyses are due; `found` has the keys of the answers about
-    functions of the present text by their starts, since `found_for` was the revision, and `left` is what was
-    left to other workers. `edited` and `shown` are where it was edited last and what is on the screen;
-    `touched` grows with each edit of any document; `revision` with each reason to analyse again.
-    `is_doubtful`: messages were lost, and a change may have been among them."""
+    """An open document. `report` is the last report, for `reported` (a source, not always the present one);
+    `since` has the replacements since then, as (offset, length before, length after), or is `None` when
+    everything was replaced. `is_whole`: no function of that source is missing in it. `needs_quick` and
+    `needs_full` say which analyses are due; `found` has the keys of the answers about functions of the
+    present text by their starts, since `found_for` was the revision, and `left` are those left to other
+    workers. `edited` and `shown` are the place of the last edit and the visible range; `touched` grows with
+    each edit of any document; `revision` with each reason to analyse again. `is_doubtful`: messages were
+    lost, and a change may have been among them."""
 
     uri: str
     path: str
@@ -61,17 +61,17 @@ class Document:
 
     @property
     def is_ours(self) -> bool:
-        """Whether the document is in a language that is analysed."""
+        """True if the document is in a supported language."""
         return language_of(self.path, self.language) is not None
 
     @property
     def is_notebook(self) -> bool:
-        """Whether the client has several documents for it."""
+        """True if the client has several documents for it."""
         return False
 
     @property
     def uris(self) -> list[str]:
-        """The client's documents that it is made of: itself."""
+        """The client's documents that this one consists of: itself."""
         return [self.uri]
 
     @property
@@ -93,12 +93,12 @@ class Document:
 
     @property
     def is_reported(self) -> bool:
-        """Whether `report` is about all of the present text."""
+        """True if `report` is about all of the present text."""
         return self.is_whole and self.reported is self.source
 
     @property
     def is_partly_reported(self) -> bool:
-        """Whether `report` is about the present text, and functions are missing in it."""
+        """True if `report` is about the present text, and functions are missing in it."""
         return not self.is_whole and self.reported is self.source
 
     @property
@@ -114,8 +114,8 @@ class Document:
         self._wake()
 
     def number(self, version: int) -> None:
-        """Take the number of a change. Changes come in the order in which they were made, whatever numbers a
-        client gives them: to leave one out is what would make another text of it."""
+        """Take the number of a change. Changes apply in the order of arrival, whatever numbers a client gives
+        them: leaving one out would yield another text."""
         if version <= self.version:
             logger.warning("%s: a change for version %d after version %d", self.uri, version, self.version)
         self.version = version
@@ -127,7 +127,7 @@ class Document:
         self._wake()
 
     def set_part(self, report: FileReport) -> None:
-        """Take what is known so far of the present text."""
+        """Take the report so far of the present text."""
         self.is_whole = self.is_reported
         self._set(report)
         _wake(self.waiting_for_parts)
@@ -145,7 +145,7 @@ class Document:
         return self.shown != before
 
     def close(self) -> None:
-        """Nobody waits for this document any more."""
+        """Release all requests that wait for this document."""
         self.version += 1
         self.source = Source("")
         self._wake()
@@ -177,8 +177,8 @@ class Document:
         return "part" if self.reported is source and self.report is not report else "stopped"
 
     def known(self) -> FileReport | None:
-        """What is known of the present text: its report, or else that part of the last report
-        whose functions no edit has touched since, moved to where they stand now."""
+        """Report of the present text, or else the part of the last report whose functions no edit has touched
+        since, moved to their present places."""
         if self.report is None or self.reported is self.source:
             return self.report
         if self.since is None:
@@ -206,7 +206,7 @@ class Document:
 
     @staticmethod
     def _moved(placed: PlacedFunction, edits: list[tuple[int, int, int]]) -> PlacedFunction | None:
-        """Where a function stands after some edits; `None` if one of them touched it."""
+        """Function moved by some edits; `None` if one of them touched it."""
         span = function_span(placed)
         for offset, before, after in edits:
             if offset + before <= span.start:

@@ -1,8 +1,8 @@
 """The diagnostics of a document as JSON text, written anew only for functions that changed.
 
-A file of 10,000 lines has thousands of findings; turning them into objects and those into JSON
-at every keystroke would cost more than the analysis. What was written for a function
-is kept with the text it was written for, and moved by whole lines by filling in other numbers.
+A file of 10,000 lines has thousands of findings; turning them into objects and those into JSON at every
+keystroke would cost more than the analysis. The JSON of a function is stored with the text it was written
+for, and moved by whole lines by filling in other numbers.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from polylsp.text import Source, Span
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What was written of a function: valid while its text, its first column, and what comments suppress
-    on its lines (counted from its first) are the same."""
+    """JSON of a function's findings: valid while its text, its first column, and the suppressed codes on its
+    lines (counted from its first) are the same."""
 
     answer: FunctionAnswer
     length: int
@@ -58,8 +58,8 @@ class Findings:
     def json(
         self, source: Source, report: FileReport, settings: Settings, kept: Mapping[Loop, Kept] | None = None
     ) -> str:
-        """The JSON array of all diagnostics of a report, and of the measurements that were `kept`;
-        `rewritten` counts the functions whose findings had to be written for it."""
+        """The JSON array of all diagnostics of a report, and of the stored measurements (`kept`); `rewritten`
+        counts the functions whose findings had to be written for it."""
         if settings != self._settings:
             self._written.clear()
             self._settings = settings
@@ -117,5 +117,5 @@ def _length(placed: PlacedFunction) -> int:
 
 
 def _from_line(first: int, hidden: Suppressed, last: int) -> Suppressed:
-    """What is hidden on some lines, counted from the first of them."""
+    """Suppressed codes on some lines, counted from the first of them."""
     return {line - first: codes for line, codes in hidden.items() if first <= line <= last}

@@ -1,5 +1,4 @@
-"""What the worker is asked to do: analyse a document, or work out an edit or a drawing that a person waits
-for."""
+"""Jobs of a worker: the analysis of a document, or an edit or a drawing that a person waits for."""
 
 from __future__ import annotations
 
@@ -46,7 +45,7 @@ class Job:
 
     @property
     def is_stale(self) -> bool:
-        """Whether its result would be about a text, or settings, that are no more."""
+        """True if the result would be about an outdated text or outdated settings."""
         return self.document.revision != self.revision or self.document.source is not self.source
 
 
@@ -67,22 +66,22 @@ class Question:
 
     @property
     def is_stale(self) -> bool:
-        """Whether its answer would be about a text that is no more."""
+        """True if the answer would be about an outdated text."""
         return self.document.source is not self.source
 
     @property
     def is_drawing(self) -> bool:
-        """Whether a drawing is asked for, not what a person waits for."""
+        """True for a drawing, which no person waits for."""
         return self.ask.action == "drawing"
 
     def answer(self, answer: Answer | Plan | NoPlan | Drawn | None) -> None:
-        """Tell whoever waits, if anybody does."""
+        """Notify the waiter, if there is one."""
         if not self.answered.done():
             self.answered.set_result(answer)
 
 
 class Observer(Protocol):
-    """Who wants to know how the analyses go."""
+    """Observer of the progress of analyses."""
 
     def job_progressed(self, job: Job) -> None:
         """A job began, or came to another function."""

@@ -1,10 +1,10 @@
-"""What the workers are at, and what becomes of what they say.
+"""Scheduling of the workers' jobs, and the handling of their replies.
 
-`queue.py` says what comes first. One worker does what one can; another one takes part while the first is
-longer at something than others should wait: it begins with other documents, or with the rest of the
-same document, and is given the answers that are known. A newer text of a document cancels its running
-analysis, and whatever comes before full analyses cancels one in its way. Functions that are finished stay so
-whatever happens to the worker: their answers have been sent (`answers.py`).
+`queue.py` determines the order. One worker does as much as it can; another one takes part while the first is
+longer at a job than others should wait: it begins with other documents, or with the rest of the same
+document, and receives the answers found so far. A newer text of a document cancels its running analysis, and
+whatever precedes full analyses cancels one in its way. Functions that are finished stay so whatever happens
+to the worker: their answers have been sent (`answers.py`).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Jobs:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is being worked out or due, but for drawings, which are no work to speak of."""
+        """True if no job is running or due, except for drawings, which take little time."""
         jobs = (each.job for each in self._crew.workers if each.job is not None)
         return self._queue.is_quiet and all(isinstance(job, Question) and job.is_drawing for job in jobs)
 
@@ -107,7 +107,7 @@ class Jobs:
 
     @property
     def restarts(self) -> int:
-        """How many workers were lost."""
+        """Number of workers that were lost."""
         return self._crew.losses
 
     @property
@@ -181,7 +181,7 @@ class Jobs:
         return asked.answered
 
     def resume(self) -> None:
-        """Begin: until now, jobs were held back."""
+        """Begin with the jobs queued until now."""
         self.held = False
         self._reconsider()
 
@@ -203,7 +203,7 @@ class Jobs:
                 supervisor.watch(_TO_CANCEL)
 
     def restart(self) -> None:
-        """Replace all workers by a new one, and forget all that was held against them."""
+        """Replace all workers by a new one, and forget all losses blamed on them."""
         jobs = [each.job for each in self._crew.workers]
         self._crew.forget()
         self._queue.want_everything()
@@ -248,7 +248,7 @@ class Jobs:
                     self._begin(worker, due)
 
     def _is_open(self, document: Document) -> bool:
-        """Whether there is work on a document that no worker is at: all of it, or what comes after functions
+        """True if there is work on a document that no worker is at: all of it, or the part after functions
         that take long."""
         jobs = [each for each in self._crew.jobs() if each[1].document is document]
         at_it = [(worker, job) for worker, job in jobs if not job.is_stale and not job.cancelled]
@@ -263,7 +263,7 @@ class Jobs:
         return frozenset(job.function[0] for _, job in self._crew.jobs() if job.function is not None)
 
     def _worker_for(self, due: Question | Document) -> Supervisor | None:
-        """The worker that begins with something now; `None` if it waits for one, which is told to hurry."""
+        """Worker that begins with a job now; `None` if the job waits for one, which is asked to hurry."""
         document = due.document if isinstance(due, Question) else due
         is_urgent = isinstance(due, Question) or due.needs_quick
         home, idle = self._homes.get(document.uri), self._crew.idle
@@ -281,8 +281,8 @@ class Jobs:
     def _is_slow(
         self, supervisor: Supervisor, job: Job | Question, document: Document, *, is_urgent: bool
     ) -> bool:
-        """Whether the worker of a job is not free soon for something else; a full analysis makes room for
-        what is urgent."""
+        """True if the worker of a job will not be free soon for another; a full analysis makes room for
+        urgent work."""
         if isinstance(job, Question):
             return self._is_long(supervisor, job.started)
         if job.full and is_urgent:
@@ -319,7 +319,7 @@ class Jobs:
     def _request(self, supervisor: Supervisor, job: Job | Question) -> Request:
         path, text = job.document.path, job.source.text
         if isinstance(job, Question):
-            # Told apart by its name: the model is loaded only once somebody asks.
+            # Distinguished by its name: the model is loaded on the first request only.
             if job.ask.action == "drawing":
                 return Draw(job.number, path, text, job.settings, job.ask)
             return Edit(job.number, path, text, job.settings, job.ask)
@@ -460,7 +460,7 @@ class Jobs:
             self.observer.part_ready(document)
 
     def part(self, document: Document) -> FileReport:
-        """What is known of the present text of a document while it is being analysed."""
+        """Report so far of the present text of a document that is being analysed."""
         return self._answers.partial(
             document, document.found if document.found_for == document.revision else {}
         )

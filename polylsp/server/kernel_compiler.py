@@ -1,6 +1,6 @@
-"""The process that compiles kernels (`COMMAND`). It is told a text and some
-of its nests on standard input, makes kernels of one after the other as the action would, and says on standard
-output what NVIDIA's compiler makes of them. It runs nothing, and nobody waits for it.
+"""Process that compiles kernels (`COMMAND`). It reads a text and some of its nests from standard input,
+generates kernels of one after the other as the action would, and writes the report of NVIDIA's compiler to
+standard output. It runs no kernel, and no request waits for it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main() -> None:
 
 
 def _word(errand: Errand, ask: Ask) -> KernelWord | None:
-    """What the compiler says of the kernels of a nest; `None` where there are none."""
+    """Report of the compiler on the kernels of a nest; `None` where there are none."""
     # Loaded here: where there is no compiler, isl is not needed.
     from polylsp.pipeline import edit
 

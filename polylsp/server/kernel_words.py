@@ -1,4 +1,4 @@
-"""What NVIDIA's compiler says of kernels: asked for on save, in a process that nobody waits for."""
+"""Reports of NVIDIA's compiler on kernels: requested on save, in a background process."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _Known = dict[tuple[Settings, "Name"], "KernelWord | None"]
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """What was saved last of a document: its nests by name."""
+    """Last saved state of a document: its nests by name."""
 
     path: str
     text: str
@@ -54,11 +54,11 @@ class KernelWords:
     _is_installed: bool = True
 
     def of(self, settings: Settings, name: Name) -> KernelWord | None:
-        """What is known of a nest."""
+        """Report on a nest, or `None` so far."""
         return self._known.get((settings, name))
 
     def want(self, document: Document, settings: Settings, asks: dict[Name, Ask]) -> None:
-        """Ask for words on all nests of a document, as far as nothing is known of them."""
+        """Request reports on all nests of a document that have none."""
         self.close()
         self._wishes[document.uri] = _Wish(document.path, document.source.text, settings, asks)
         if self._is_installed:
@@ -102,8 +102,8 @@ class KernelWords:
             self._is_installed = await asyncio.shield(process.wait()) != NOT_INSTALLED
 
     async def _read(self, replies: asyncio.StreamReader, names: Sequence[tuple[Settings, Name]]) -> None:
-        """One word after the other. Where the process ends before the last, or is silent for too long, what
-        it was at and what comes then is not asked for again."""
+        """Read one report after the other. Where the process ends before the last, or is silent for too long,
+        the current and the remaining requests are given up for good."""
         for number, name in enumerate(names):
             try:
                 word: KernelWord | None = await asyncio.wait_for(received(replies), _SECONDS)

@@ -31,8 +31,8 @@ class _ClientHandler(logging.Handler):
 
 
 def log_to_client(server: PolylspServer) -> None:
-    """Set up the log of the process. What pygls says of itself is left out: our own protocol
-    reports each failure once."""
+    """Set up the log of the process. Messages of pygls are left out: our protocol reports each failure
+    once."""
     to_stderr = logging.StreamHandler(sys.stderr)
     to_stderr.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logger = logging.getLogger("polylsp")

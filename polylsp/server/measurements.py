@@ -1,4 +1,4 @@
-"""What was measured of the open documents, and the one measurement that is under way."""
+"""Measurements of the open documents, and the one measurement under way."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Measurements:
-    """One measurement at a time: who comes later waits. `is_trusted`: the client does not say that the
-    user distrusts the folder."""
+    """Measurements, one at a time: later requests wait. `is_trusted`: the client does not say that the user
+    distrusts the folder."""
 
     protocol: Protocol
     is_trusted: bool = True
@@ -38,7 +38,7 @@ class Measurements:
     _numbers: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     def of(self, document: Document) -> dict[Loop, Kept]:
-        """What was measured of a document, in this session or before."""
+        """Measurements of a document, in this session or before."""
         if document.uri not in self._kept:
             from polylsp.ide.measuring import Kept
             from polylsp.runtime.store import load
@@ -82,7 +82,7 @@ class Measurements:
     async def carried_out(
         self, plan: Plan, settings: Settings, folders: Iterable[Path], observe: Callable[[Step], None]
     ) -> Outcome:
-        """What came of a plan, where the editor has some folders open."""
+        """Outcome of a plan, where the editor has some folders open."""
         from polylsp.server.measurer import carried_out
 
         return await carried_out(self.command, plan, settings, tuple(map(str, folders)), observe)

@@ -1,4 +1,4 @@
-"""The process that measures as the server sees it: started for one plan, and ended when nobody wants that."""
+"""Measuring process as the server sees it: started for one plan, and ended on cancellation."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ async def carried_out(
     workspace: tuple[str, ...],
     observe: Callable[[Step], None],
 ) -> Outcome:
-    """What came of a plan; `workspace`: the folders that the editor has open.
-    When this is cancelled, all programs end, and their folder is gone."""
+    """Outcome of a plan; `workspace`: the folders that the editor has open. On cancellation, all programs
+    end, and their folder is deleted."""
     folder = new_folder()
     try:
         process = await start_process(*command)

@@ -1,4 +1,4 @@
-"""What the server and its analysis worker say to each other, in frames."""
+"""Messages between the server and its analysis worker, in frames."""
 
 from __future__ import annotations
 

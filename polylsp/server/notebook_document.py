@@ -22,7 +22,7 @@ class HeldCell:
 
     @property
     def runs(self) -> bool:
-        """Whether it is part of the program."""
+        """True if the cell is part of the program."""
         return self.is_code and self.is_python
 
 
@@ -118,7 +118,7 @@ class NotebookDocument(Document):
 
 
 def _replaced(source: Source, edit: Edit, encoding: Encoding) -> Span:
-    """What an edit replaces in the text of one cell."""
+    """Span that an edit replaces in the text of one cell."""
     if edit.start is None or edit.end is None:
         return Span(0, len(source.text))
     start, end = sorted((source.offset(edit.start, encoding), source.offset(edit.end, encoding)))

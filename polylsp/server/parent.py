@@ -1,4 +1,5 @@
-"""A server must not outlive its editor, whatever keeps the pipe between them open."""
+"""Watch on the parent process: a server must not outlive its editor, even if the pipe between them stays
+open."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawings of loops, for clients that show images; kept, since hovers come again and again."""
+"""Drawings of loops, for clients that show images; stored, since hovers repeat."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _Name = tuple[str, int, tuple[str, str] | None]
 
 @dataclass(slots=True)
 class Pictures:
-    """What was drawn; a sentence that says why not where nothing can be."""
+    """Drawings so far; a sentence with the reason where there is none."""
 
     _known: dict[_Name, IterationSpace | str] = field(default_factory=dict[_Name, IterationSpace | str])
     _asked: dict[tuple[_Name, int], asyncio.Task[IterationSpace | str]] = field(
@@ -46,8 +46,8 @@ class Pictures:
         return illustrated(found, picture(space, "", SMALL), _words(space))
 
     async def space(self, key: str, drawing: Drawing, document: Document, jobs: Jobs) -> IterationSpace | str:
-        """The iterations of a loop whose function's answer has that key, or why there are none. What is asked
-        for is worked out even if nobody waits any more: whoever comes back finds it there."""
+        """Iterations of a loop whose function's answer has that key, or the reason why there are none. A
+        requested drawing is completed even after its last waiter left: a later request finds it."""
         name = key, drawing.ordinal, drawing.dimensions
         if name in self._known:
             return self._known[name]

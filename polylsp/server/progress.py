@@ -1,4 +1,4 @@
-"""Work-done progress: shown for jobs that last, in the client's own way, with a cancel button."""
+"""Work-done progress: shown for jobs that last, by the client's user interface, with a cancel button."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Token = str | int
 
 @dataclass(slots=True, eq=False)
 class Progress:
-    """The progress of the running job. Clients that can show it are asked for a token when the job
-    has lasted `patience` seconds; requests that brought a token of their own get reports on it."""
+    """Progress of the running job. Clients that can show it receive a token when the job has lasted
+    `patience` seconds; requests that brought a token get reports on it."""
 
     protocol: Protocol
     supported: bool

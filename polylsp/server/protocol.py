@@ -1,5 +1,5 @@
-"""JSON-RPC as the specification wants it, where pygls does less: every request gets one answer,
-whatever is wrong with it, and answers that are JSON already are sent as they are."""
+"""JSON-RPC as the specification requires it, where pygls does less: every request gets one answer, also a
+malformed one, and answers that are JSON already are sent as they are."""
 
 from __future__ import annotations
 
@@ -94,19 +94,19 @@ def _ignores(_: str | None) -> None: ...
 
 
 class Protocol(LanguageServerProtocol):
-    """The server's side of the conversation. Open documents are kept by the server (see
-    `documents.py`), not by the workspace of pygls."""
+    """Server side of the JSON-RPC connection. The server stores open documents (see `documents.py`), not the
+    workspace of pygls."""
 
     initialized = False
-    """Whether `initialize` has been received."""
+    """Set once `initialize` has been received."""
 
     has_left = False
-    """Whether the client has said `exit`, or was not let in."""
+    """Set once the client has said `exit`, or was refused."""
 
     _writing: asyncio.Future[Any] | None = None
 
     admits: Callable[[types.InitializeParams], bool] = staticmethod(_admits_all)
-    """Whether a client may begin."""
+    """Predicate that decides whether a client may begin."""
 
     edits_lost: Callable[[str | None], None] = staticmethod(_ignores)
     """Called when a change of a document could not be read, with its URI; with `None` where messages were
@@ -117,7 +117,7 @@ class Protocol(LanguageServerProtocol):
 
     @property
     def is_shut_down(self) -> bool:
-        """Whether `shutdown` has been received."""
+        """True after `shutdown` has been received."""
         return self._shutdown
 
     # --- receiving -------------------------------------------------------------------------
@@ -195,7 +195,7 @@ class Protocol(LanguageServerProtocol):
         logger.warning("A message was refused: %s: %s", answer.message, why)
 
     def _forget_question(self, msg_id: Any, error: Exception) -> None:
-        """Nobody waits any more for an answer that came and was none."""
+        """Fail a request to the client whose answer was malformed."""
         asked = self._request_futures.pop(msg_id, None)
         if asked is not None and not asked.done():
             asked.set_exception(JsonRpcException(f"The client's answer was of another kind: {error}"))
@@ -301,7 +301,7 @@ class Protocol(LanguageServerProtocol):
         self.refuse(msg_id, error)
 
     def _check_handler_result(self, future: Future[Any]) -> None:
-        """A notification that failed is logged; there is nobody to answer."""
+        """Log a notification that failed; it has no reply."""
         if not future.cancelled() and (error := future.exception()) is not None:
             logger.error("A notification failed: %s", error, exc_info=error)
 
@@ -327,7 +327,7 @@ _CHANGES = (types.TEXT_DOCUMENT_DID_CHANGE, types.NOTEBOOK_DOCUMENT_DID_CHANGE)
 
 
 def _misshapen(data: object) -> str:
-    """Why a value is no message of JSON-RPC, or nothing."""
+    """Reason why a value is no message of JSON-RPC, or empty."""
     if isinstance(data, list):
         return "Messages come one by one, not in a batch"
     if not isinstance(data, dict) or data.get("jsonrpc") != "2.0":

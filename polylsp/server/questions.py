@@ -1,4 +1,4 @@
-"""The edits and drawings that people wait for, in the order in which they were asked for."""
+"""Requested edits and drawings that people wait for, in order of arrival."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Questions:
-    """Those that no worker has yet."""
+    """Questions that no worker has yet."""
 
     _waiting: deque[Question] = field(default_factory=deque["Question"])
 
@@ -29,7 +29,7 @@ class Questions:
 
     @property
     def has_edits(self) -> bool:
-        """Whether an edit is waited for."""
+        """True if an edit is waited for."""
         return any(not each.is_drawing for each in self._waiting)
 
     def add(self, question: Question, *, first: bool = False) -> None:
@@ -43,11 +43,11 @@ class Questions:
         return iter(tuple(self._waiting))
 
     def take(self, question: Question) -> None:
-        """This one waits no more."""
+        """Remove a question from the queue."""
         self._waiting.remove(question)
 
     def forget_stale(self) -> None:
-        """Answer those whose text has changed, and forget those that nobody waits for any more."""
+        """Answer those whose text has changed, and forget those without waiters."""
         self._waiting = deque(self._fresh())
 
     def answer_all(self, answer: Answer | Plan | NoPlan | None) -> None:

@@ -1,5 +1,5 @@
-"""What is due, and what of it comes first: what people wait for; then quick analyses (without
-schedules) before full ones, the document edited last before the others."""
+"""Queue of due work, and its order: requests that people wait for; then quick analyses (without schedules)
+before full ones, the document edited last before the others."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Queue:
-    """What is due: `questions`, and what the documents say they need."""
+    """Due work: `questions`, and the analyses that the documents need."""
 
     documents: Callable[[], Iterable[Document]]
     settings_of: Callable[[Document], Settings]
@@ -32,7 +32,7 @@ class Queue:
 
     @property
     def is_quiet(self) -> bool:
-        """Whether nothing is due but drawings."""
+        """True if only drawings are due."""
         return not self.questions.has_edits and not self._documents()
 
     def due(self) -> list[Question | Document]:

@@ -1,4 +1,4 @@
-"""The state of one conversation with a client, and what the request handlers ask of it."""
+"""State of the connection with a client, and the services for the request handlers."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _NOTEBOOKS = types.NotebookDocumentSyncOptions(
 )
 
 _FIRST_PART = 0.1
-"""Seconds after which the findings of functions that are finished are told while others are not."""
+"""Seconds after which the findings of finished functions are sent while others are not."""
 
 _LATER_PARTS = 3.0
 """The most seconds between two such times: each costs the client as much as all findings."""
@@ -62,7 +62,7 @@ class PolylspServer(LanguageServer):
 
     protocol: Protocol  # pyright: ignore[reportIncompatibleVariableOverride]
     outlives_client = False
-    """Whether the process goes on when the client's is over."""
+    """Set if the process goes on after the client's ends."""
 
     def __init__(self, worker_command: Sequence[str] = WORKER_COMMAND) -> None:
         super().__init__(
@@ -115,9 +115,9 @@ class PolylspServer(LanguageServer):
             self.jobs.want(document, full=True)
 
     def follows(self, uri: str, version: int, *, is_whole: bool = False) -> Document | None:
-        """The document that was edited, if its text will be known after that: in any case if it `is_whole`,
-        that is, all of the text has come. Where it will not, the user is told, and the document counts as not
-        open."""
+        """The document that was edited, if its text is determined after that: in any case if it `is_whole`,
+        that is, all of the text has come. Where it will not, the user is notified, and the document counts as
+        not open."""
         if is_whole and (lost := self._lost.get(uri)) is not None:
             self.open(*lost)
         document = self.documents.get(uri)
@@ -131,7 +131,7 @@ class PolylspServer(LanguageServer):
         return document
 
     def edits_lost(self, uri: str | None) -> None:
-        """A change of a document, or of nobody knows which, could not be read."""
+        """Handle a change that could not be read, of a document or (`None`) of an undetermined one."""
         if uri is None:
             for each in self.documents.values():
                 each.is_doubtful = True
@@ -139,7 +139,7 @@ class PolylspServer(LanguageServer):
             self._lose(document)
 
     def _lose(self, document: Document) -> None:
-        """Nothing is said any more of a document whose text is not known."""
+        """Withdraw the findings of a document whose text is lost."""
         findings = self._findings[document.uri]
         self.close(document.uri)
         self._tell_lost(document.uri)
@@ -164,7 +164,7 @@ class PolylspServer(LanguageServer):
         if not document.is_ours:
             return
         self._cancel_delay(document.uri)
-        self._end_parts(document)  # What is found of the new text is told at once again.
+        self._end_parts(document)  # Findings of the new text are sent at once again.
         delay = self.settings_of(document).delay_ms
         if delay:
             loop = asyncio.get_running_loop()
@@ -240,7 +240,7 @@ class PolylspServer(LanguageServer):
 
     @cached_property
     def pictures(self) -> Pictures:
-        """The drawings for hovers, made once somebody hovers."""
+        """Drawings for hovers, created on the first hover."""
         from polylsp.server.pictures import Pictures
 
         return Pictures()
@@ -293,14 +293,14 @@ class PolylspServer(LanguageServer):
         self.job_progress.job_ended(job)
 
     def part_ready(self, document: Document) -> None:
-        """Tell the client soon what was found so far: the longer that goes on, the more seldom."""
+        """Send the client the findings so far, after a delay that grows with the duration."""
         uri = document.uri
         if uri in self.documents and uri not in self._parts:
             pause = self._pauses[uri] = min(2 * self._pauses.get(uri, _FIRST_PART / 2), _LATER_PARTS)
             self._parts[uri] = asyncio.get_running_loop().call_later(pause, self._tell_part, document)
 
     def report_ready(self, job: Job) -> None:
-        """Tell the client what was found."""
+        """Send the findings to the client."""
         document = job.document
         assert document.report is not None
         self._end_parts(document)
@@ -326,9 +326,9 @@ class PolylspServer(LanguageServer):
         self.window_show_message(types.ShowMessageParams(type=kind, message=message))
 
     def status(self) -> dict[str, Any]:
-        """How the server is: `health` (ok, warning, error), `quiescent`, a `message`, how many open documents
-        are `analysing`, how many of their loops were given up, which functions were set aside, and why; the
-        compiler and the GPU here, if any."""
+        """Status of the server: `health` (ok, warning, error), `quiescent`, a `message`, how many open
+        documents are `analysing`, how many of their loops were given up, which functions were set aside, and
+        why; the compiler and the GPU here, if any."""
         return {
             "health": "error" if self.jobs.trouble else "ok",
             "quiescent": self.jobs.is_idle,
@@ -359,7 +359,7 @@ class PolylspServer(LanguageServer):
         self.in_background(ask())
 
     def trace_line(self, message: str, verbose: str | None = None) -> None:
-        """Send a line of trace, as far as the client or the user asked for it."""
+        """Send a line of trace, at the level that the client or the user requested."""
         level = max(_TRACES.index(self.trace.value), _TRACES.index(self.settings.trace))
         if level:
             details = verbose if level == _TRACES.index("verbose") else None
@@ -382,10 +382,10 @@ class PolylspServer(LanguageServer):
             self.kernel_words.want(document, settings, asks_of(report))
 
     def _tell_part(self, document: Document) -> None:
-        """Tell the client what is known of a document while it is being analysed."""
+        """Send the client the findings so far of a document that is being analysed."""
         self._parts.pop(document.uri, None)
         if document.uri in self.documents and document.found_for == document.revision:
-            # A client that pulls asks by itself first; it is told to ask again where it got less.
+            # A client that pulls requests first by itself; it gets a refresh request where it got less.
             is_asked = document.is_reported or document.uri in self._owed_diagnostics
             document.set_part(self.jobs.part(document))
             self._tell_findings(document, self.settings_of(document), is_asked=is_asked)
@@ -414,7 +414,7 @@ class PolylspServer(LanguageServer):
             delay.cancel()
 
     def _publishes(self, document: Document) -> bool:
-        """Whether the client is sent diagnostics: no client asks for those of cells."""
+        """True if diagnostics are published: no client pulls those of cells."""
         return document.is_notebook or not self.client.pulls
 
     def _publish_all(self, document: Document, before: dict[str, str], texts: dict[str, str]) -> None:

@@ -1,4 +1,4 @@
-"""Standard output that carries messages and nothing else."""
+"""Standard output reserved for messages."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 MOST_BYTES = 2**28
-"""What is read of one message: no text of a document is as long."""
+"""Limit on the size of a message: no text of a document is as long."""
 
 _MOST_HEADER = 2**13
 _LENGTH = re.compile(rb"content-length[ \t]*:[ \t]*(\d{1,18})[ \t]*\r?\n\Z", re.IGNORECASE)
@@ -27,7 +27,7 @@ class Lost:
 
 
 class Stream:
-    """What has arrived of a stream, cut into the bodies of messages. `most` bytes are read of one."""
+    """Buffered input of a stream, cut into the bodies of messages. `most` bytes are read of one."""
 
     def __init__(self) -> None:
         self.most = MOST_BYTES
@@ -102,14 +102,14 @@ class Stream:
         return Lost(reason)
 
     def _found_again(self) -> bool:
-        """Whether a header has come since messages were lost; what stands before it is dropped."""
+        """True if a header has come since messages were lost; the bytes before it are dropped."""
         at = self._length_line(0)
         del self._waiting[: max(0, len(self._waiting) - _LONGEST) if at is None else at]
         self._is_lost = at is None
         return not self._is_lost
 
     def _length_line(self, start: int) -> int | None:
-        """Where the first line stands that tells a length, whatever is before it in the same line."""
+        """Offset of the first line with a length, whatever precedes it in the same line."""
         end = self._waiting.find(b"\n", start)
         while end >= 0:
             found = _LENGTH.search(self._waiting, max(0, end - _LONGEST), end + 1)
@@ -120,10 +120,10 @@ class Stream:
 
 
 class Listener(Protocol):
-    """Who is told the messages of a stream."""
+    """Receiver of the messages of a stream."""
 
     has_left: bool
-    """Whether the other side has said that nothing more is to come."""
+    """Set once the other side has said that no further message is to come."""
 
     def receive(self, body: bytes) -> bool:
         """Take the body of a message, and answer it; tells whether it was JSON."""
@@ -135,7 +135,7 @@ class Listener(Protocol):
 
 
 async def converse(read: Callable[[], Awaitable[bytes]], listener: Listener, stream: Stream) -> None:
-    """Tell all messages, until the stream ends or the other side has left."""
+    """Pass on all messages, until the stream ends or the other side has left."""
     while data := await read():
         for found in stream.feed(data):
             if isinstance(found, Lost):

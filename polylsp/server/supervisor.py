@@ -1,4 +1,4 @@
-"""One worker kept at work: started when it is needed, and ended when what it is at takes too long.
+"""Supervision of one worker: started when it is needed, and ended when its work takes too long.
 
 Limits are CPU time of the worker's process, which a busy machine does not change. Time on the clock counts
 only for processes that are stuck without computing.
@@ -53,8 +53,8 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """How a worker was lost. `killed`: from outside, perhaps, and for no fault of what it was at. `words` are
-    the last that it said."""
+    """Cause of the loss of a worker. `killed`: perhaps from outside, and for no fault of its work. `words`
+    are its last output."""
 
     stop: Stop
     words: str = ""
@@ -62,7 +62,7 @@ class Loss:
 
 
 class Listener(Protocol):
-    """Whom workers work for."""
+    """Receiver of the workers' replies."""
 
     def worker_replied(self, supervisor: Supervisor, reply: Reply) -> None:
         """A worker said something."""
@@ -125,7 +125,7 @@ class Supervisor:
 
     @property
     def moment(self) -> Since:
-        """This moment."""
+        """Current time of the clock and of the worker's CPU."""
         return Since(self.now(), self._used())
 
     def check(self) -> None:

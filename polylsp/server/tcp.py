@@ -21,19 +21,19 @@ logger = logging.getLogger(__name__)
 
 _SECONDS_TO_BEGIN = 30.0
 _BYTES_TO_BEGIN = 2**20
-"""What is spent on a client that has not shown its token."""
+"""Limit on the bytes read from a client that has not shown its token."""
 
 
 def is_of_this_machine(host: str) -> bool:
-    """Whether only programs of this machine can reach what listens on `host`; raises `OSError` where no host
-    is called that."""
+    """True if only programs of this machine can reach a listener on `host`; raises `OSError` for an unknown
+    host name."""
     found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     return all(ipaddress.ip_address(str(each[4][0]).partition("%")[0]).is_loopback for each in found)
 
 
 async def serve(make: Callable[[], PolylspServer], host: str, port: int, token: str = "") -> None:
-    """Listen (port 0: on any free port, told on standard error), and talk with one client at a time; each
-    finds a server of its own. With a `token`, none is let in that does not show it when it begins: as
+    """Listen (port 0: on any free port, printed to standard error), and talk with one client at a time; each
+    gets a new server. With a `token`, a client is refused unless it shows it when it begins: as
     `initializationOptions.token`."""
     talking = asyncio.Lock()
 
@@ -57,7 +57,7 @@ async def serve(make: Callable[[], PolylspServer], host: str, port: int, token: 
 async def _converse(
     server: PolylspServer, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, token: str
 ) -> None:
-    """One client, until it leaves."""
+    """Serve a client until it leaves."""
     protocol, stream = server.protocol, Stream()
     if token:
         protocol.admits = lambda params: _shows(params, token)

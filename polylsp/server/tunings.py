@@ -1,4 +1,4 @@
-"""What tuning found for functions of the open documents."""
+"""Tuned settings for functions of the open documents."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class Tunings:
-    """Read from the cache folder when a document is first asked about."""
+    """Tuned settings, read from the cache folder at the first request for a document."""
 
     _known: dict[str, dict[str, tuple[Tuned, ...]]] = field(
         default_factory=dict[str, "dict[str, tuple[Tuned, ...]]"]
     )
 
     def of(self, document: Document) -> dict[str, tuple[Tuned, ...]]:
-        """What was found, by function."""
+        """Tuned settings, by function."""
         if document.uri not in self._known:
             from polylsp.runtime.tuned import load
 
@@ -41,7 +41,7 @@ class Tunings:
         self._known.pop(uri, None)
 
     def applied(self, document: Document, ask: Ask, settings: Settings) -> Ask:
-        """What is asked, with what was found for the code as it is now."""
+        """Request with the tuned settings for the present code."""
         from polylsp.ide.lookup import loop_of_ask
         from polylsp.ide.measuring import code_name
         from polylsp.runtime.tuned import parameters_for

@@ -19,8 +19,8 @@ WORKER_COMMAND: tuple[str, ...] = python_command("polylsp.server.worker_main:mai
 
 
 class Worker:
-    """One worker process. `on_reply` gets its messages, and `on_death` its exit status, once, unless it
-    was stopped by `close`."""
+    """A worker process. `on_reply` gets its messages, and `on_death` its exit status, once, unless it was
+    stopped by `close`."""
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """The worker process, which owns isl (`worker.WORKER_COMMAND`).
 
-The main thread analyses, since an isl context belongs to one thread; another thread reads
-requests, so that a running job can be cancelled between two functions. Standard output
-carries the replies; whatever the process prints goes to standard error.
+The main thread analyses, since an isl context belongs to one thread; another thread reads requests, so that a
+running job can be cancelled between two functions. Standard output carries the replies; other output of the
+process goes to standard error.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _CHUNK = 64
 """Answers per message: small enough for the server to breathe between two of them."""
 
 _REMEMBERED = 8192
-"""Answers of other workers that are kept."""
+"""Number of other workers' answers that are remembered."""
 
 _SILENCE = 0.5
 """Seconds after which it is said again what is being analysed, as long as that goes on."""
@@ -87,7 +87,7 @@ Planning = Callable[[str, str, Settings, AskToMeasure], Plan | NoPlan]
 
 @dataclass(frozen=True, slots=True)
 class Answering:
-    """What answers the questions of people."""
+    """Functions that answer the questions of people."""
 
     edit: Editing
     measurable: Planning
@@ -136,7 +136,7 @@ class _Inbox:
             return self._waiting.popleft()
 
     def is_cancelled(self, job: int) -> bool:
-        """Whether the server no longer wants that job."""
+        """True if the server cancelled that job."""
         return job in self._cancelled
 
     def focus(self, request: Analyse) -> tuple[Span, ...]:
@@ -210,8 +210,8 @@ class _Known:
 
 @dataclass(slots=True)
 class _Run:
-    """One analysis. Answers are sent before the next function begins, so that whatever happens to this
-    process then costs that function alone."""
+    """State of an analysis. Answers are sent before the next function begins, so that whatever happens to
+    this process then costs that function alone."""
 
     request: Analyse
     inbox: _Inbox

@@ -26,8 +26,8 @@ _CURSOR = re.compile(r"\$0|\$<|\$>")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One program and one action. `outcome` is the fence `c after` (or `python after`) or `text declined`;
-    `remarks` and `titles` are told where the suite has a fence for them."""
+    """A program and an action. `outcome` is the fence `c after` (or `python after`) or `text declined`;
+    `remarks` and `titles` are checked where the suite has a fence for them."""
 
     path: Path
     title: str
@@ -44,12 +44,12 @@ class Case:
 
     @property
     def uses_crlf(self) -> bool:
-        """Whether the lines of the program end as on Windows."""
+        """True if the lines of the program end as on Windows."""
         return "crlf" in self._options
 
     @property
     def compiles(self) -> bool:
-        """Whether the program after the action is one that compiles by itself."""
+        """True if the program after the action compiles by itself."""
         return (
             self.outcome is not None and self.outcome.options == "after" and "fragment" not in self._options
         )
@@ -72,8 +72,8 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What became of a program. `kind` is `c after`, `python after` or `text declined`, and `text` says which
-    text or why not. `remarks` and `titles` have a line for each."""
+    """Outcome for a program. `kind` is `c after`, `python after` or `text declined`, and `text` is the text
+    or the reason. `remarks` and `titles` have a line for each."""
 
     kind: str
     text: str

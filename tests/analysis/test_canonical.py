@@ -1,4 +1,4 @@
-"""What keeps a directive from standing before a loop, whatever its verdict."""
+"""Obstacles to a directive before a loop, independent of its verdict."""
 
 from polylsp.model.facts import LoopFacts
 from polylsp.model.verdict import Parallel

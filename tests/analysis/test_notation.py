@@ -12,7 +12,7 @@ J, N, M = (Poly.atom(Symbol(name)) for name in "jnm")
 
 
 def holds(value: Poly) -> isl.Set:
-    """Where a value is not negative."""
+    """Set on which a value is not negative."""
     return isl.Set(f"[n, m] -> {{ [j] : {Notation(frozenset('j')).condition(Compare('>=', value))} }}")
 
 

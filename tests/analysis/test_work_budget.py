@@ -74,7 +74,7 @@ def only(text: str, settings: Settings | None = None, *, schedules: bool = False
 
 
 def branches(count: int) -> str:
-    """Branches whose ways are too many to be told apart, each with a loop, and a plain loop."""
+    """Branches with too many paths to distinguish, each with a loop, and a plain loop."""
     parts = "".join(
         f"if (c >= {k + 9}) {{ s = n; c = c - {k}; }} else s = {k};\n"
         f"if ((c / {k + 2}) % 2 == 1) {{ t = 1; u = h; }} else {{ t = h + {k}; u = n; }}\n"

@@ -22,7 +22,7 @@ def function(body: str, parameters: str = "int n, double *a") -> str:
 
 @dataclass(frozen=True)
 class Checked:
-    """What `polylsp check --format json` said of one file."""
+    """Output of `polylsp check --format json` for one file."""
 
     status: int
     object: dict[str, Any]
@@ -45,7 +45,7 @@ class Checked:
         ]
 
     def keeps_the_good_ones(self) -> bool:
-        """Whether the functions before and after the trouble are answered as if it were not there."""
+        """True if the functions before and after the trouble have their usual answers."""
         return self.verdicts("first") == ["parallel"] and self.verdicts("last") == ["sequential"]
 
 

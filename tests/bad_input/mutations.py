@@ -27,7 +27,7 @@ INSIDE = [
     "return",
     "case 1:",
 ]
-"""What may be typed into a function without a meaning for the text that follows it."""
+"""Text that may be typed into a function without a meaning for the text that follows it."""
 
 ANYWHERE = [
     *INSIDE,
@@ -60,7 +60,7 @@ class Mutation:
 
 @st.composite
 def mutations(draw: st.DrawFn, text: str, first: int, last: int, garbage: list[str]) -> Mutation:
-    """One mutation of `text` between two offsets."""
+    """A mutation of `text` between two offsets."""
     kind = draw(st.sampled_from(["lose", "double", "swap", "line", "tail", "garbage"]))
     if kind in ("line", "tail", "garbage"):
         at = draw(st.integers(first, last))

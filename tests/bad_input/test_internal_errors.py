@@ -1,4 +1,4 @@
-"""An error of our own costs one function of a file, and as little of that as can be."""
+"""An internal error costs one function of a file, and as little of that as can be."""
 
 from __future__ import annotations
 

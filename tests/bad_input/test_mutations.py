@@ -1,4 +1,4 @@
-"""Samples damaged at random: what is damaged is told, and everything else keeps its answers."""
+"""Samples damaged at random: the damage is reported, and all other functions keep their answers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _read(path: Path) -> tuple[str, Outline]:
 
 
 def _checked(path: Path, text: str) -> dict[str, Any]:
-    """What `check` prints of a text, as JSON and in a terminal."""
+    """Output of `check` for a text, as JSON and in a terminal."""
     source, options = Source(text), Settings()
     report = analyse(str(path), text, options, schedules=False)
     assert list(file_lines(source, report, options, 100))
@@ -45,7 +45,7 @@ def _checked(path: Path, text: str) -> dict[str, Any]:
 
 
 def _verdicts(path: Path, text: str) -> dict[str, list[dict[str, Any]]]:
-    """What is said of the loops of each function, but for where they are."""
+    """Verdicts of the loops of each function, without their places."""
     found: dict[str, list[dict[str, Any]]] = {}
     for loop in _checked(path, text)["loops"]:
         told = {key: loop[key] for key in ("ordinal", "iterator", "verdict", "assumptions", "private")}

@@ -42,7 +42,7 @@ FLAT = ("commas", "statements")
     [(shape, depth) for shape in DEEP for depth in DEPTHS if shape not in FLAT or depth <= 240],
 )
 def test_whatever_the_depth(check, shape: str, depth: int) -> None:
-    """Where the stack ends differs between interpreters, and is reached in a different step each time."""
+    """Recursion limits differ between interpreters, and are reached in a different step each time."""
     found = check("#include <math.h>\n" + function(DEEP[shape](depth)))
     assert found.keeps_the_good_ones()
     (verdict,) = found.verdicts("odd")

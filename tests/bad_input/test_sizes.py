@@ -1,4 +1,4 @@
-"""Files, lines, tables and names of a size that nobody types."""
+"""Files, lines, tables and names of sizes beyond hand-written code."""
 
 from __future__ import annotations
 

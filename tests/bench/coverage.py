@@ -1,7 +1,7 @@
-"""How much of other people's Python is modelled: `python -m tests.bench.coverage FOLDER [--pattern GLOB]`.
+"""Share of other people's Python that is modelled: `python -m tests.bench.coverage FOLDER [--pattern GLOB]`.
 
-For the files of a folder it tells how many functions are translated without a statement that is not
-modelled, and, for the others, why: the reasons, with names left out, and how many functions each stops.
+For the files of a folder it prints the number of functions that are translated without an unmodelled
+statement, and, for the others, the reasons, with names left out, and the number of functions that each stops.
 With `--verdicts` the loops are analysed as well, and counted by their verdicts. Nothing is run or imported.
 """
 
@@ -31,7 +31,7 @@ from polylsp.settings import Settings
 
 @dataclass
 class Found:
-    """What was found in some files: functions, those with loops, and why functions are not modelled."""
+    """Counts for some files: functions, those with loops, and the reasons why functions are not modelled."""
 
     functions: int = 0
     with_loops: int = 0
@@ -65,7 +65,7 @@ def _count(path: Path, item: Item, function: Function, found: Found) -> None:
 
 
 def rejections(value: object) -> Iterator[Rejection]:
-    """Why the statements in a tree of the program are not modelled."""
+    """Reasons why the statements in a tree of the program are not modelled."""
     if isinstance(value, Unsupported):
         yield value.rejection
     if isinstance(value, tuple):

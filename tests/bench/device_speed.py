@@ -4,7 +4,7 @@ For each sample of PolyBench, at LARGE and EXTRALARGE, with numbers of 64 and of
 its kernels by CUDA's events, and of the transfers; for products, how many times the time of cuBLAS that is
 (CuPy's, without tensor cores for 32 bits), for the others, how much of the bandwidth of a copy on the device
 they get out of the bytes that they have to move; and the whole call against the original, and against OpenMP.
-Without a GPU nothing is measured, which is told.
+Without a GPU nothing is measured, which is reported.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .variants import size_flags
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
 SIZES = {"LARGE": 1, "EXTRALARGE": 2}
-"""How many times as long as those that the samples call LARGE the sides of arrays are."""
+"""Factors on the array sizes that the samples call LARGE."""
 
 PRODUCTS: dict[str, Callable[[dict[str, int]], list[tuple[int, int, int]]]] = {
     "gemm": lambda n: [(n["ni"], n["nk"], n["nj"])],
@@ -58,7 +58,7 @@ class Ceilings:
 
 
 def ceilings() -> Ceilings:
-    """Those of the device that is here, by CuPy."""
+    """Ceilings of the present device, by CuPy."""
     cupy: Any = importlib.import_module("cupy")
     source = cupy.random.random(1 << 27)
     target = cupy.empty_like(source)
@@ -75,7 +75,7 @@ def ceilings() -> Ceilings:
 
 
 def _seconds(cupy: Any, work: Callable[[], object]) -> float:
-    """The median of some runs, behind a few that do not count."""
+    """The median of some runs, after a few that do not count."""
     found: list[float] = []
     for _ in range(13):
         start, end = cupy.cuda.Event(), cupy.cuda.Event()
@@ -113,7 +113,7 @@ def sizes(text: str, times: int) -> dict[str, int]:
 
 
 def row(path: Path, size: str, of_type: str, most: Ceilings, settings: Settings) -> tuple[str, ...]:
-    """What comes of a sample, or why nothing does."""
+    """Results of a sample, or the reason why there are none."""
     text = path.read_text()
     given = sizes(text, SIZES[size])
     with tempfile.TemporaryDirectory() as folder:
@@ -132,7 +132,7 @@ def row(path: Path, size: str, of_type: str, most: Ceilings, settings: Settings)
 
 
 def _bound(path: Path, given: dict[str, int], of_type: str, plan: Plan, most: Ceilings) -> tuple[str, float]:
-    """What a sample is held against, and the seconds that this takes."""
+    """Reference of a sample, and the seconds that it takes."""
     if path.stem in PRODUCTS:
         return "cuBLAS", sum(most.product(shape, of_type) for shape in PRODUCTS[path.stem](given))
     moved = sum(each.least_bytes for _, works in plan.workloads for each in works)

@@ -56,7 +56,7 @@ def programs() -> Iterator[Program]:
 
 
 def is_reported(program: Program) -> bool:
-    """Whether the check of directives says that the program races, or may do so."""
+    """True if the check of directives says that the program races, or may do so."""
     source = Source(program.text)
     report = analyse("case.c", program.text, Settings())
     lines = program.text.split("\n")
@@ -68,8 +68,8 @@ def is_reported(program: Program) -> bool:
 
 
 def sanitized(program: Program, folder: Path) -> bool | None:
-    """Whether ThreadSanitizer reports a race in any of several runs; `None` where the program cannot be
-    built or ends with an error."""
+    """True if ThreadSanitizer reports a race in any of several runs; `None` where the program cannot be built
+    or ends with an error."""
     compiler = next(c for c in ("clang-19", "clang-18", "clang") if shutil.which(c))
     source, built = folder / "case.c", folder / "case"
     source.write_text(program.text, encoding="utf-8")

@@ -1,9 +1,9 @@
-"""How far estimates for a GPU are from what is measured there: `python -m tests.bench.estimates [--kernels
+"""Accuracy of estimates for a GPU against measurements there: `python -m tests.bench.estimates [--kernels
 PATTERN…]`.
 
-For each sample of PolyBench how many times as fast as the original its kernels are, alone and with transfers,
-beside the range that was estimated for this device; then how many lie in their ranges, and how far off the
-others are. Without a GPU nothing is measured, which is told.
+For each sample of PolyBench the speedup of its kernels over the original, alone and with transfers, beside
+the range that was estimated for this device; then the number within their ranges, and the error of the
+others. Without a GPU nothing is measured, which is reported.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Compared:
 
     @property
     def off(self) -> float:
-        """How many times further than the nearer end of the range it is; below 1 if it is slower than that,
-        and 1 within."""
+        """Factor by which the result lies beyond the nearer end of the range; below 1 if it is slower than
+        that, and 1 within."""
         return max(1.0, self.found / self.most) if self.found >= self.least else self.found / self.least
 
     def __str__(self) -> str:
@@ -54,7 +54,7 @@ def compared(there: OnDevice, speedup: float, each: Estimate) -> tuple[Compared,
 
 
 def measured(path: Path) -> tuple[Compared, Compared] | str:
-    """What comes of the kernel of a sample, or why there is nothing to compare."""
+    """Results of the kernel of a sample, or the reason why there is nothing to compare."""
     plan = planned(path, path.read_text(), {}, ("cuda",))
     if isinstance(plan, NoPlan):
         return plan.reason
@@ -70,7 +70,7 @@ def measured(path: Path) -> tuple[Compared, Compared] | str:
 
 
 def summary(found: Sequence[Compared]) -> str:
-    """How many lie in their ranges, and how far off the others are in the mean (geometric)."""
+    """Number of results within their ranges, and the mean error of the others (geometric)."""
     outside = [max(each.off, 1 / each.off) for each in found if each.off != 1]
     within = f"{len(found) - len(outside)} of {len(found)} in their ranges"
     if not outside:

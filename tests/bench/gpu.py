@@ -44,7 +44,7 @@ from polylsp.settings import Settings
 
 SAMPLES = Path(__file__).parents[2] / "samples/polybench/c"
 STEPS = 4
-"""How often loops over time run."""
+"""Trip count of loops over time."""
 
 ARCHITECTURE = 90
 MEDIAN_GOAL, MOST_GOAL, ALL_GOAL = 0.25, 3.0, 11.0
@@ -116,7 +116,7 @@ def _moved(kernel: Kernel, text: Written, seen: list[_Seen], size: int) -> float
     for one in seen:
         if one.site not in hidden:
             factor = sectors(one.relation, one.width, one.sides) / one.width if text.axes else 1.0
-            # What a loop of its own takes an iteration through counts for each element.
+            # Accesses in an inner loop count for each element.
             total += _count(one.relation.wrap(), size) * one.width * factor
     for each in kept:
         points = _points(seen, each.references)
@@ -152,7 +152,7 @@ def _onto(points: isl.Set, keep: list[int], cut: dict[int, int]) -> isl.Map:
 
 
 def _sides(kernel: Kernel, text: Written, leaf: Leaf) -> Sides:
-    """How the threads of a warp lie where they run a leaf."""
+    """Arrangement of the threads of a warp where they run a leaf."""
     lanes = text.frame.blocking.lanes
     if not text.axes:
         return ()
@@ -165,7 +165,7 @@ def _sides(kernel: Kernel, text: Written, leaf: Leaf) -> Sides:
 
 
 def _count(values: isl.Set, size: int) -> int:
-    """How many elements there are, with every size the same."""
+    """Number of elements, with every size the same."""
     fixed = values
     for k in range(values.dim(isl.dim_type.param)):
         name = values.get_dim_name(isl.dim_type.param, k) or ""

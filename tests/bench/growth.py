@@ -25,7 +25,7 @@ from polylsp.pipeline import read
 from polylsp.settings import Settings
 
 MOST = 6.0
-"""How many times as long four times the text may take."""
+"""Largest factor on the time for four times the text."""
 LEAST = 0.05
 """Seconds below which nothing is said."""
 

@@ -1,9 +1,9 @@
-"""How long an editor waits: `python tests/bench/latency.py [--edits N] [--quick]`.
+"""Latency of the editor: `python tests/bench/latency.py [--edits N] [--quick]`.
 
-Starts the real server over stdio, opens a file of 100 functions (1,000 lines) and one of 1,000
-functions (10,000 lines), edits inside functions, hovers, and prints each figure beside its goal.
-The same for a file in Python, and what clangd 19 takes for the files in C, in the same run (where it is
-not on the PATH, `CLANGD` names it). Then `polylsp check` on the PolyBench samples, with one process and two.
+Starts the real server over stdio, opens a file of 100 functions (1,000 lines) and one of 1,000 functions
+(10,000 lines), edits inside functions, hovers, and prints each figure beside its goal. The same for a file in
+Python, and the figures of clangd 19 for the files in C, in the same run (where it is not on the PATH,
+`CLANGD` names it). Then `polylsp check` on the PolyBench samples, with one process and two.
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def in_python(functions: int) -> Measured:
 
 @dataclass
 class Session:
-    """What was measured on one file, in seconds and MiB: from opening to the first findings, to all of
-    them, to transforms and edits beside, and to all of that when it was closed and is opened again."""
+    """Measurements on one file, in seconds and MiB: from opening to the first findings, to all of them, to
+    transforms and edits beside, and to all of that when it was closed and is opened again."""
 
     opened: float
     found: float
@@ -227,7 +227,7 @@ def measure(given: Measured, edits: int) -> Session:
 
 @dataclass
 class Other:
-    """What clangd takes, in seconds: from opening to its first diagnostics, and from an edit to the next."""
+    """Figures of clangd, in seconds: from opening to its first diagnostics, and from an edit to the next."""
 
     opened: float
     edits: list[float]
@@ -267,7 +267,7 @@ def measure_other(program: str, given: Measured, edits: int) -> Other:
 
 
 def diagnosed(body: bytes, version: int) -> bool:
-    """Whether a message has the diagnostics of a version, wherever it names that."""
+    """True if a message has the diagnostics of a version, wherever it names that."""
     if b"publishDiagnostics" not in body:
         return False
     return json.loads(body)["params"].get("version") == version

@@ -1,9 +1,9 @@
-"""How long a measurement takes, and what the harness adds to a time: `python -m tests.bench.measure
-[--kernels PATTERN…]`.
+"""Duration of a measurement, and overhead of the harness on a time: `python -m tests.bench.measure [--kernels
+PATTERN…]`.
 
-Prints how long it takes from the click on the lens to the figure beside `gemm`, over the language server; how
-the time of `gemm` in the harness compares with its time in a program of its own; for the samples that
-are named, their figures; and where there is a GPU, how far the estimates of all samples are off.
+Prints the time from the click on the lens to the figure beside `gemm`, over the language server; the time of
+`gemm` in the harness against its time in a separate program; for the samples that are named, their figures;
+and where there is a GPU, the error of the estimates of all samples.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def waited() -> tuple[float, Any]:
 
 
 def overhead() -> tuple[float, float]:
-    """Seconds of `gemm` in a program of its own, whose arrays begin where the harness puts them (by `malloc`
+    """Seconds of `gemm` in a separate program, whose arrays begin where the harness puts them (by `malloc`
     they would lie across cache lines, which costs 15 %), and in the harness, in turn: the medians."""
     text = GEMM.read_text()
     plan = planned(GEMM, text, dict.fromkeys(("ni", "nj", "nk"), SIDE))
@@ -125,7 +125,7 @@ def aligned(text: str) -> str:
 
 
 def figure(path: Path) -> str:
-    """What is to be said of the kernel of a sample, in a line."""
+    """Figures of the kernel of a sample, in a line."""
     plan = planned(path, path.read_text(), {})
     if isinstance(plan, NoPlan):
         return plan.reason

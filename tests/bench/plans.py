@@ -1,4 +1,4 @@
-"""How the kernels of samples are measured."""
+"""Measurement of the kernels of samples."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the edits are worth: `python -m tests.bench.speed [--kernels NAME…] [--size LARGE] [--runs 5]`.
+"""Speedups of the edits: `python -m tests.bench.speed [--kernels NAME…] [--size LARGE] [--runs 5]`.
 
-Builds each PolyBench sample in every way of `variants.py`, runs these in turn on two cores, compares what
-they print with what the sample prints, and shows how many times faster than `gcc -O3` each is.
+Builds each PolyBench sample in every way of `variants.py`, runs these in turn on two cores, compares their
+output with that of the sample, and shows the speedup of each over `gcc -O3`.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Measured:
 
 
 def measure(path: Path, size: str, runs: int, variants: list[Variant], folder: Path) -> Measured:
-    """All variants of a sample, in turn, as often as asked; less often where one run takes seconds."""
+    """All variants of a sample, in turn, as often as requested; less often where one run takes seconds."""
     text = path.read_text()
     programs = {v.name: built(v, path, text, size, folder) for v in variants}
     try:
@@ -100,7 +100,7 @@ def run(program: Path | None) -> tuple[float, str]:
 
 
 def agrees(printed: str, expected: str) -> bool:
-    """Whether the same is printed, but for the last digits of sums."""
+    """True if the same is printed, up to the last digits of sums."""
     ours, theirs = ([float(word) for word in _NUMBER.findall(text)] for text in (printed, expected))
     same = _NUMBER.sub("#", printed) == _NUMBER.sub("#", expected)
     return same and all(
@@ -126,7 +126,7 @@ def row(found: Measured, variants: list[Variant]) -> list[str]:
 
 
 def lead(found: Measured, variants: list[Variant]) -> float | None:
-    """How many times faster the best of ours is than the best of the others, `gcc -O3` among these."""
+    """Speedup of our best over the best of the others, `gcc -O3` among these."""
     ours = [found.median(v.name) for v in variants if v.ours and v.name not in found.wrong]
     others = [
         found.median(v.name) for v in variants if not v.ours and not v.bound and v.name not in found.wrong

@@ -1,9 +1,9 @@
-"""How long code actions take, and how many are offered in vain.
+"""Latency of code actions, and the number offered in vain.
 
     python tests/bench/transform.py [--samples GLOB]
 
-Opens each sample in the real server, and asks for the actions on each of its loops, and for the edit of
-each action that can be chosen.
+Opens each sample in the real server, and requests the actions on each of its loops, and the edit of each
+action that can be chosen.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def measure(client: Client, path: Path, times: Times) -> None:
 
 
 def list_and_resolve(client: Client, uri: str, found: dict[str, Any], seen: set[str], times: Times) -> None:
-    """The actions on the loop of a diagnostic; `seen` has the functions of which an edit was asked for."""
+    """Actions on the loop of a diagnostic; `seen` has the functions of which an edit was requested."""
     start = found["range"]["start"]
     params = {
         "textDocument": {"uri": uri},

@@ -35,7 +35,7 @@ class Variant:
 
     @property
     def missing(self) -> str:
-        """Why it cannot be built on this machine; empty if it can."""
+        """Reason why it cannot be built on this machine; empty if it can."""
         if shutil.which(self.command[0]) is None:
             return f"{self.command[0]} is not installed"
         probe = "void f(double *a) { for (int i = 0; i < 9; i++) a[i] += 1; } int main(void) { return 0; }"

@@ -1,4 +1,4 @@
-"""The hand-made facts of tests/ide serve here too; `polylsp` runs in this process."""
+"""Fixtures: the hand-written facts of tests/ide serve here too; `polylsp` runs in this process."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def polylsp(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
 
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, Settings]]:
-    """Puts hand-made facts in the place of the analysis: the text of a file chooses them. The
-    result lists what was asked."""
+    """Replace the analysis by hand-written facts: the text of a file chooses them. The result lists the
+    requests."""
     asked: list[tuple[str, Settings]] = []
 
     def analyse(

@@ -43,7 +43,7 @@ def workers() -> Iterator[Any]:
 
 
 def held(argument: tuple[str, int], _given_up: frozenset[str], _observe: Observer) -> int:
-    """Say that the work has begun, and by which processes; go on when told to."""
+    """Report that the work has begun, and by which processes; continue on request."""
     address, number = argument
     with Client(address) as line:
         line.send((number, [each.pid for each in psutil.Process().parents()]))

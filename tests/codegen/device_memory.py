@@ -1,9 +1,9 @@
-"""A device with memory of its own, played on the host: for programs with OpenACC or OpenMP data clauses.
+"""Simulated device with separate memory on the host: for programs with OpenACC or OpenMP data clauses.
 
-Each section that a clause names has a second copy, filled with ones (a NaN in floating point) where nothing
-comes in. While a loop of the device runs, the copies take the place of the originals. A program whose
-clauses move too little prints something else then, and one that uses on the device what is not there ends
-with an error.
+Each section that a clause names has a second copy, filled with ones (a NaN in floating point) where no data
+come in. While a loop of the device runs, the copies take the place of the originals. A program whose clauses
+move too little prints a different result then, and one that uses absent data on the device ends with an
+error.
 """
 
 from __future__ import annotations
@@ -114,22 +114,22 @@ class _Directive:
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it runs a loop on the device."""
+        """True if it runs a loop on the device."""
         return self.words.startswith(("parallel loop", "target teams"))
 
     @property
     def is_data(self) -> bool:
-        """Whether it keeps arrays on the device."""
+        """True if it places arrays on the device."""
         return self.words.startswith(("data", "target data"))
 
     @property
     def is_update(self) -> bool:
-        """Whether it moves arrays where it stands."""
+        """True if it moves arrays where it stands."""
         return self.words.startswith(("update", "target update"))
 
     @property
     def condition(self) -> str:
-        """Where it is in force, in C."""
+        """Condition under which it is in force, in C."""
         found = _CONDITION.search(self.words)
         return found[1].removeprefix("target: ") if found is not None else "1"
 
@@ -166,7 +166,7 @@ def _is_around(outer: _Directive, inner: _Directive) -> bool:
 
 
 def _all_arrays_have_clauses(text: str, kernel: _Directive, around: list[_Directive]) -> None:
-    """What a loop of the device subscripts has a clause, or is declared inside."""
+    """Check that all arrays in a loop of the device have a clause, or are declared inside."""
     named = {name for one in (kernel, *around) for _, items in one.clauses() for name, _ in items}
     body = re.sub(
         r"#pragma[^\n]*(\\\n[^\n]*)*|/\*.*?\*/|//[^\n]*",

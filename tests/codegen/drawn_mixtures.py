@@ -1,6 +1,6 @@
-"""Draws functions in which everything that C programmers write meets: members of structs, rows behind
-pointers, flat arrays, macros, numbers of several types, calls, counters that go along, time loops, `while`,
-bounds with `MIN` and `MAX`, declarations in headers, and directives that are there already."""
+"""Random functions that combine all features of C code: members of structs, rows reached by pointers, flat
+arrays, macros, numbers of several types, calls, induction variables, time loops, `while`, bounds with `MIN`
+and `MAX`, declarations in headers, and directives that are there already."""
 
 from __future__ import annotations
 

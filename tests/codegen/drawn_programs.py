@@ -21,8 +21,8 @@ from .transform.drawn_nests import nests, summing
 
 @dataclass(frozen=True)
 class Around:
-    """What makes a program of a text with `kernel`, and the numbers that it must print, if these are known
-    without running it."""
+    """Surroundings that make a program of a text with `kernel`, and the numbers that it must print, if these
+    are determined without running it."""
 
     before: str
     behind: str

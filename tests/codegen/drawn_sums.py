@@ -1,5 +1,5 @@
-"""Draws programs that add up in elements, in members and by a table, and that count along with their loops,
-written in many ways: what reductions, atomic updates and closed forms are made of."""
+"""Random programs that add up in elements, in members and by a table, and that have induction variables,
+written in many ways: material for reductions, atomic updates and closed forms."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ class _Drawer:
     def statement(self, depth: int, name: str) -> list[str]:
         pad, text = self.unit * depth, self.update(name)
         if self.chance(15):
-            # What surely does not run needs no clause; that cannot be told from the text.
+            # Code that surely does not run needs no clause; the text does not show that.
             value = self.value(name)
             condition = f"{name if value in ('1', '0.5') else value} > {self.pick('1', '0.5')}"
             return [f"{pad}if ({condition})", f"{pad}{self.unit}{text}"]

@@ -1,4 +1,4 @@
-"""Every edit of one kind that a whole file takes, made at once."""
+"""Edits of one kind for a whole file, applied at once."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from polylsp.settings import Settings
 EAGER = Settings(parallel_threshold=0, offload_threshold=0)
 """However small the loops of a sample are, they run in parallel."""
 QUICK = replace(EAGER, offload_threshold=20, tile_sizes=(3, 4, 5), max_operations=200_000)
-"""Those that are drawn run on a device at some sizes, and have several tiles; those that take long to analyse
-are left out."""
+"""Settings for which drawn programs run on a device at some sizes, and have several tiles; programs that take
+long to analyse are left out."""
 
 
 @dataclass(frozen=True)
 class EditedFile:
-    """A file with directives on all of its outermost loops that take one: its text before and after, how many
-    edits were made, and why there is none of other loops."""
+    """A file with directives on all of its outermost loops that take one: its text before and after, the
+    number of edits, and the reasons why there is none of other loops."""
 
     text: str
     edited: str
@@ -47,8 +47,8 @@ def everywhere(
 def alternatives(
     path: str, text: str, action: ActionName, function: str, given: frozenset[str]
 ) -> Iterator[EditedFile]:
-    """What becomes of a function if a person asks for all of its outermost loops, for all of it at once if
-    that can be asked, and for each of its inner loops alone; by edits that assume no more than is `given`."""
+    """Edited versions of a function for all of its outermost loops, for all of it at once if that can be
+    requested, and for each of its inner loops alone; by edits that assume no more than is `given`."""
     (facts,) = _functions(path, text, QUICK, function)
     outermost = [loop.ordinal for loop in facts.loops if loop.depth == 1]
     asked = [[loop.ordinal] for loop in facts.loops if loop.depth > 1]
@@ -61,7 +61,7 @@ def alternatives(
 
 
 def transformed(path: str, text: str, function: str, given: frozenset[str]) -> Iterator[EditedFile]:
-    """What becomes of a function if a person asks for a transform of a loop, and then for threads."""
+    """Edited versions of a function by a transform of a loop, and then threads."""
     (facts,) = _functions(path, text, QUICK, function)
     for action in TRANSFORMS:
         for loop in facts.loops:
@@ -92,7 +92,7 @@ def _edited(
 
 
 def _functions(path: str, text: str, settings: Settings, function: str = "") -> list[FunctionFacts]:
-    """What is known of all functions, or of one."""
+    """Facts of all functions, or of one."""
     every = [each.answer.facts for each in analyse(path, text, settings, schedules=False).functions]
     return [facts for facts in every if function in ("", facts.name)]
 

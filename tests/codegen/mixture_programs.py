@@ -1,5 +1,5 @@
-"""What is around a function of a mixture (`drawn_mixtures`): its data, the functions it calls, and a program
-that calls it with several sizes and prints what it leaves."""
+"""Surroundings of a function of a mixture (`drawn_mixtures`): its data, the functions it calls, and a program
+that calls it with several sizes and prints its results."""
 
 from __future__ import annotations
 

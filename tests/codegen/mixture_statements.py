@@ -16,7 +16,7 @@ _ARRAYS = {
     "row": ("g->row[{column}]",),
     "cells": ("g->cells[{column}].v", "g->cells[{column}].f[0]", "g->cells[{column}].f[2]"),
 }
-"""How elements are written, at a row and a column that follow iterators; `j` is the innermost iterator."""
+"""Spelling of elements, at a row and a column that follow iterators; `j` is the innermost iterator."""
 
 _ONE_PLACE = (
     "x[5]", "z[n + 6]", "A[2][3]", "g->row[1]", "s", "t", "g->told.sum", "rows[3][n + 4]", "g->cells[2].v",
@@ -49,7 +49,7 @@ class Statements:
         return f"{letter}{self.declared}"
 
     def statement(self, inside: list[str], pad: str) -> Iterator[str]:
-        """One statement, perhaps with what it needs before it, in lines."""
+        """A statement, perhaps preceded by lines that it needs."""
         kinds = (
             *[self.assignment] * 17, *[self.temporary] * 6, *[self.update] * 3, *[self.extreme] * 4,
             *[self.choice] * 5, *[self.call] * 3, *[self.pointer] * 4, *[self.small_array] * 2,

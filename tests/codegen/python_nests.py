@@ -1,8 +1,8 @@
-"""Nests of Python that nobody wrote, edited for Numba, or written as slices (`--action slices`), and run:
-`python -m tests.codegen.python_nests`.
+"""Random nests of Python, edited for Numba, or written as slices (`--action slices`), and run: `python -m
+tests.codegen.python_nests`.
 
-CPython runs the edited text with a `prange` that takes iterations in other orders: whatever that is, the
-function must leave in memory what the original leaves.
+CPython runs the edited text with a `prange` that takes iterations in other orders: in any order, the function
+must leave the same memory as the original.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from polylsp.settings import Settings
 
 SETTINGS = Settings(parallel_threshold=0, max_operations=300_000)
 MARGIN = 3
-"""How far beyond the iterations a subscript goes."""
+"""Largest distance of a subscript beyond the iterations."""
 SIZES = ((9, 7), (4, 11), (1, 2), (0, 3))
 IMPORT = "from numba import njit, prange\n"
 HEAD = "import numpy as np\nfrom numpy.typing import NDArray\n\n\n"
@@ -47,7 +47,7 @@ ORDERS: tuple[Order, ...] = (
 
 @dataclass(frozen=True)
 class Tried:
-    """What became of one program: the edited texts, and why there are no others."""
+    """Results for one program: the edited texts, and the reasons why there are no others."""
 
     made: tuple[str, ...]
     declined: tuple[str, ...]
@@ -85,14 +85,14 @@ def _checked(text: str, answer: Edited) -> str:
 
 
 def _admitted(answer: Edited, sizes: tuple[int, int]) -> bool:
-    """Whether what an edit assumes of numbers is true."""
+    """True if the edit's assumptions on numbers are satisfied."""
     names = dict(zip(("n", "m"), sizes, strict=True))
     ends = [each.subjects[0] for each in answer.assumptions if each.sentence.endswith("is not negative")]
     return all(eval(end, names) >= 0 for end in ends)
 
 
 def _left(text: str, sizes: tuple[int, int], order: Order | None = None) -> list[Any]:
-    """What a function leaves in its arrays, and returns."""
+    """Final contents of a function's arrays, and its result."""
 
     def prange(*arguments: int) -> Sequence[int]:
         return order(list(range(*arguments))) if order else range(*arguments)
@@ -228,7 +228,7 @@ class _Writer:
 
 
 def how(edited: str, text: str) -> str:
-    """Which rewriting an edit shows."""
+    """Rewriting that an edit shows."""
     slices = [
         sum(each.count(mark) for mark in ("[:", "0:", "1:", "2:", "3:", "4:")) for each in (text, edited)
     ]
@@ -247,7 +247,7 @@ def how(edited: str, text: str) -> str:
 
 
 def main() -> int:
-    """Draw as many as asked for; a failure ends it, each kind of outcome is counted."""
+    """Draw as many as requested; a failure ends it, each kind of outcome is counted."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--examples", type=int, default=1000)
     parser.add_argument("--seed", type=int, default=1)

@@ -173,11 +173,11 @@ GROUPS: dict[str, Callable[[_Writer], str]] = {
     "extremes": _Writer.extremes,
     "elements": _Writer.elements,
 }
-"""What the programs of each class are about."""
+"""Subjects of the programs of each class."""
 
 
 def written(group: str, seed: int, number: int) -> Written:
-    """One program of a class."""
+    """A program of a class."""
     draw = random.Random(f"{group} {seed} {number}")
     return Written(
         group, GROUPS[group](_Writer(draw)), draw.random() < 0.6, group == "extremes" and draw.random() < 0.4
@@ -189,7 +189,7 @@ def inputs(n: int, repeated: bool, has_nan: bool) -> list[Any]:
     draw = np.random.default_rng(n)
     arrays = [draw.integers(-3, 4, n + 8).astype(np.float64) for _ in range(3)]
     if has_nan:
-        # The largest element stands behind both, so that it counts or not by the order.
+        # The largest element stands after both, so that it counts or not by the order.
         arrays[0][[n // 5, n // 2]] = np.nan
         arrays[0][n - 3] = 9.0
     idx = draw.integers(0, min(n, 9), n + 8) if repeated else draw.permutation(n + 8)
@@ -259,7 +259,7 @@ def _plain(value: Any, iterations: Any) -> Any:
 
 
 class Iterations:
-    """What each iteration of a loop that runs in parallel has touched."""
+    """Elements that each iteration of a parallel loop has touched."""
 
     def __init__(self) -> None:
         self.current: int | None = None
@@ -269,7 +269,7 @@ class Iterations:
         self.race = ""
 
     def watched(self, array: Any) -> Recorded:
-        """An array whose elements have numbers of their own."""
+        """An array with uniquely numbered elements."""
         numbers = np.arange(self.count, self.count + array.size).reshape(array.shape)
         self.count += array.size
         return _recorded(array, numbers, self)
@@ -385,7 +385,7 @@ for path in sys.argv[1:]:
 
 
 def compiled(edits: Sequence[tuple[Written, str]]) -> list[Failure]:
-    """Those of some edits that Numba refuses, or that compute something else with its threads."""
+    """Failures among some edits: refused by Numba, or with different results under its threads."""
     if not edits:
         return []
     with tempfile.TemporaryDirectory() as folder:
@@ -414,7 +414,7 @@ def compiled(edits: Sequence[tuple[Written, str]]) -> list[Failure]:
 
 
 def main() -> int:
-    """Draw as many as asked for; failures are printed, the smallest of each kind."""
+    """Draw as many as requested; failures are printed, the smallest of each kind."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

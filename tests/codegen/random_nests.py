@@ -1,7 +1,7 @@
-"""Edits of nests that nobody wrote, built and run: `python -m tests.codegen.random_nests --examples 5000`.
+"""Edits of random nests, built and run: `python -m tests.codegen.random_nests --examples 5000`.
 
-Whatever is drawn, an edit must leave in memory what the original leaves, and what polylsp says of the
-directives in the edited text must be nothing.
+For every nest, an edit must leave the same memory as the original, and polylsp must report no findings on the
+directives in the edited text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ THREADS: dict[Kind, tuple[int, ...]] = {
     "transformed": (1, 3),
 }  # fmt: skip
 GIVEN = frozenset[str](("no-overlap", "no-overflow"))
-"""What edits may assume of the programs that are drawn."""
+"""Assumptions that edits of the drawn programs may make."""
 DRAWN = settings(
     deadline=None,
     database=None,
@@ -97,7 +97,7 @@ def assert_silent(text: str) -> None:
 
 
 def numbers(lines: str, source: str) -> list[float]:
-    """What a program printed."""
+    """Numbers that a program printed."""
     assert not lines.startswith("exit "), f"{lines}\n{source}"
     return [float(word) for word in lines.split()]
 
@@ -115,7 +115,7 @@ _DRAWN = {"drawn": drawn, "deep": deep, "mixtures": mixed}
 
 
 def main() -> int:
-    """Draw as many as asked for; every failure is printed, each kind of outcome is counted."""
+    """Draw as many as requested; every failure is printed, each kind of outcome is counted."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

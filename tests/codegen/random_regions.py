@@ -1,7 +1,7 @@
-"""Functions drawn at random in which loops of the device and statements of the host take turns:
-`python -m tests.codegen.random_regions --functions 500 --seed 3`.
+"""Functions drawn at random in which loops of the device and statements of the host take turns: `python -m
+tests.codegen.random_regions --functions 500 --seed 3`.
 
-What they leave must be the same when the device has a memory of its own (`device_memory`).
+Their results must be the same when the device has separate memory (`device_memory`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SETTINGS = replace(EAGER, offload_threshold=_SIZE - 4)
 
 
 def program(random: Random, functions: int) -> str:
-    """A program with some functions, each called with arrays of its own."""
+    """A program with some functions, each called with separate arrays."""
     names = [f"f{k}" for k in range(functions)]
     texts = [_function(random, name) for name in names]
     calls = "".join(f"    run({_SIZE}, {name});\n    run({_SIZE // 2}, {name});\n" for name in names)
@@ -98,7 +98,7 @@ def trial(seed: int, target: Target, functions: int = _EACH) -> int:
 
 
 def main() -> int:
-    """Draw as many as asked for, and print those that go wrong."""
+    """Draw as many as requested, and print those that go wrong."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--functions", type=int, default=600)
     parser.add_argument("--seed", type=int, default=1)

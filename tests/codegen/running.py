@@ -1,4 +1,4 @@
-"""What programs print, compared."""
+"""Comparison of the outputs of programs."""
 
 from __future__ import annotations
 

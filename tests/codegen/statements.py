@@ -1,4 +1,4 @@
-"""Where a statement of C ends, told from its text alone."""
+"""End of a statement of C, from its text alone."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _HEADER = re.compile(r"(for|while|if|[A-Z_]+)\b\s*\(")
 
 
 def statement_end(text: str, start: int) -> int:
-    """The offset behind the statement that follows `start`: a block, a loop or an `if` with what it
-    governs, or an expression. A macro in capitals is a loop."""
+    """Offset after the statement that follows `start`: a block, a loop or an `if` with its branches, or an
+    expression. A macro in capitals is a loop."""
     at = _BLANK.match(text, start).end()  # type: ignore[union-attr]
     if text[at : at + 1] == "{":
         return _closing(text, at) + 1

@@ -1,4 +1,4 @@
-"""Who asks for kernels is told when they take too long to find, and what can be had instead."""
+"""Requests for kernels are declined when they take too long to find, with the alternatives."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_where_isl_gives_up_another_strategy_is_asked(
 
     def giving_up(constraints: isl.ScheduleConstraints) -> isl.Schedule | None:
         asked_for.append(constraints)
-        if len(asked_for) <= 2 * strategies:  # Each is asked twice.
+        if len(asked_for) <= 2 * strategies:  # Each is queried twice.
             raise isl.Error("call failed: too many schedule rows in isl_scheduler.c:2984")
         return computed(constraints)
 

@@ -1,5 +1,5 @@
-"""What moves between host and device, where code is unusual: programs, functions drawn at random, and clauses
-that are wrong on purpose."""
+"""Transfers between host and device in unusual code: programs, functions drawn at random, and clauses that
+are wrong on purpose."""
 
 from __future__ import annotations
 

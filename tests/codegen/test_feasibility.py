@@ -1,4 +1,4 @@
-"""What would come of each action, before anybody asks: no offer is in vain, and none costs the analysis."""
+"""Feasibility of each action, before it is offered: no offer is in vain, and none costs the analysis."""
 
 from __future__ import annotations
 

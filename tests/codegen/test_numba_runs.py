@@ -1,4 +1,4 @@
-"""What Numba takes of the samples in Python, and of small programs: it compiles, and computes the same."""
+"""Numba on the samples in Python, and on small programs: it compiles them, with the same results."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RUN_ALL = "import runpy, sys\nfor path in sys.argv[1:]:\n    runpy.run_path(path
 
 
 def printed(*paths: Path) -> str:
-    """What programs print, run one after the other by one Python, which then loads Numba once."""
+    """Output of programs, run one after the other by one Python, which then loads Numba once."""
     ran = subprocess.run(
         [sys.executable, "-c", RUN_ALL, *map(str, paths)],
         capture_output=True,

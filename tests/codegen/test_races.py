@@ -52,7 +52,7 @@ def archer() -> tuple[str, str]:
 
 @pytest.fixture
 def races(archer: tuple[str, str], tmp_path: Path) -> Watch:
-    """What ThreadSanitizer says of a run with four threads."""
+    """Report of ThreadSanitizer on a run with four threads."""
 
     def watch(text: str) -> str:
         source, program = tmp_path / "program.c", tmp_path / "program"

@@ -1,4 +1,4 @@
-"""What is set one after the other must not read what was set before it."""
+"""Shadowed names: a variable that is set must not be read by later initialisers of the same group."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_lists_have_no_such_slices() -> None:
 
 
 def declined(body: str, parameters: str = TYPES) -> str:
-    """Why the first loop of a function cannot be a statement on slices."""
+    """Reason why the first loop of a function cannot be a statement on slices."""
     text = f"{HEAD}def kernel({parameters}):\n    {body}\n"
     answer = edit("drawn.py", text, SETTINGS, Ask("slices", "kernel", text.index("def"), 1))
     assert isinstance(answer, Declined)

@@ -1,4 +1,4 @@
-"""Loops do what isl was asked for, however the parameters are ordered."""
+"""Loops implement the schedule given to isl, for any order of the parameters."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polylsp.codegen.cuda.scan import scanned
 from polylsp.codegen.syntax_tree import syntax_tree
 
 EVEN = "[s, e] -> { S[] -> [] : exists (k: 0 <= k <= 1 and s <= 2k < e) }"
-"""Whether there is an even number from `s` on and before `e`."""
+"""Set that is not empty if there is an even number from `s` on and before `e`."""
 
 
 @pytest.mark.parametrize("order", ["s, e", "e, s"])
@@ -25,7 +25,7 @@ TAIL = """[m] -> {
     A[h] -> [h, 1] : exists (e: h mod 2 = 0 and m >= 0 and e >= 0 and -3 + h <= 2e <= h
                              and 2e <= -2 + m and 3e >= -1 + h);
     B[h] -> [h, 0] : h mod 2 = 0 and m >= 2 and 4 <= h <= 7 and 2h <= 8 + m }"""
-"""A loop, behind which its counter has one of two values once more."""
+"""A loop, after which its counter has one of two values once more."""
 
 
 def test_a_counter_of_one_iteration_with_several_values_is_declared() -> None:

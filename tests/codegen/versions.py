@@ -19,7 +19,7 @@ _FLAGS = ("-std=gnu11", "-O1", "-ffp-contract=off", "-w")
 
 
 def outputs(texts: Sequence[str], *flags: str, threads: Sequence[int] = (1,)) -> list[list[str]]:
-    """What each of some programs prints with each number of threads, or how it fails. Those that differ in
+    """Output of each of some programs with each number of threads, or its failure. Those that differ in
     `kernel` alone are built as one."""
     around: dict[tuple[str, str], list[tuple[int, str]]] = {}
     for number, text in enumerate(texts):
@@ -34,7 +34,7 @@ def outputs(texts: Sequence[str], *flags: str, threads: Sequence[int] = (1,)) ->
 
 
 def _parts(text: str) -> tuple[str, str, str]:
-    """What stands before the function, the function, and what stands behind it."""
+    """Text before the function, the function, and the text after it."""
     header = _KERNEL.search(text)
     assert header is not None, text
     end = text.index("\n}", header.end()) + len("\n}\n")
@@ -51,7 +51,7 @@ def _together(before: str, kernels: Sequence[str], behind: str) -> str:
 
 
 def printed(text: str, *flags: str) -> str:
-    """What a whole program prints."""
+    """Output of a whole program."""
     ((lines,),) = _printed(text, 1, flags, (1,))
     return lines
 

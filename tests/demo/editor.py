@@ -28,8 +28,8 @@ CAPABILITIES = types.ClientCapabilities(
 
 @dataclass(frozen=True)
 class Shown:
-    """What the editor shows of one version of a text: the diagnostics, the hint at the end of a
-    0-based line, and how many seconds the text waited for its diagnostics."""
+    """Display of the editor for one version of a text: the diagnostics, the hint at the end of a 0-based
+    line, and the seconds until its diagnostics."""
 
     source: Source
     diagnostics: tuple[types.Diagnostic, ...]
@@ -38,7 +38,7 @@ class Shown:
 
 
 class Editor:
-    """The session. Open files are known by their paths."""
+    """The session. Open files are named by their paths."""
 
     def __init__(self) -> None:
         self._client = LanguageClient("polylsp-demo", "1")

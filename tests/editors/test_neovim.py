@@ -59,7 +59,7 @@ def test_sample_configuration(neovim: str, configuration: str, tmp_path: Path) -
 def run(
     neovim: str, configuration: Path, folder: Path, *, measures: bool = False
 ) -> subprocess.CompletedProcess[str]:
-    """The steps of neovim.lua, in a profile of its own."""
+    """Run the steps of neovim.lua, in a separate profile."""
     sample = folder / "jacobi-1d.c"
     shutil.copy(ROOT / "samples/polybench/c/jacobi-1d.c", sample)
     environment = {

@@ -1,4 +1,4 @@
-"""What a file's functions see: headers, macros and declarations, and what each function needs."""
+"""Environment of a file's functions: headers, macros and declarations, and the needs of each function."""
 
 from __future__ import annotations
 

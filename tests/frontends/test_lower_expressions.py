@@ -1,4 +1,4 @@
-"""What each form of C expression becomes."""
+"""Lowering of each form of C expression."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def _lowered() -> dict[str, Function]:
 
 @pytest.fixture(scope="module")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
-    """What the compiled functions leave in the arrays, by name."""
+    """Results of the compiled functions in the arrays, by name."""
     gcc = shutil.which("gcc")
     if gcc is None:
         assert not os.environ.get("CI"), "gcc is missing"

@@ -21,7 +21,7 @@ def compilers() -> tuple[str, str]:
 
 @pytest.fixture(scope="session")
 def headers(compilers: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the header is that plays CUDA."""
+    """Folder of the header that simulates CUDA."""
     return header_folder(compilers[1], tmp_path_factory.mktemp("headers"))
 
 

@@ -97,12 +97,12 @@ class Program:
         return program
 
     def output(self, program: Path, failing: int = -1, memory: int = 0) -> str:
-        """What it prints; `failing` is the call of CUDA that fails, and `memory` how many bytes the device
-        has, if they are not plenty."""
+        """Output of the program; `failing` is the call of CUDA that fails, and `memory` the number of bytes
+        of the device, if not plenty."""
         return self._ran(program, failing, memory).stdout
 
     def calls(self, program: Path, memory: int = 0) -> int:
-        """How many calls of CUDA can fail."""
+        """Number of calls of CUDA that can fail."""
         found = re.findall(r"^calls (\d+)$", self._ran(program, 0, memory).stderr, re.MULTILINE)
         return max(map(int, found), default=0)
 
@@ -125,8 +125,8 @@ class Device:
     """NVRTC."""
 
     def compiled(self, text: str, architecture: str, index: str = "int") -> str:
-        """What the compiler says about the kernels of a file, which must be right; they count elements in
-        some type."""
+        """Report of the compiler on the kernels of a file, which must be right; they count elements in some
+        type."""
         kernels = counting(text.partition(DEVICE)[2].partition(HOST)[0], index)
         return self.compiled_kernels(kernels, architecture)
 

@@ -37,7 +37,7 @@ for path in sys.argv[2:]:
 
 @dataclass(frozen=True)
 class Ran:
-    """What a program printed, how many calls of CUDA there were that can fail, and what was compiled."""
+    """Output of a program, the number of calls of CUDA that can fail, and the compiled texts."""
 
     printed: str
     calls: int
@@ -45,7 +45,7 @@ class Ran:
 
 
 class Played:
-    """Runs programs; what they compile is kept in a folder. There may be more flags for g++."""
+    """Runner of programs; texts that they compile stay in a folder. There may be more flags for g++."""
 
     def __init__(self, gxx: str, folder: Path, *more: str) -> None:
         flags = [*CXX, *more, "-fPIC", f"-I{header_folder(gxx, folder, '-fPIC')}"]
@@ -60,8 +60,8 @@ class Played:
         self.environment = {**os.environ, **played, "PYTHONPATH": str(STAND_IN)}
 
     def run(self, *programs: Path, failing: int = 0, memory: int = 0) -> list[Ran]:
-        """What comes of programs that one Python runs; a call of CUDA may be `failing` in each, and the
-        device may have no more than some bytes of `memory`."""
+        """Results of programs that one Python runs; a call of CUDA may be `failing` in each, and the device
+        may have no more than some bytes of `memory`."""
         little = {"POLYLSP_CUDA_MEMORY": str(memory)} if memory else {}
         ran = subprocess.run(
             [sys.executable, "-c", _RUN, str(failing), *map(str, programs)],

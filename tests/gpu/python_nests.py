@@ -1,6 +1,6 @@
-"""Kernels of nests of Python that nobody wrote: `python -m tests.gpu.python_nests --examples 200`.
+"""Kernels of random nests of Python: `python -m tests.gpu.python_nests --examples 200`.
 
-The function must leave in memory, and return, what the original does, whatever sizes it is called with.
+The function must leave the same memory, and return the same result, as the original, for all sizes.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _LITTLE = (1200, 500, 200)
 
 
 def main() -> int:
-    """Draw as many as asked for; each kind of outcome is counted."""
+    """Draw as many as requested; each kind of outcome is counted."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

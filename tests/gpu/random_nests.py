@@ -1,6 +1,6 @@
-"""Kernels of nests that nobody wrote, run on the host: `python -m tests.gpu.random_nests --examples 1000`.
+"""Kernels of random nests, run on the host: `python -m tests.gpu.random_nests --examples 1000`.
 
-Programs come from the oracle, which also knows what they leave in memory; kernels must leave the same.
+Programs come from the oracle, which also computes their final memory; kernels must leave the same.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _LITTLE = (2500, 700, 250, 90)
 
 
 def main() -> int:
-    """Draw as many as asked for; every failure is printed, each kind of outcome is counted."""
+    """Draw as many as requested; every failure is printed, each kind of outcome is counted."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -3,8 +3,8 @@
 C with nvcc, Python with PyCUDA where it is installed; what the programs print is compared with what they
 print without kernels, and every host function must have said that its kernels ran. In C they also run in
 slabs, as with little memory, and under compute-sanitizer (memcheck, racecheck), and some samples are measured
-as `polylsp measure` does it. Without a GPU nothing runs, which is told; `--without-device` then builds the
-programs, which have to run their own loops.
+as `polylsp measure` does it. Without a GPU nothing runs, which is reported; `--without-device` then builds
+the programs, which have to run their loops on the host.
 """
 
 from __future__ import annotations
@@ -41,22 +41,23 @@ LARGE = {"NI": 520, "NJ": 610, "NK": 570, "NL": 530, "NM": 550, "N": 533, "M": 5
 SLABS = "slabs"
 NAMED = {"given": SIZES[0], "odd": SIZES[1], "large": LARGE, SLABS: SIZES[1]}
 _LITTLE = "-DDEVICE_MEMORY=15000"
-"""What makes host functions take slabs, where they can."""
+"""Macro by which host functions take slabs, where they can."""
 
 MEASURED = ("gemm", "mvt", "jacobi-2d", "deriche")
-"""One with shared memory, one with streams, one with a loop of launches, and one with several kernels."""
+"""Samples with shared memory, with streams, with a loop of launches, and with several kernels."""
 
 _TOLD = re.compile(r"^kernels of \w+: (\d+)$", re.MULTILINE)
 _END = "    return error;\n"
 _ISL = Lock()
-"""isl does one thing at a time."""
+"""isl is not thread-safe."""
 
 _SANITIZERS = ("memcheck", "racecheck")
 
 
 @dataclass(frozen=True)
 class Work:
-    """One program: its name for a person, and what it does, which raises `AssertionError` if it is wrong."""
+    """Check of one program: its name for a person, and its `run`, which raises `AssertionError` if it is
+    wrong."""
 
     name: str
     run: Callable[[Path], str]
@@ -64,7 +65,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Machine:
-    """What there is to work with. `device`: there is a GPU."""
+    """Tools of the machine. `device`: there is a GPU."""
 
     nvcc: str
     sanitizer: str | None
@@ -140,7 +141,7 @@ def _printed(*command: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def _measured(machine: Machine, file: Path) -> str:
-    """What `polylsp measure --target cuda` finds; without a device, that there is none."""
+    """Result of `polylsp measure --target cuda`; without a device, that there is none."""
     with _ISL:
         plan = planned(file, file.read_text(), {}, ("cuda",))
     assert isinstance(plan, Plan), plan
@@ -188,7 +189,7 @@ def _in_python(file: Path, size: str, folder: Path) -> str:
 
 
 def machine() -> Machine | None:
-    """What there is here; `None` without the compiler."""
+    """Tools of this machine; `None` without the compiler."""
     nvcc = shutil.which("nvcc")
     found = _printed("nvidia-smi", "-L") if shutil.which("nvidia-smi") else None
     device = found is not None and found.returncode == 0 and "GPU" in found.stdout

@@ -1,4 +1,4 @@
-"""What the page about building says: its Makefile builds a program, and its names are those of an edit."""
+"""Claims of the page about building: its Makefile builds a program, and its names are those of an edit."""
 
 from __future__ import annotations
 

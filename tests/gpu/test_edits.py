@@ -1,4 +1,4 @@
-"""What becomes kernels, and what is left alone with which reason."""
+"""Code that becomes kernels, and code that is left alone, with the reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Whatever call of CUDA fails, the program prints the same: it runs its own loops, on data that are whole."""
+"""On failure of any call of CUDA, the program prints the same: it runs its loops on the host, on data that
+are whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels are made of: tiles, registers, sums, strategies; and whole functions."""
+"""Mapping to kernels: tiles, registers, sums, strategies; and whole functions."""
 
 from __future__ import annotations
 
@@ -437,7 +437,7 @@ def asked(text: str, ordinal: int, settings: Settings = SETTINGS) -> Edited | De
 
 
 def says(text: str, nest: Nest, device: Device) -> tuple[Edited, Created]:
-    """What a text becomes, and its kernels, which say what they should and can be compiled."""
+    """Edit of a text, and its kernels, whose text is as expected and compiles."""
     answer = asked(text, 1)
     assert isinstance(answer, Edited), answer
     (created,) = answer.created
@@ -522,7 +522,7 @@ SHOWN = {
         ("device_s", "    double s;"),
     ),
 }
-"""Nests whose kernels are made as those above are, which run."""
+"""Nests whose kernels are like those above, which run."""
 
 
 @pytest.mark.parametrize("nest", SHOWN.values(), ids=SHOWN.keys())
@@ -632,7 +632,7 @@ def test_sizes_that_no_device_has_are_refused(
     assert reason in answer.reason
 
 
-# --- What a person is told ---------------------------------------------------------------
+# --- Messages for the user -------------------------------------------------------------
 
 TOLD = {
     "a condition on an element of each thread": ("for (int i = 0; i < n; i++) if (x[i] > 2) z[i] = 1;", True),

@@ -68,14 +68,14 @@ class Bench:
 
     settings: Settings
     stand_ins: str = ""
-    """Where the device is that programs find by their environments."""
+    """Path by which programs find the simulated device in their environments."""
 
     def outcome(self, plan: Plan) -> Outcome:
         with folder_for_programs() as folder:
             return measured(plan, self.settings, folder, lambda *_: None)
 
     def outcome_of_each(self, plan: Plan, *said: Mapping[str, str]) -> Measurement:
-        """What comes of a plan whose variants are told different things by their environments."""
+        """Measurement of a plan whose variants run in different environments."""
         tools = tools_for(plan, self.settings)
         assert not isinstance(tools, NotBuilt)
         plain = type(tools).build
@@ -90,7 +90,7 @@ class Bench:
             return measurement(self.outcome(plan))
 
     def outcomes(self, plan: Plan, *said: Mapping[str, str]) -> Iterator[Outcome]:
-        """What comes of a plan for each of some environments of the programs with kernels."""
+        """Outcomes of a plan for each of some environments of the programs with kernels."""
         with folder_for_programs() as folder:
             tools = tools_for(plan, self.settings)
             assert not isinstance(tools, NotBuilt)
@@ -156,7 +156,7 @@ def measurement(found: Outcome) -> Measurement:
 
 
 def left_out(found: Outcome) -> tuple[str, bool]:
-    """Why the one version has no figure, and whether that is our error."""
+    """Reason why the one version has no figure, and whether that is our error."""
     assert measurement(found).figures == ()
     (missing,) = measurement(found).missing
     return missing.reason, missing.is_error
@@ -246,7 +246,7 @@ def test_other_blocks_are_tried_where_there_is_a_device(
 
 def test_without_pycuda_nothing_passes_for_a_kernel(bench: Bench, tmp_path: Path) -> None:
     plan = planned(WAVE, tmp_path / "wave.py", n=500)
-    # Of what nobody asked for by name, nothing is said.
+    # Targets that were not named are not reported.
     unasked = replace(plan.variants[0], is_wanted=False)
     (missing,) = bench.outcome_of_each(replace(plan, variants=(*plan.variants, unasked)), {}, {}).missing
     assert "PyCUDA cannot be imported by this Python" in missing.reason and not missing.is_error

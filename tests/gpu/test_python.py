@@ -28,7 +28,7 @@ SAMPLES = {
     "nussinov": {"N": 43},
     "seidel-2d": {"N": 43, "TSTEPS": 4},
 }
-"""Those that between them have all that a kernel of Python can have; `python_samples.py` runs all thirty."""
+"""Samples that together cover all features of a kernel of Python; `python_samples.py` runs all thirty."""
 
 
 @pytest.mark.timeout(300)
@@ -136,7 +136,7 @@ def assert_left_to_the_loops(
     before, after = played.run(*written(folder, [("before", text + main), ("after", edited + main)]))
     results = [each.printed.splitlines()[1::2] for each in (before, after)]
     assert results[0] == results[1]
-    # Where it is asked at all: there is no memory of no elements.
+    # Where it is allocated at all: there is no memory of no elements.
     on_device = [line.rpartition(" ")[2] for line in after.printed.splitlines()[::2]]
     assert on_device == [str(wanted) for _, wanted in calls.values()]
     return after

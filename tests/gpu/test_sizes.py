@@ -1,4 +1,4 @@
-"""How large tiles are, which is estimated, and who copies which of their elements."""
+"""Estimated sizes of tiles, and distribution of their elements over the threads that copy them."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_each_element_is_copied_once(sizes: tuple[int, ...], threads: int) -> No
 
 
 def _elements(one: Rounds, threads: int) -> Iterator[tuple[int, ...]]:
-    """What the text of some rounds says, for each round and thread."""
+    """Elements in the text of some rounds, for each round and thread."""
     head = re.fullmatch(r"for \(int e = 0; e < (\d+); e \+= (\d+)\)", one.head)
     steps = range(0, int(head[1]), int(head[2])) if head is not None else range(1)
     assert len(steps) == one.count

@@ -186,7 +186,7 @@ LOCKED = {
     "neighbours that are only read": "streams[turn]",
     "what all slabs read, and a sum of all": ", staged_x, streams);",
 }
-"""Whether one slab is on its way while another is computed: not if all add to one sum."""
+"""Overlap of transfers with computation, by nest: not if all add to one sum."""
 
 
 @pytest.mark.parametrize(("name", "last"), LOCKED.items(), ids=LOCKED.keys())

@@ -194,7 +194,8 @@ RUN = (
     "rows of a length that is known",
     "two rows, of which one changes",
 )
-"""Those that differ in where threads begin, or in what they may change: a program takes a while to build."""
+"""Nests that differ in the start of their threads, or in the elements that they may change: a program takes a
+while to build."""
 
 
 @pytest.mark.timeout(300)

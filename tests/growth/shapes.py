@@ -13,7 +13,7 @@ _GOOD = "void good(int n, double *a)\n{\n    for (int i = 0; i < n; i++)\n      
 
 
 def _repeated(piece: str, size: int) -> str:
-    """A piece as often as it takes; `§` in it is a number of its own each time."""
+    """A piece as often as necessary; `§` in it is a new number each time."""
     if "§" not in piece:
         return piece * max(1, size // len(piece))
     parts: list[str] = []

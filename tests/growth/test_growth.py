@@ -17,7 +17,7 @@ from polylsp.settings import Settings
 
 SIZES = 1600, 6400
 MOST = 6.0
-"""How many times more work four times the text may take; sixteen where it grows with the square."""
+"""Largest factor of work for four times the text; sixteen where it grows with the square."""
 
 
 def forget() -> None:
@@ -30,7 +30,7 @@ def forget() -> None:
 
 
 def work(path: str, text: str) -> int:
-    """How many calls reading takes."""
+    """Number of calls that reading takes."""
     read(f"/growth/none{path[-3:]}", "", Settings())  # what is loaded first is not counted
     count = 0
     forget()
@@ -50,7 +50,7 @@ def work(path: str, text: str) -> int:
 
 
 def growth(shape: Shape, suffix: str, mark: str) -> float:
-    """How many times more work a text takes than one of a quarter of its size."""
+    """Factor of work from a text of a quarter of the size."""
     small, large = (
         work(f"/growth/{id(shape)}-{size}{suffix}", f"{shape(size)}{mark} {size}\n") for size in SIZES
     )

@@ -1,4 +1,4 @@
-"""Hand-made facts: a C function cut into tokens, and verdicts about places named by their text."""
+"""Hand-written facts: a C function cut into tokens, and verdicts about places named by their text."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ RECURRENCE = """\
 
 
 def recurrence() -> tuple[Source, FileReport]:
-    """One sequential loop, on line 4 (1-based) of a file with wide characters in a comment."""
+    """A sequential loop, on line 4 (1-based) of a file with wide characters in a comment."""
     f = function(RECURRENCE)
     dependence = flow(f.access("a[i - 1]", "read"), f.access("a[i]", "write"))
     f.loop(
@@ -195,7 +195,7 @@ void column(int n, double a[n][n], int idx[n]) {
 
 
 def many() -> tuple[Source, FileReport]:
-    """One loop for each code of a diagnostic that can be made by hand."""
+    """Loops with hand-written facts, one for each code of a diagnostic that has any."""
     from polylsp.model.verdict import Reduction
 
     copy = function(MANY, "copy")

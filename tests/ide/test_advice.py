@@ -1,4 +1,4 @@
-"""What would help, in the words of the language."""
+"""Advice, in the terms of the language."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ EXAMPLE = re.compile(r"^```c(?! *file=)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DO
 
 
 def gives(example: str, code: str) -> bool:
-    """Whether an example expects the code of a diagnostic or a rejection."""
+    """True if an example expects the code of a diagnostic or a rejection."""
     return bool(re.search(rf"(?<!no-)code: {code}\b|reject\([^)]*\b{code}\b|problem: {code}\b", example))
 
 
@@ -30,7 +30,7 @@ def test_a_page_has_an_example_that_gives_the_code_and_one_that_does_not(code: s
     assert gives(examples[0], code)
     for example in examples[1:]:
         assert not gives(example, code)
-        # The counterexample is held to it by an expectation that the code would break.
+        # An expectation that the code would break checks the counterexample.
         assert f"no-code: {code}" in example if code not in REJECTIONS else "// verdict:" in example
 
 

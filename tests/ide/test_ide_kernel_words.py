@@ -1,4 +1,4 @@
-"""What hovers say of the kernels of a nest."""
+"""Hovers on the kernels of a nest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a measurement can be asked for."""
+"""Places where a measurement can be requested."""
 
 from __future__ import annotations
 

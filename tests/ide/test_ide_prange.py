@@ -1,4 +1,4 @@
-"""What an editor shows of loops over `prange`: which access, which iterations, and what Numba makes of it."""
+"""Display of loops over `prange` in an editor: the access, the iterations, and Numba's result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the drawing beside the text is made of."""
+"""Content of the drawing beside the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A file that is edited and analysed again, with a record of the questions that were asked anew."""
+"""Edits and repeated analyses of a file, with a record of the recomputed queries."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polylsp.settings import Settings
 
 @dataclass
 class Edited:
-    """A file in an editor. What was asked is told as `decided scale`: the query, the function."""
+    """A file in an editor. Recomputed queries are recorded as `decided scale`: the query, the function."""
 
     path: Path
     text: str
@@ -32,7 +32,7 @@ class Edited:
         return {_told(name, arguments) for name, arguments in ran}
 
     def acted(self, name: action.ActionName, function: str) -> set[str]:
-        """What an action on the function's first loop asks."""
+        """Queries of an action on the function's first loop."""
         placed = self._placed(function)
         ask = action.Ask(name, function, placed.start, placed.answer.facts.loops[0].ordinal)
         with recording() as ran:
@@ -41,7 +41,7 @@ class Edited:
         return {_told(name, arguments) for name, arguments in ran}
 
     def after(self, old: str, new: str) -> set[str]:
-        """What is asked once the only `old` in the text has become `new`."""
+        """Queries after the only `old` in the text has become `new`."""
         assert self.text.count(old) == 1, f"{old!r} stands {self.text.count(old)} times in the text"
         self.text = self.text.replace(old, new)
         return self.asked()

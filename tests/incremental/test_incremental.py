@@ -221,7 +221,7 @@ def test_a_callee_with_another_value_asks_of_its_callers(edit) -> None:
     assert shift.verdicts("f") == ["parallel"]
 
 
-# --- how much is asked for ---------------------------------------------------------------------
+# --- requested depth --------------------------------------------------------------------------
 
 
 def test_schedules_are_asked_for_once(edited: Edited) -> None:

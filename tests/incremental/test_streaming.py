@@ -122,7 +122,7 @@ def test_a_share_of_the_functions_is_answered_after_the_file_was_opened(tmp_path
 
 
 def prepared_and_decided(text: str, path: Path, focus: tuple[Span, ...]) -> tuple[list[str], list[str]]:
-    """What is asked in turn, `read NAME` or `decide NAME`, and the first functions that are answered."""
+    """Queries in turn, `read NAME` or `decide NAME`, and the first functions that are answered."""
     answered: list[str] = []
 
     def take(start: int, answer: FunctionAnswer) -> None:

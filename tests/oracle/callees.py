@@ -30,7 +30,7 @@ CALLS: list[tuple[str, tuple[Literal["array", "index", "value"], ...]]] = [
 
 
 def gives_value(name: str) -> bool:
-    """Whether a call of the function is an expression."""
+    """True if a call of the function is an expression."""
     return name == "get"
 
 

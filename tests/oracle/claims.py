@@ -1,4 +1,4 @@
-"""What the program under test claims of a text, as plain values of the oracle's own."""
+"""Claims of the program under test about a text, as plain values of the oracle."""
 
 from __future__ import annotations
 

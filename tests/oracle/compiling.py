@@ -15,7 +15,7 @@ from .printing import elsewhere, layout
 
 _FORMAT = {"double": "%.17g", "int": "%d", "unsigned": "%u", "long": "%ld"}
 MARGIN = 80
-"""How many elements the storage of a pointer parameter has before and after element 0."""
+"""Number of elements of a pointer parameter's storage before and after element 0."""
 
 
 def complete(program: Program, run: Machine) -> str:
@@ -61,7 +61,7 @@ def complete(program: Program, run: Machine) -> str:
 
 
 def expected(program: Program, run: Machine) -> list[str]:
-    """What `complete` should print."""
+    """Expected output of `complete`."""
     lines = [] if program.kernel.type == "void" else [_shown(run.result)]
     for slot in run.observable:
         lines += [_shown(slot.values.get(key, slot.background(key))) for key in touched(run, slot)]
@@ -86,7 +86,7 @@ def touched(run: Machine, slot: Slot) -> list[Key]:
 
 
 def held_places(program: Program, run: Machine) -> Iterator[tuple[Slot, Key]]:
-    """What must be set before a run: all that it touched of what its arguments lead to."""
+    """Places to set before a run: all that it touched of its arguments' targets."""
     arguments = {p.name for p in program.kernel.parameters if p.structure or p.rows}
     observable = {slot.serial for slot in run.observable}
     first: dict[str, int] = {}

@@ -102,5 +102,5 @@ def pairs(machine: Machine, loop: LoopKey, sources: set[int], sinks: set[int], k
 
 
 def belongs(event: Event, uids: set[int]) -> bool:
-    """Whether an access is one of these, or happens inside a call that is."""
+    """True if an access is one of these, or happens inside a call that is."""
     return event.uid in uids or not uids.isdisjoint(event.calls)

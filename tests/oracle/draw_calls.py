@@ -47,7 +47,7 @@ class Calls(Structures):
         return Section(array.name, rows, self.subscript() if not rows and self.chance(50) else None)
 
     def pure(self) -> list[Statement]:
-        """What is elsewhere reads of an array what it likes."""
+        """Call of an external pure function, which may read any elements of an array."""
         array = self.given()
         if array is None or self.chance(20):
             self.used.add("twice")

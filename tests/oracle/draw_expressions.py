@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """An array that statements can use: `rank` 0 is a matrix kept in one dimension."""
+    """An array that statements can use: `rank` 0 is a linearised matrix."""
 
     name: str
     rank: int
@@ -64,7 +64,7 @@ class Expressions:
         self.features.add(name)
 
     def scope(self) -> tuple[list[str], list[str], list[Array], list[str]]:
-        """What is in scope now."""
+        """Names in scope."""
         return list(self.scalars), list(self.integers), list(self.arrays), list(self.moving)
 
     def leave(self, saved: tuple[list[str], list[str], list[Array], list[str]]) -> None:

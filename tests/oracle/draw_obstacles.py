@@ -45,7 +45,7 @@ class Obstacles(Calls):
         return self.pick([Number(self.number(0, 5)), Name("n"), plus(Name("off"), self.pick([0, 1, -1]))])
 
     def fixed_condition(self) -> Expr:
-        """One that no loop changes."""
+        """A condition that no loop changes."""
         name = Name(self.pick(["n", "n", "off"]))
         return Binary(self.pick(["<", ">", ">="]), name, Number(self.number(1, 5)))
 

@@ -28,7 +28,7 @@ from .nests import (
 )
 
 Style = Literal["in place", "after", "before", "still"]
-"""How an iteration moves a pointer: `*p++` where it is used, or by a statement of its own."""
+"""Style in which an iteration moves a pointer: `*p++` where it is used, or by a separate statement."""
 
 
 class Pointers(Loops):
@@ -43,7 +43,7 @@ class Pointers(Loops):
         return super().element(subscript)
 
     def pointed(self, subscript: Expr | None = None) -> Pointed:
-        """What a pointer in scope leads to, where it stands or near that."""
+        """Element that a pointer in scope leads to, where it stands or near that."""
         pointer = Name(self.pick(self.moving))
         if subscript is None and self.chance(75):
             return Pointed(pointer, self.pick([None, None, None, Number(1), Number(2)]))
@@ -73,7 +73,7 @@ class Pointers(Loops):
         return Section(array.name, rows, self.pick(further))
 
     def walkers(self) -> tuple[list[str], list[Statement]]:
-        """One or two pointers for a loop, and what sets them before it."""
+        """Pointers for a loop, one or two, and the statements that set them before it."""
         names: list[str] = []
         before: list[Statement] = []
         for _ in range(self.pick([1, 2, 2])):
@@ -90,7 +90,7 @@ class Pointers(Loops):
         return names, before
 
     def found(self) -> Path | None:
-        """A pointer that is kept in memory."""
+        """A pointer that is stored in memory."""
         return None
 
     # --- Loops

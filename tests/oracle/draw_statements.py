@@ -46,7 +46,7 @@ class Statements(Expressions):
         return [Assign(self.element(), self.value(), operator)]
 
     def temporary(self) -> list[Statement]:
-        """A value kept in a scalar, then used."""
+        """A value stored in a scalar, then used."""
         if self.chance(50):
             name = self.new("t")
             first: Statement = Declare(self.type, name, (), self.value())
@@ -140,7 +140,7 @@ class Statements(Expressions):
         return [If(self.affine_condition(), then, otherwise)]
 
     def branch(self) -> tuple[Statement, ...]:
-        """What a condition guards; what is declared there is not in scope after it."""
+        """Statements guarded by a condition; names declared there are not in scope after it."""
         saved = self.scope()
         self.guards += 1
         body = self.simple() if self.chance(60) else self.statement()
@@ -153,7 +153,7 @@ class Statements(Expressions):
         return [If(self.exit_test(60), (Jump("continue"),)), *self.simple()]
 
     def exit_test(self, known: int) -> Expr:
-        """When to jump: in so many of a hundred cases not by the data, in affine programs never."""
+        """Condition of a jump: in `known` of a hundred cases not by the data, in affine programs never."""
         if not self.wild or self.chance(known):
             return self.affine_condition()
         return Binary(">", self.data_value(), Number(3))

@@ -28,7 +28,7 @@ from .nests import (
 )
 
 EXTENT = 24
-"""How many elements the arrays have that are members."""
+"""Number of elements of arrays that are members."""
 
 
 def declared(type: Type) -> dict[str, Structure]:
@@ -158,7 +158,7 @@ class Structures(Pointers):
         """A function that is given a structure, or its address."""
         images, points = self.images(), [p for p in self.members.values() if p.structure == "Point"]
         values = [p for p in images if p.extents is None]
-        # What a function does through a pointer to a structure is not told to its callers so far.
+        # Effects through a pointer to a structure are not yet part of a function's summary.
         if points and self.chance(25):
             self.feature("structure by pointer")
             self.used.add("move_by")

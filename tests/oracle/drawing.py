@@ -41,7 +41,7 @@ from .nests import (
 
 T = TypeVar("T")
 Form = Callable[[Program], Program | None]
-"""What another language makes of a program that was drawn for C; `None` if it cannot say it."""
+"""Conversion of a program drawn for C to another language; `None` if it cannot express it."""
 
 SIZES = ((4, 3), (2, 5), (6, 6), (1, 1), (3, 4), (5, 2), (0, 3))
 
@@ -107,7 +107,7 @@ class Programs(Obstacles):
     """Whole programs."""
 
     only_arrays: bool = False
-    """Whether the language has no pointers."""
+    """Set if the language has no pointers."""
 
     def program(self) -> Program:
         self.choose_kinds()
@@ -147,12 +147,12 @@ class Programs(Obstacles):
         return Program((*helpers, kernel), tuple(globals_), features=features, structures=structures)
 
     def placed(self, helper: Function) -> Function:
-        """Where a function is defined: in the text, or elsewhere."""
+        """Place of a function's definition: in the text, or elsewhere."""
         away = helper.name == "set_off" or (helper.name == "place" and self.chance(40))
         return replace(helper, attribute="noinline") if self.with_obstacles and away else helper
 
     def choose_kinds(self) -> None:
-        """Which kinds of data there are besides plain arrays."""
+        """Choose the kinds of data besides plain arrays."""
         free = self.wild and not self.only_arrays
         self.with_pointers = free and self.chance(15)
         self.with_structures = free and self.chance(15)

@@ -1,4 +1,4 @@
-"""What is known of a program from running it, and what a refutation is."""
+"""Evidence on a program from running it, and refutations."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class Refutation:
 
 @dataclass(slots=True)
 class Evidence:
-    """A program, its text, and its runs in source order (those that the language defines).
-    `overlapping` are runs in which two arrays are one: what is said without an assumption about
-    that must be true of them as well. `made` are the names that get new arrays in each loop: these are the
-    loop's own, where they are used up in the iteration that made them (Python)."""
+    """A program, its text, and its runs in source order (those that the language defines). `overlapping` are
+    runs in which two arrays are one: claims without an assumption about that must be true of them as well.
+    `made` are the names that get new arrays in each loop: these are private to the loop, where they are used
+    up in the iteration that created them (Python)."""
 
     program: Program
     layout: Layout

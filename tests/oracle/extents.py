@@ -19,13 +19,13 @@ def extents(program: Program, inputs: Inputs) -> Extents:
 
 
 def inside(bounds: Extents, run: Machine, event: Event) -> bool:
-    """Whether an access stays inside its array."""
+    """True if an access stays inside its array."""
     declared = bounds.get(run.slots[event.slot].name)
     return not declared or all(0 <= k < n for k, n in zip(event.key, declared, strict=True))
 
 
 def inside_extents(program: Program, run: Machine) -> bool:
-    """Whether all of a run's accesses do, and every extent is positive."""
+    """True if all of a run's accesses do, and every extent is positive."""
     bounds = extents(program, run.inputs)
     return all(n > 0 for declared in bounds.values() for n in declared) and all(
         inside(bounds, run, event) for event in run.trace if event.key

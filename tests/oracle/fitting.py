@@ -1,8 +1,8 @@
 """Gives a drawn program the array extents that its runs need.
 
-Subscripts are drawn freely; a dry run tells which elements are touched. Subscripts that go
-below zero get an offset, extents are made just large enough, and runs that C does not define
-are dropped: in every run that is left all accesses are inside the declared dimensions.
+Subscripts are drawn freely; a dry run records the elements that are touched. Subscripts that go below zero
+get an offset, extents become just large enough, and runs that C does not define are dropped: in every run
+that is left all accesses are inside the declared dimensions.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ Ranges = dict[str, list[tuple[int, int]]]
 
 
 def fitted(program: Program, inputs: tuple[Inputs, ...]) -> Program | None:
-    """The program with extents, offsets and the inputs on which it is defined; `None` if there
-    are none. `Parameter.extents` and `Declare.extents` of what is fitted tell only the rank and,
-    for a parameter, the scalar parameter that each extent is to be made of. Where negative
-    subscripts wrap, there are no offsets, but arrays are long enough for them."""
+    """The program with extents, offsets and the inputs on which it is defined; `None` if there are none.
+    `Parameter.extents` and `Declare.extents` of the program give only the rank and, for a parameter, the
+    scalar parameter that each extent is to be computed from. Where negative subscripts wrap, there are no
+    offsets, but arrays are long enough for them."""
     program = numbered(program)
     ready = runner(replace(program, wraps=False))
     kept: list[Inputs] = []

@@ -1,4 +1,4 @@
-"""What parameters hold that are structures, or pointers to pointers, when a run starts."""
+"""Initial values of parameters that are structures, or pointers to pointers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SIZES = {"width": "n", "height": "m"}
 """Members that are sizes, and which."""
 
 ROWS = 12
-"""How many rows an array of pointers leads to."""
+"""Number of rows of an array of pointers."""
 
 
 def given_structure(

@@ -104,7 +104,7 @@ def _parallel(found: Evidence, claim: Claim) -> Iterator[Refutation]:
 
 
 def holds(assumption: AssumptionClaim, run: Machine, key: LoopKey) -> bool:
-    """Whether a run keeps to an assumption about a loop (one that cannot be checked is kept)."""
+    """True if a run satisfies an assumption about a loop (one that cannot be checked counts as satisfied)."""
     match assumption.kind:
         case "no-overlap":
             return not any(_share(run, record.slots, assumption.subjects) for record in run.records[key])
@@ -121,7 +121,7 @@ def holds(assumption: AssumptionClaim, run: Machine, key: LoopKey) -> bool:
 
 
 def _share(run: Machine, slots: dict[str, int], subjects: tuple[str, ...]) -> bool:
-    """Whether two of the names stand for the same storage, or pointers of these names have led to it."""
+    """True if two of the names stand for the same storage, or pointers of these names have led to it."""
     held = [run.targets.get(name) or slots_of(slots, name) for name in subjects]
     return any(not one.isdisjoint(other) for one, other in combinations(held, 2))
 
@@ -133,13 +133,13 @@ def slots_of(slots: dict[str, int], path: str) -> set[int]:
 
 
 def _repeated(run: Machine, path: str) -> bool:
-    """Whether two pointers of an array have led to the same storage."""
+    """True if two pointers of an array have led to the same storage."""
     led = list(run.rows.get(path, {}).values())
     return len(set(led)) < len(led)
 
 
 def _distinct(run: Machine, name: str) -> bool:
-    """Whether no two elements that the run touched of an array have the same value."""
+    """True if no two elements that the run touched of an array have the same value."""
     for slot in run.slots:
         if slot.name == name:
             touched = {event.key for event in run.trace if event.slot == slot.serial}
@@ -151,8 +151,8 @@ def _distinct(run: Machine, name: str) -> bool:
 
 
 def counters_of(found: Evidence, claim: Claim, runs: list[Machine]) -> tuple[str, ...]:
-    """The variables that have a closed form in the loop: its own counter and those that the claim
-    lists, as far as in all runs they start each iteration a constant further than the one before."""
+    """Variables that have a closed form in the loop: its counter and those that the claim lists, as far as in
+    all runs they start each iteration a constant further than the one before."""
     key = (claim.function, claim.ordinal)
     own = {
         counter(loop) for f in found.program.functions for loop in loops(f) if (f.name, loop.ordinal) == key

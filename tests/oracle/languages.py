@@ -20,8 +20,8 @@ LanguageName = Literal["c", "python"]
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """How programs of a language are drawn, affine ones and others, and run. `disagreements` are
-    what a run of the text by the language itself does otherwise than the oracle's interpreter."""
+    """A language: strategies for programs, affine ones and others, and their runs. `disagreements` are
+    differences between a run of the text by the language itself and the oracle's interpreter."""
 
     suffix: str
     comment: str

@@ -59,7 +59,7 @@ def _adds_constant(assign: Assign, name: str) -> bool:
 
 
 def _is_scalar(part: Node, changed: str) -> bool:
-    """Whether a part of an expression is an integer that does not come from memory, nor from `changed`."""
+    """True if a part of an expression is an integer that does not come from memory, nor from `changed`."""
     match part:
         case Number(type=of_type):
             return of_type in ("int", "unsigned")

@@ -1,4 +1,4 @@
-"""What a run is made of: storage, the trace of accesses, and what was seen of each loop."""
+"""State of a run: storage, the trace of accesses, and the records of each loop."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Mismatch(Exception):
 
 
 class Round(NamedTuple):
-    """One iteration: the loop, which time it was entered, the iteration's number from 0, and the
-    value that its counter has when the body starts."""
+    """An iteration: the loop, the number of its entry, the iteration's number from 0, and the value that its
+    counter has when the body starts."""
 
     loop: LoopKey
     occurrence: int
@@ -38,8 +38,8 @@ Stack = tuple[Round, ...]
 
 
 class Event(NamedTuple):
-    """One access. `calls` are the calls inside which it happened, outermost first, `point` is the
-    element that an array statement was at."""
+    """An access. `calls` are the calls inside which it happened, outermost first, `point` is the element that
+    an array statement was at."""
 
     uid: int
     slot: int
@@ -51,7 +51,7 @@ class Event(NamedTuple):
 
 
 class Poison:
-    """What a private copy holds before it is written."""
+    """Value of a private copy before it is written."""
 
 
 POISON = Poison()
@@ -87,7 +87,7 @@ class View(NamedTuple):
         return View(self.slot, self.prefix, self.offset + by)
 
     def distance(self, other: View) -> int:
-        """How many elements it is further on in the same array."""
+        """Number of elements by which it is further on in the same array."""
         if self.slot is not other.slot or self.prefix != other.prefix:
             raise Undefined("pointers into different arrays are compared")
         return self.offset - other.offset
@@ -95,8 +95,8 @@ class View(NamedTuple):
 
 @dataclass(slots=True)
 class Occurrence:
-    """One time that a loop was run: its counters' values at the start of each iteration and after
-    the last one, how each iteration ended, and the slot (serial) of every name in sight."""
+    """An execution of a loop: its counters' values at the start of each iteration and after the last one, how
+    each iteration ended, and the slot (serial) of every name in sight."""
 
     serial: int = 0
     starts: list[dict[str, Value]] = field(default_factory=list)
@@ -116,10 +116,9 @@ class Reordering(Protocol):
 
 @dataclass(slots=True)
 class Machine:
-    """The state of one run. `targets`: the storage (serials) that each pointer that moves, or that is kept in
-    memory, has led to, and `rows` from which place in memory;
-    `rows_walked`: some walk a matrix that is kept in one dimension, and no access tells in which row;
-    `from_end`: some subscript counted from the end of an array."""
+    """The state of one run. `targets`: the storage (serials) that each pointer that moves, or that is stored
+    in memory, has led to, and `rows` from which place in memory; `rows_walked`: some walk a linearised
+    matrix, and no access shows its row; `from_end`: some subscript counted from the end of an array."""
 
     inputs: Inputs
     arithmetic: Arithmetic = Exact

@@ -45,9 +45,8 @@ Flow = set[tuple[Instance, Instance]]
 
 
 def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutation] | None:
-    """Where the iterations or the flow of the kernel's model are not those of a run; `None` if they
-    cannot be compared: the kernel is not one nest, or something in it is only known when the program
-    runs."""
+    """Differences between the iterations or the flow of the kernel's model and those of a run; `None` if they
+    cannot be compared: the kernel is not one nest, or depends on data."""
     kernel = found.program.kernel
     own = [model for model in models if model.function == kernel.name]
     if len(own) != 1 or len(own[0].loops) != len(loops(kernel)) or written_perhaps(own[0]):
@@ -55,7 +54,7 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
     memories = memory_names(own[0])
     if memories != data_names(found.program):
         return None
-    # Where the value of an integer is known in closed form, reading it is no access.
+    # Where an integer has a closed form, reading it is no access.
     if memories & {s.name for s in walk(kernel) if isinstance(s, Declare) and s.type in ("int", "unsigned")}:
         return None
     numbers = statement_numbers(found.program, memories)
@@ -79,8 +78,8 @@ def model_refutations(found: Evidence, models: list[ModelClaim]) -> list[Refutat
 
 
 def _never_stores(found: Evidence) -> bool:
-    """Whether an array statement stores nothing in any run: what it keeps apart first, as a statement of its
-    own, is then not to be seen in the model."""
+    """True if an array statement stores nothing in any run: its first step, a separate statement with a
+    temporary, is then invisible in the model."""
     ran = {event.uid for run in found.runs for event in run.trace}
     targets = (node.target for node in walk(found.program.kernel) if isinstance(node, Assign))
     return any(_is_part(target) and target.uid not in ran for target in targets)
@@ -107,15 +106,15 @@ def memory_names(model: ModelClaim) -> set[str]:
 
 
 def written_perhaps(model: ModelClaim) -> bool:
-    """Whether some write is not sure to happen."""
+    """True if some write is not a must-write."""
     import islpy as isl
 
     return not isl.UnionMap(model.may_writes).is_empty()
 
 
 def data_names(program: Program) -> set[str]:
-    """The arrays and floating-point scalars of a program. Integer scalars may be known by value, and
-    then nothing flows through them."""
+    """Arrays and floating-point scalars of a program. Integer scalars may have closed forms, and then nothing
+    flows through them."""
     arrays = {node.array for node in walk(program.kernel) if isinstance(node, Element | Linear)}
     floating = {d.name for d in walk(program) if isinstance(d, Declare) and d.type == "double"}
     return arrays | {
@@ -124,7 +123,7 @@ def data_names(program: Program) -> set[str]:
 
 
 def _other(what: str, true: Domain | Flow, claimed: Domain | Flow) -> str | None:
-    """How two sets differ."""
+    """Difference of two sets."""
     if true == claimed:
         return None
     return f"{what}: {_listed('missing', true - claimed)}{_listed('not there', claimed - true)}"

@@ -1,8 +1,8 @@
 """A small abstract syntax of loop nests: just what the oracle draws, prints and runs.
 
-Every access has a `uid`, unique in its program (`numbered` gives them out), so that a place in
-the printed text and an access of a run can be told to be the same. Loops have the ordinals of
-the contract: from 1 in each function, in source order.
+Every access has a `uid`, unique in its program (`numbered` assigns them), which relates a place in the
+printed text to an access of a run. Loops have the ordinals of the contract: from 1 in each function, in
+source order.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Linear:
-    """`array[row * width + column]`: a matrix kept in one dimension."""
+    """`array[row * width + column]`: a linearised matrix."""
 
     array: str
     row: Expr
@@ -71,7 +71,8 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """What members and subscripts lead to: `im.data[i]`, `p[i].x`, `q->x`, `r[i][j]` of pointers to rows."""
+    """Place that members and subscripts lead to: `im.data[i]`, `p[i].x`, `q->x`, `r[i][j]` of pointers to
+    rows."""
 
     root: str
     steps: tuple[Expr | Field, ...]
@@ -96,7 +97,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Pointed:
-    """What a pointer that moves leads to: `*p`, `*p++`, or `p[subscript]`."""
+    """Element that a moving pointer leads to: `*p`, `*p++`, or `p[subscript]`."""
 
     pointer: Name | Step
     subscript: Expr | None = None
@@ -251,7 +252,7 @@ class Parameter:
 
     @property
     def scalar(self) -> bool:
-        """Whether it is a number."""
+        """True for a number."""
         return self.extents is None and not self.structure
 
 
@@ -278,11 +279,11 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What one run starts from: the scalar parameters by name, and a seed for all contents.
+    """Initial values of one run: the scalar parameters by name, and a seed for all contents.
 
-    `distinct` fills integer arrays with values that do not repeat; `aliases` makes a pointer
-    parameter (first) point into the array of another (second), some elements further (third).
-    `contents` gives elements (array, subscripts) that hold a certain value.
+    `distinct` fills integer arrays with values that do not repeat; `aliases` makes a pointer parameter
+    (first) point into the array of another (second), some elements further (third). `contents` gives elements
+    (array, subscripts) with a certain value.
     """
 
     parameters: tuple[tuple[str, int], ...]

@@ -1,4 +1,4 @@
-"""Where paths through structures and rows lead: `im.data[i]`, `p[i].x`, `q->v[1]`, `r[i][j]`."""
+"""Evaluation of paths through structures and rows: `im.data[i]`, `p[i].x`, `q->v[1]`, `r[i][j]`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Code = Callable[[Machine], Any]
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What stands at a place: a number, a structure, a pointer, or an array with so many elements."""
+    """Shape of the value at a place: a number, a structure, a pointer, or an array with so many elements."""
 
     kind: str
     type: Type = "int"
@@ -26,8 +26,8 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """What a path leads to: `place` gives storage and key; where a name is a pointer that does not move,
-    `place` is missing and `value` gives where it points."""
+    """Target of a path: `place` gives storage and key; where a name is a pointer that does not move, `place`
+    is missing and `value` gives its target."""
 
     shape: Shape
     text: str
@@ -36,7 +36,7 @@ class Reached:
 
 
 class Names(Protocol):
-    """Who knows names and compiles subscripts."""
+    """Symbol table and compiler of subscripts."""
 
     def root(self, name: str) -> Reached: ...
     def expression(self, e: Expr) -> tuple[Code, Type]: ...
@@ -44,7 +44,7 @@ class Names(Protocol):
 
 
 def reach(names: Names, path: Path) -> Reached:
-    """Where a path leads."""
+    """Target of a path."""
     at = names.root(path.root)
     for step in path.steps:
         at = (
@@ -120,7 +120,7 @@ def _further(place: Code | None, step: Code) -> Code:
 
 
 def shape_of(d: Declare) -> Shape:
-    """What a declaration of a member declares."""
+    """Shape that the declaration of a member declares."""
     number = Shape("number", d.type)
     if d.pointer:
         return Shape("pointer", d.type, to=number)

@@ -87,7 +87,7 @@ def elsewhere(program: Program) -> str:
 
 
 def expression_text(expression: Expr) -> str:
-    """One expression as C."""
+    """An expression as C."""
     printer = _Printer(Layout())
     printer.expression(expression)
     return printer.out.text

@@ -36,7 +36,7 @@ def missed(found: Evidence, claim: Claim) -> Iterator[Refutation]:
             return
     try:
         for run in _at_other_sizes(found):
-            # Arrays are as small as the few runs permit: nobody is asked to conclude from their extents.
+            # Arrays are as small as the few runs permit: no conclusion from their extents is expected.
             if any(_read_first(run, key, slot) for slot in _slots(run, key, variable)):
                 return
     except TooLong:
@@ -68,7 +68,7 @@ def _slots(run: Machine, key: LoopKey, variable: str) -> set[int]:
 
 
 def _read_first(run: Machine, key: LoopKey, slot: int) -> bool:
-    """Whether some iteration reads the variable before it writes it: its own copy would hold nothing."""
+    """True if some iteration reads the variable before it writes it: a private copy would be undefined."""
     written: set[tuple[int, int]] = set()
     for event in run.trace:
         rounds = [(r.occurrence, r.number) for r in event.stack if r.loop == key]
@@ -103,7 +103,7 @@ def closed_forms(found: Evidence, claim: Claim) -> set[str]:
 
 
 def steady(runs: list[Machine], key: LoopKey, name: str) -> bool:
-    """Whether a number or a pointer starts each iteration a constant further than the one before."""
+    """True if a number or a pointer starts each iteration a constant further than the one before."""
     for run in runs:
         for record in run.records[key]:
             held = [start.get(name) for start in record.starts]

@@ -1,5 +1,5 @@
-"""Reads the C that `printing` writes (and a little more) back into the oracle's syntax, so that a
-counterexample can be kept, edited and judged again as text."""
+"""Parser for the C that `printing` writes (and a little more) back into the oracle's syntax, so that a
+counterexample can be stored, edited and judged again as text."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Arrays(dict[str, int]):
         self.structures: dict[str, Structure] = {}
 
     def copied(self) -> Arrays:
-        """For a function, which has names of its own."""
+        """Copy for a function, which has separate names."""
         other = Arrays()
         other.update(self)
         other.structures = self.structures
@@ -161,7 +161,7 @@ def _pointer_rank(declared: Any) -> int:
 
 
 def _rank(parameter: Parameter, stepped: set[str]) -> int:
-    """How many subscripts an array takes: 0 for a scalar, -1 for a pointer."""
+    """Number of subscripts of an array: 0 for a scalar, -1 for a pointer."""
     if parameter.structure or parameter.rows:
         return PATH
     if parameter.extents is None:

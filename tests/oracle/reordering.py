@@ -12,9 +12,8 @@ from .values import Value
 
 @dataclass(frozen=True, slots=True)
 class Sharing:
-    """What a claim says of the variables of a loop; reductions are (variable, operator).
-    `counters` start every iteration from their closed form, and have it after the loop unless they
-    are private."""
+    """Claims about the variables of a loop; reductions are (variable, operator). `counters` start every
+    iteration from their closed form, and have it after the loop unless they are private."""
 
     private: tuple[str, ...] = ()
     lastprivate: tuple[str, ...] = ()

@@ -30,8 +30,8 @@ CHUNK = 100
 
 @dataclass(slots=True)
 class Harvest:
-    """What a number of trials gave: failures by sort, each the smallest that was seen; for each feature
-    of programs how many had it, how many loops these have, and how many of the loops were decided."""
+    """Results of a number of trials: failures by sort, each the smallest that was seen; for each feature of
+    programs the number that had it, their number of loops, and the number of these that were decided."""
 
     examples: int = 0
     runs: int = 0
@@ -147,7 +147,7 @@ def _write(folder: Path, batch: str, suffix: str, texts: list[str]) -> None:
 
 
 def replay(paths: list[str]) -> Harvest:
-    """Judge the claims about programs kept as text."""
+    """Judge the claims about programs stored as text."""
     total = Harvest()
     for path in paths:
         done = trial(program(Path(path).read_text()), exact=False)

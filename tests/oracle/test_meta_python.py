@@ -88,5 +88,5 @@ def test_slices_of_different_lengths_are_not_run() -> None:
 
 
 def touches(run: Machine) -> bool:
-    """Whether a run accesses an array."""
+    """True if a run accesses an array."""
     return any(event.key for event in run.trace)

@@ -16,7 +16,7 @@ _DRAWN = settings(
     max_examples=150,
     deadline=None,
     derandomize=bool(os.environ.get("CI")),
-    # A failure is made small by the soak, which knows the programs.
+    # The soak, which has the programs, reduces a failure.
     phases=(Phase.explicit, Phase.reuse, Phase.generate),
     print_blob=True,
     suppress_health_check=list(HealthCheck),
@@ -41,7 +41,8 @@ def test_claims_about_all_programs_stand(drawn: Program) -> None:
 
 @pytest.mark.parametrize("start", ["a + i * m", "a", "a + i"])
 def test_pointers_that_move_toward_each_other(start: str) -> None:
-    """A row is reversed: rows of their own have no conflict; else a witness names the pointer that counts."""
+    """A row is reversed: distinct rows have no conflict; otherwise a witness names the pointer that
+    counts."""
     text = f"""double kernel(int n, int m, double a[restrict n * m + n + m + 1])
 {{
     double s = 0.0;

@@ -1,4 +1,4 @@
-"""One trial: a drawn program is analysed, and everything that is claimed of it is judged."""
+"""Trial of one drawn program: it is analysed, and all claims about it are judged."""
 
 from __future__ import annotations
 
@@ -28,14 +28,13 @@ INEXACT = (
     frozenset({"object"}),
     frozenset({"second names"}),
 )
-"""What an affine program may hold, or hold together, and still not be decided: a condition on data, arrays
-that change their names, that have two or that an object's attributes hold, or
-a counter that is no linear function of the iterators, because some iterations do not change it or an inner
-loop changes it as often as it runs."""
+"""Features that leave an affine program undecided, alone or together: a condition on data, arrays that change
+their names, that have two or that an object's attributes refer to, or a counter that is no linear function of
+the iterators, because some iterations do not change it or an inner loop changes it in every iteration."""
 
 PATIENCE = 8
-"""What is decidable must be decided, but not in the time that an editor has: a nest that takes more
-operations than the default gets so many times as many, and is counted."""
+"""Factor on the default budget: decidable loops must be decided, but not in the time that an editor has; a
+nest that takes more operations than the default is counted."""
 
 
 @dataclass(slots=True)

@@ -43,7 +43,7 @@ def wrapped(value: int, type: Type) -> int:
 
 
 def fits(value: int, type: Type) -> bool:
-    """Whether a signed type can hold the value."""
+    """True if a signed type represents the value."""
     half = 1 << (BITS[type] - 1)
     return -half <= value < half
 

@@ -40,7 +40,7 @@ OVERWRITTEN = "the value is overwritten before the sink reads it"
 def witness_refutations(
     program: Program, out: Layout, runner: Runner, runs: list[Machine], claim: Claim
 ) -> list[Text]:
-    """What is wrong with a `sequential` claim, as (rule, text)."""
+    """Faults of a `sequential` claim, as (rule, text)."""
     key = (claim.function, claim.ordinal)
     if claim.witness is None:
         return [("witness", "there is none")]
@@ -91,8 +91,8 @@ def _witness(
 
 
 def _entered(program: Program, key: LoopKey, w: WitnessClaim) -> bool:
-    """Whether the claim is about the loop as it is entered: what is outside it is given by values
-    of its iterators and variables, which need not all occur."""
+    """True if the claim is about the loop as it is entered: values of outer iterators and variables are
+    given, which need not all occur."""
     scalars = {p.name for p in program.kernel.parameters if p.scalar}
     depth = next(d for loop, d in depths(program) if (key[0], loop.ordinal) == key)
     named = {n.name for text, _ in w.parameters for n in walk(expression(text)) if isinstance(n, Name)}
@@ -115,8 +115,8 @@ def depths(program: Program) -> Iterator[tuple[Loop, int]]:
 def _never(
     out: Layout, stated: list[Machine], others: list[Machine], key: LoopKey, d: DependenceClaim
 ) -> str | None:
-    """That no run shows the conflict, though the loop was run more than once with the `stated` values: others
-    may have other values in variables of the file, too."""
+    """Refutation: no run shows the conflict, though the loop was run more than once with the `stated` values:
+    others may have other values in variables of the file, too."""
     if not any(len(record.starts) > 1 for run in stated for record in run.records[key]):
         return None
     for run in (*others, *stated):
@@ -142,7 +142,7 @@ def solved(program: Program, spelled: tuple[tuple[str, int], ...]) -> tuple[tupl
 
 
 def _unreachable(program: Program, w: WitnessClaim) -> bool:
-    """Whether the loop is meant as it is entered with values that no input can give: in memory, or in what
+    """True if the claim enters the loop with values that no input can give: in memory, or in variables that
     functions elsewhere set."""
     read = [expression(text, _constant_arrays(program)) for text, _ in w.parameters]
     elsewhere = [node for f in program.functions if f.attribute for node in walk(f)]
@@ -275,7 +275,7 @@ def _distances(out: Layout, run: Machine, key: LoopKey, d: DependenceClaim) -> I
     sources, sinks = uids(out, run, d.source), uids(out, run, d.sink)
     for pair in pairs(run, key, sources, sinks, d.kind):
         if pair.source.uid not in sources or pair.sink.uid not in sinks:
-            # Inside a call it cannot be told through which argument an element was reached.
+            # Inside a call the argument through which an element was reached is ambiguous.
             continue
         if pair.distance != d.distance:
             text = f"{d.kind} from `{d.source.text}` to `{d.sink.text}`: {pair.distance}, not {d.distance}"

@@ -1,4 +1,4 @@
-"""README.md and the pages of docs/, and how their derived parts are made."""
+"""README.md and the pages of docs/, and generation of their derived parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The settings in the manifest of the VS Code extension: how they are made of the server's.
+"""Settings in the manifest of the VS Code extension, generated from the server's.
 
 `python tests/project/manifest.py` writes them into `vscode-client/package.json`.
 """
@@ -37,7 +37,7 @@ def manifest() -> dict[str, Any]:
 
 
 def server_settings(given: dict[str, Any]) -> dict[str, Any]:
-    """What a manifest says of the server's settings; the first group has those of the extension."""
+    """The server's settings in a manifest; the first group has those of the extension."""
     found: dict[str, Any] = given["contributes"]["configuration"][1]["properties"]
     return found
 

@@ -1,4 +1,4 @@
-"""The promises of the Makefile, of .ci/run and of the test run's own options."""
+"""The promises of the Makefile, of .ci/run and of the options of the test run."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_script_for_ci_is_sound() -> None:
 
 
 def test_every_dependency_has_a_tried_version() -> None:
-    """What pyproject.toml asks for stands in constraints.txt, and nothing there names a host."""
+    """Dependencies of pyproject.toml stand in constraints.txt, and no entry there names a host."""
     text = (ROOT / "constraints.txt").read_text()
     pinned = set(re.findall(r"^([a-z0-9-]+)==", text, re.MULTILINE))
     project = (ROOT / "pyproject.toml").read_text()

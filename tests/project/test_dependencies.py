@@ -1,4 +1,4 @@
-"""What is installed is what constraints.txt names, file by file."""
+"""Installed packages are those of constraints.txt, file by file."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_the_changelog_is_about_this_version() -> None:
 
 
 def test_the_repository_names_no_machine() -> None:
-    """No path of somebody's machine, and no host of a package index, in what is the project's own."""
+    """The project's files contain no path of a private machine, and no host of a package index."""
     forbidden = re.compile(r"/(?:home|root|Users)/\w|https?://[\w.-]*(?:npm|pypi|pythonhosted|debian)\b")
     for document in [*DOCUMENTS, "Makefile", ".ci/run", "constraints.txt", "pyproject.toml"]:
         found = forbidden.search(text_of(document))

@@ -1,4 +1,4 @@
-"""What the VS Code extension says of the server is so."""
+"""Claims of the VS Code extension about the server are true."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ sys.modules["os"] = Missing(os, names)
 sys.modules["signal"] = Missing(signal, signals)
 import polylsp
 for found in pkgutil.walk_packages(polylsp.__path__, "polylsp."):
-    # The driver is a program of its own, which runs beside a file that is made for it.
+    # The driver is a separate program, which runs beside a generated file.
     if not found.name.endswith((".__main__", "runtime.driver")):
         importlib.import_module(found.name)
 from polylsp.model.verdict import word

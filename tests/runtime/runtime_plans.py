@@ -1,4 +1,4 @@
-"""What a plan is asked for with."""
+"""Requests for plans."""
 
 from __future__ import annotations
 

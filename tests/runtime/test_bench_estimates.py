@@ -1,4 +1,4 @@
-"""What is said of estimates beside measurements."""
+"""Remarks on estimates beside measurements."""
 
 from __future__ import annotations
 

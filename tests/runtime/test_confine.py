@@ -1,4 +1,4 @@
-"""Programs that misbehave: contained, and told of."""
+"""Programs that misbehave: contained, and reported."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def running(folder: str, tmp_path: Path) -> Running:
 
 @pytest.fixture(params=[True, False], ids=["numbers of its own", "numbers of all"])
 def separation(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With and without what the kernel does about processes that are left behind."""
+    """With and without the kernel's handling of orphaned processes."""
     if not request.param:
         monkeypatch.setattr(kernel, "separate", lambda: False)
 
@@ -68,7 +68,7 @@ def alive(mark: str) -> list[str]:
 
 
 def ends(mark: str) -> bool:
-    """Whether no such process is left, soon."""
+    """True if no such process is left, soon."""
     until = time.monotonic() + 20
     while alive(mark) and time.monotonic() < until:
         os.sched_yield()

@@ -1,4 +1,4 @@
-"""Estimates for devices that are not here: what they are made of, and how they are told."""
+"""Estimates for absent devices: their derivation, and their presentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs in turn allow to say."""
+"""Conclusions from interleaved runs."""
 
 from __future__ import annotations
 

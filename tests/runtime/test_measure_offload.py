@@ -48,7 +48,7 @@ def gcc(tmp_path: Path) -> str:
 def test_directives_run_on_a_device_that_there_is(planning: Planning, folder: str, gcc: str) -> None:
     plan = planning(SCALE, targets=("openmp-target", "openacc"), n=2000)
     assert isinstance(plan, Plan) and "omp target" in plan.variants[0].text
-    # Of what nobody asked for by name, nothing is said where there is no device for it.
+    # Targets that were not named are not reported where there is no device for them.
     unasked = replace(plan.variants[1], is_wanted=False)
     plan = replace(plan, variants=(*plan.variants, unasked))
     found = measured(plan, Settings(c_compiler=gcc, allowed_programs=(gcc,)), folder, lambda *_: None)

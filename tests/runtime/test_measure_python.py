@@ -67,7 +67,7 @@ def planned(plan: Plan | NoPlan) -> Plan:
 
 
 def ignored(*_: object) -> None:
-    """Nobody looks how far it is."""
+    """Ignore the progress."""
 
 
 def outcome(plan: Plan | NoPlan, folder: str, settings: Settings | None = None) -> Measurement | NotMeasured:

@@ -1,4 +1,5 @@
-"""What NVIDIA's compiler says of kernels, which takes no GPU, and how many threads that leaves room for."""
+"""Report of NVIDIA's compiler on kernels, which takes no GPU, and the number of threads that leaves room
+for."""
 
 from __future__ import annotations
 

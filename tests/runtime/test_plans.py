@@ -1,4 +1,4 @@
-"""How functions are called on data that are made up for them, and which cannot be."""
+"""Calls of functions on generated data, and functions without valid data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Structures that parameters point at: their members are made up one by one."""
+"""Structures that parameters point to: their members are generated one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a measured program must not reach, tried by programs; and what it may do as ever."""
+"""Resources that a measured program must not reach, tried by programs; and its usual permissions."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def in_python(folder: str, outside: Path) -> Trying:
 
 @pytest.fixture
 def service(folder: str) -> Iterator[str]:
-    """A service that listens in the program's own folder, where it can be found."""
+    """A service that listens in the folder of the program, where it can be found."""
     path = str(Path(folder, "service"))
     with socket.socket(socket.AF_UNIX) as listening, socket.socket(socket.AF_UNIX) as abstract:
         listening.bind(path)
@@ -346,7 +346,7 @@ def test_a_compiler_makes_its_output_executable_and_reaches_no_service(folder: s
     assert "not supported" in run([sys.executable, "-I", "-c", reach], folder, limits, {}, 60.0).words
 
 
-# --- What is told of a system that gives less --------------------------------------------------
+# --- Reports on a system that isolates less -----------------------------------------------------
 
 
 def missing(folder: str) -> set[str]:

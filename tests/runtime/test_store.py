@@ -1,4 +1,4 @@
-"""Measurements that are kept from one session to the next."""
+"""Measurements that persist from one session to the next."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has one thread runs on one processor."""
+"""Single-threaded programs run on one processor."""
 
 from __future__ import annotations
 

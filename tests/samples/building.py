@@ -1,4 +1,4 @@
-"""How the samples in C are compiled and run."""
+"""Compilation and runs of the samples in C."""
 
 WARNINGS = ("-std=c99", "-Wall", "-Wextra", "-Werror")
 SANITIZERS = ("-fsanitize=address,undefined", "-fno-sanitize-recover=all")

@@ -1,8 +1,8 @@
-"""What each PolyBench sample must print, recomputed from the mathematics with numpy.
+"""Reference output of each PolyBench sample, recomputed from the mathematics with numpy.
 
 Each function takes the sizes of the sample by name and returns its checksum. Only the initial data are
-written as in the sample; the computation goes another way wherever there is one (matrix products, library
-solvers, a convolution for the recursive filter, memoised recursion), so that a mistake is not made twice.
+written as in the sample; the computation takes another path wherever there is one (matrix products, library
+solvers, a convolution for the recursive filter, memoised recursion), so that a mistake does not occur twice.
 """
 
 from __future__ import annotations

@@ -22,15 +22,15 @@ RENAMED = {"deriche": {"in": "image"}, "doitgen": {"np": "width"}}
 """Names in C that mean something else in Python."""
 
 LOCAL = {"symm": "above", "durbin": "sum"}
-"""Variables of a loop's body: in Python they belong to the function, where C is made to have them too."""
+"""Variables of a loop's body: in Python they belong to the function, and C is adapted to that."""
 
 CONSTANT = {"correlation": "smallest"}
-"""Constants of C whose value is known: Python has variables alone, and so has C then."""
+"""Constants of C with a constant value: Python has variables alone, and so has C then."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """A kernel in one language: what is known of its functions, by name."""
+    """A kernel in one language: facts of its functions, by name."""
 
     functions: dict[str, FunctionFacts]
 
@@ -74,7 +74,7 @@ def test_the_loops_have_the_same_verdicts(name: str, function: str) -> None:
 
 
 def verdict(name: str, loop: LoopFacts, iterators: set[str | None]) -> tuple[object, ...]:
-    """What is said of a loop, with the names of Python, but for what C is promised by `restrict`, and
+    """Verdict of a loop, with the names of Python, except for assumptions that C's `restrict` promises, and
     copies of iterators, which a declaration outside the loop needs."""
     found = (loop.ordinal, loop.kind, renamed(name, loop.iterator or ""), loop.depth, word(loop.verdict))
     match loop.verdict:
@@ -90,7 +90,7 @@ def verdict(name: str, loop: LoopFacts, iterators: set[str | None]) -> tuple[obj
 
 
 def needed(assumption: Assumption) -> bool:
-    """Whether C needs an assumption too: it declares what Python's parameters are."""
+    """True if C needs an assumption too: it declares the properties of Python's parameters."""
     return assumption.kind != "no-overlap" and not re.search(r" has \w+ dimensions?$", assumption.sentence)
 
 

@@ -29,17 +29,17 @@ def values(output: str) -> dict[str, str]:
 
 @cache
 def printed(name: str) -> dict[str, str]:
-    """What a program prints."""
+    """Output of a program."""
     return run_again(name)
 
 
 def run_again(name: str) -> dict[str, str]:
-    """What a program prints when it is run once more."""
+    """Output of a program when it is run once more."""
     return values(run_alone((FOLDER / f"{name}.py").read_text()))
 
 
 def run_alone(code: str) -> str:
-    """What code prints in a process of its own: compiled loops do not check their subscripts."""
+    """Output of code in a separate process: compiled loops do not check their subscripts."""
     command = [sys.executable, "-c", code]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
 

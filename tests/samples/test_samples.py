@@ -91,7 +91,7 @@ def test_a_program_is_of_a_readable_length(name: str) -> None:
     assert 60 <= len(program(name).read_text().splitlines()) <= 200
 
 
-# Each program against a property, or a recomputation, of its own.
+# Each program against a property, or a separate recomputation.
 
 
 def test_cfd_step_sets_the_fluid_in_motion_and_stays_stable(printed: Callable[..., str]) -> None:
@@ -293,7 +293,7 @@ def values(output: str) -> dict[str, str]:
 
 
 def same(one: str, other: str) -> bool:
-    """Tell whether two values agree: words exactly, figures up to rounding by another optimisation."""
+    """True if two values agree: words exactly, figures up to rounding by another optimisation."""
     try:
         return math.isclose(float(one), float(other), rel_tol=1e-9, abs_tol=1e-9)
     except ValueError:

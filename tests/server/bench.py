@@ -127,7 +127,7 @@ class Bench:
 
 
 def facts(report: FileReport) -> list[tuple[int, str, list[str]]]:
-    """What a report says of each function: its start, its name and the verdicts of its loops."""
+    """Facts of each function in a report: its start, its name and the verdicts of its loops."""
     return [(each.start, each.answer.facts.name, _verdicts(each.answer)) for each in report.functions]
 
 

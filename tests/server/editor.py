@@ -21,8 +21,8 @@ PATIENCE = 30.0
 
 
 class Editor:
-    """One session. `settings` answers `workspace/configuration`; `applies` is what it answers when it is
-    sent an edit; `received` has every notification and request from the server, as (method, parameters)."""
+    """A session. `settings` answers `workspace/configuration`; `applies` is its answer to an edit; `received`
+    has every notification and request from the server, as (method, parameters)."""
 
     def __init__(self, capture: str, *, settings: Any = None) -> None:
         self.initialize = json.loads((CAPTURES / f"{capture}.caps.json").read_text())
@@ -163,7 +163,7 @@ class Editor:
             raise AssertionError(f"{method} did not come; received {self.received}") from None
 
     async def diagnostics(self, uri: str, version: int, *codes: str) -> list[types.Diagnostic]:
-        """Those published last for a version; with `codes`, the first that have exactly these."""
+        """Diagnostics published last for a version; with `codes`, the first that have exactly these."""
         if not codes:
             await self.settle()
         published = await self.until(

@@ -1,8 +1,8 @@
 """A stand-in for `polylsp.pipeline`: quick, predictable, and able to misbehave on request.
 
-Run as a program it is a worker. A function is `void NAME(...) {...}`; each `for (ITERATOR ...)` in it
-is a loop: sequential if its iterator is `t` (with a skewing transform when schedules are asked for),
-undecided if the function was given up, else parallel. Words in a function's text make trouble:
+Run as a program it is a worker. A function is `void NAME(...) {...}`; each `for (ITERATOR ...)` in it is a
+loop: sequential if its iterator is `t` (with a skewing transform when schedules are requested), undecided if
+the function was given up, else parallel. Words in a function's text make trouble:
 
     STALL             computes and never ends
     DIE               the process is killed
@@ -15,10 +15,10 @@ undecided if the function was given up, else parallel. Words in a function's tex
 The file `analysed` in that folder has a line for each function that was really analysed, in order:
 `quick` or `full`, and its name.
 
-The same words after `FULL_` make trouble when schedules are asked for, and only then.
-After `EDIT_` they do when an edit of the function is asked for. That edit puts a directive above the loop;
-`EDIT_DECLINE` refuses it, `EDIT_REMARK` has something to say of it.
-After `DRAW_` they do when a drawing is asked for; `DRAW_NOTHING` has none.
+The same words after `FULL_` make trouble when schedules are requested, and only then. After `EDIT_` they do
+when an edit of the function is requested. That edit puts a directive above the loop; `EDIT_DECLINE` refuses
+it, `EDIT_REMARK` has a remark on it. After `DRAW_` they do when a drawing is requested; `DRAW_NOTHING` has
+none.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""A client that sends what it is told to, right or wrong, and notes what comes back: no library mends or
-refuses anything."""
+"""Client that sends given messages, right or wrong, and records the answers: no library corrects or refuses
+them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ PATIENCE = 100.0
 
 
 class PlainClient:
-    """One session. `answers` has the responses by the number of the request, `times` how often each came;
-    `told` the notifications; `settings` is what `workspace/configuration` is answered with."""
+    """A session. `answers` has the responses by the number of the request, `times` the number of answers to
+    each; `told` the notifications; `settings` is the answer to `workspace/configuration`."""
 
     def __init__(self, settings: Json) -> None:
         self.settings = settings
@@ -82,7 +82,7 @@ class PlainClient:
         return self.answers[number]
 
     async def execute(self, command: str) -> Any:
-        """What a command answers."""
+        """Result of a command."""
         return (await self.ask("workspace/executeCommand", {"command": command}))["result"]
 
     async def settle(self) -> None:

@@ -41,7 +41,7 @@ async def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 
 def analysed(folder: Path) -> list[str]:
-    """What was really analysed, in order."""
+    """Functions that were really analysed, in order."""
     return (folder / "analysed").read_text().splitlines()
 
 

@@ -43,7 +43,7 @@ SAID = {
 
 
 class Asking:
-    """Wishes, and the process that they are told; `started` counts its starts."""
+    """Requests, and the process that receives them; `started` counts its starts."""
 
     def __init__(self, folder: Path, program: str) -> None:
         self.log = folder / "log"

@@ -1,5 +1,5 @@
-"""Each recorded editor, as it introduces itself: findings sent or asked for, settings asked for or sent, and
-columns in its own units."""
+"""Each recorded editor, by its introduction: findings published or pulled, settings pulled or pushed, and
+columns in its units."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def abilities(name: str):
 
 
 def columns(encoding: str) -> tuple[int, int]:
-    """Where the header of the loop starts and ends on its line."""
+    """Columns of the start and the end of the loop's header on its line."""
     line = WIDE.splitlines()[1]
     before, header = line[: line.index("for")], line[: line.index(")") + 1]
     return UNITS[encoding](before), UNITS[encoding](header)
@@ -63,7 +63,7 @@ async def test_findings_come_the_way_that_the_editor_has_them(start, name: str):
 
 
 async def positions_are_in_units(editor, uri: str, first: int, last: int):
-    """Those that the editor sends, and those that it is answered with."""
+    """Check the units of positions that the editor sends, and of those in the answers."""
     assert await editor.hover(uri, 1, first - 2) is None
     hovered = await editor.hover(uri, 1, first + 1)
     assert hovered.range.start.character == first

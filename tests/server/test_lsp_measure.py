@@ -141,7 +141,7 @@ def plain(answer: Any) -> Any:
 
 
 def running(mark: str) -> bool:
-    """Whether a process has a word in its command line."""
+    """True if a process has a word in its command line."""
     for each in Path("/proc").glob("[0-9]*/cmdline"):
         try:
             if mark.encode() in each.read_bytes():

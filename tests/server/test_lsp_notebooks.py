@@ -236,7 +236,7 @@ async def test_a_real_notebook(start, encoding: str):
 
 
 async def edit_two_cells(notebook: Notebook) -> None:
-    """What Numba needs is imported in the first cell, and said in the second."""
+    """Check an edit of two cells: Numba's import in the first, and the directives in the second."""
     listed = await notebook.editor.actions(notebook.uri(1), 2)
     action = next(each for each in listed if each.title.startswith("Run `i` in parallel with Numba"))
     resolved = await notebook.editor.request(types.CODE_ACTION_RESOLVE, action)

@@ -137,7 +137,7 @@ async def test_a_loop_in_a_macro_is_shown_but_cannot_be_chosen(start):
     await telling.pull(uri)
     found = await telling.actions(uri, 1, 33, only=["refactor"])
     assert found and all("inside a macro" in each.disabled.reason for each in found)
-    # Even so, what is asked for by force is declined.
+    # Even so, an explicit request is declined.
     resolved = await telling.request(types.CODE_ACTION_RESOLVE, found[0])
     assert resolved.edit is None
     await telling.until(types.WINDOW_SHOW_MESSAGE, lambda params: "inside a macro" in params.message)

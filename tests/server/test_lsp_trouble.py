@@ -545,7 +545,7 @@ async def test_a_second_client_at_a_time_is_sent_away():
     second_writer.close()
     writer.write(asked(2, "shutdown", None))
     while (await answered(reader)).get("id") != 2:
-        pass  # It is told of the other one in its log.
+        pass  # The log reports the other one.
     writer.close()
     server.terminate()
     await server.wait()

@@ -1,4 +1,4 @@
-"""The parts of the server that can be asked without a client."""
+"""Parts of the server that can be tested without a client."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def framed(body: bytes) -> bytes:
 
 
 def read(data: bytes, size: int) -> list[bytes | str]:
-    """What comes of a stream that arrives in pieces of a size; what is no JSON is read again."""
+    """Items of a stream that arrives in pieces of a size; lost bytes are scanned again."""
     stream, found = Stream(), []
     for at in range(0, len(data), size):
         for each in stream.feed(data[at : at + size]):

@@ -1,8 +1,8 @@
-"""Random messages, right and wrong: after each burst the server knows what a fresh one would know.
+"""Random messages, right and wrong: after each burst the server's state equals that of a fresh one.
 
     python -m tests.server.torture --messages 20000 --seed 1
 
-prints each burst, and ends with status 1 where the two differ; the seed that is told shows it again.
+prints each burst, and ends with status 1 where the two differ; the printed seed shows it again.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LANGUAGES = {"a.c": "c", "b.c": "c", "c.py": "python"}
 
 @dataclass(slots=True)
 class Torture:
-    """One server and what its client has told it. `texts` are those of the open documents."""
+    """A server and the messages of its client. `texts` are those of the open documents."""
 
     client: PlainClient
     draw: random.Random
@@ -115,7 +115,7 @@ class Torture:
         self.client.tell("$/cancelRequest", {"id": self.draw.choice([*numbers, 10**6, "none"])})
 
     def configure(self) -> None:
-        # The same settings as before: everything is asked anew, and has the same answers.
+        # The same settings as before: every request is repeated, with the same answers.
         self.client.tell("workspace/didChangeConfiguration", {"settings": {"polylsp": SETTINGS}})
 
     def restart(self) -> None:
@@ -241,7 +241,7 @@ def _item(uri: str, text: Text) -> Json:
 
 
 async def known(client: PlainClient, texts: dict[str, Text], pulls: bool) -> Json:
-    """Everything that can be asked of each document, once nothing is due any more."""
+    """Answers to all requests about each document, once no work is due."""
     await client.settle()
     return {uri: await _known_of(client, uri, texts[uri], pulls) for uri in sorted(texts)}
 
@@ -269,8 +269,8 @@ async def _known_of(client: PlainClient, uri: str, text: Text, pulls: bool) -> J
 
 
 def _without_extras(hover: Json | None) -> Json | None:
-    """The picture comes along if it is made in time, which a busy machine may not manage, and what a compiler
-    says of kernels after a save alone."""
+    """Remove the parts of a hover that depend on time: the picture, which a busy machine may not finish, and
+    the compiler's report on kernels, which follows a save alone."""
     if hover is None:
         return None
     contents = hover["contents"]
@@ -324,7 +324,7 @@ async def session(
 
 
 def _difference(burst: int, uri: str, ours: Json, theirs: Json) -> str:
-    """What two servers know otherwise of a document, for a person."""
+    """Difference between the answers of two servers about a document, for a person."""
     lines = [f"burst {burst}, {uri}:"]
     for what in sorted({*ours, *theirs}):
         if ours.get(what) != theirs.get(what):

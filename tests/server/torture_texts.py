@@ -167,7 +167,7 @@ def edited(draw: random.Random, text: str, language: str, encoding: str) -> tupl
 
 
 def position(text: str, offset: int, encoding: str) -> Json:
-    """Where an offset stands: its line, and the units of the encoding before it there."""
+    """Position of an offset: its line, and the units of the encoding before it there."""
     before = text[:offset]
     line = before.count("\n")
     last = before[before.rfind("\n") + 1 :]

@@ -10,7 +10,7 @@ from polylsp.analysis.space.view import View
 from polylsp.model.scop import Scop, ScopStatement
 
 MARK = "@"
-"""How isl names start that stand for iterators around the drawn loops; no name from C does."""
+"""Prefix of isl names for iterators around the drawn loops; no name from C has it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Drawn:
-    """What is drawn: `places` has `{ S[i] -> [x, y] }` for each statement that is, by name; iterators
+    """Content of a drawing: `places` has `{ S[i] -> [x, y] }` for each drawn statement, by name; iterators
     around both loops are parameters."""
 
     axes: tuple[Axis, ...]
@@ -33,7 +33,7 @@ class Drawn:
 
 
 def drawn_in(scop: Scop, view: View) -> Drawn:
-    """What a view of a nest shows."""
+    """Content that a view of a nest shows."""
     positions = {s.name: p for s in scop.statements if (p := view.positions(s, scop)) is not None}
     statements = [s for s in scop.statements if s.name in positions]
     axes: list[Axis] = []

@@ -28,7 +28,7 @@ class Carried:
 
 
 def carried(nest: Nest, conflicts: Conflicts, drawn: Drawn, after: dict[int, Live]) -> list[Carried]:
-    """What the drawn loops carry between drawn statements."""
+    """Dependences that the drawn loops carry between drawn statements."""
     found: list[Carried] = []
     for ordinal in drawn.loops:
         for conflict in _binding(nest, conflicts, ordinal, after):
@@ -43,7 +43,8 @@ def carried(nest: Nest, conflicts: Conflicts, drawn: Drawn, after: dict[int, Liv
 
 
 def _binding(nest: Nest, conflicts: Conflicts, ordinal: int, after: dict[int, Live]) -> list[Conflict]:
-    """What the loop carries, without what a copy per iteration removes; of reductions the flow."""
+    """Dependences that the loop carries, without those that a copy per iteration removes; of reductions the
+    flow."""
     scalars = scalars_of(nest.entries[ordinal].loop, nest.scop, after[ordinal])
     verdicts = {ordinal: verdict(conflicts, ordinal, scalars)}
     written = conflicts.written_in(ordinal)

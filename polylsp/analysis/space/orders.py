@@ -1,5 +1,5 @@
 """Orders in which the points of a drawing run: that of the source, and one in which as many as possible run
-at once. The second is held against every dependence before it is shown."""
+at once. The second is checked against every dependence before it is shown."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _SET, _OUT = isl.dim_type.set, isl.dim_type.out
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What can be said of the order of points; `tiles` as in `IterationSpace`."""
+    """Orders of the points; `tiles` as in `IterationSpace`."""
 
     written: Order | None = None
     parallel: Order | None = None
@@ -53,7 +53,7 @@ class Window:
 
 
 def orders(nest: Nest, conflicts: Conflicts, window: Window, after: dict[int, Live]) -> Orders:
-    """The orders of the points in a window, as far as they can be told."""
+    """Orders of the points in a window, as far as they are determined."""
     scop = nest.scop
     verdicts = {
         o: verdict(conflicts, o, scalars_of(nest.entries[o].loop, scop, after[o])) for o in scop.loops
@@ -73,7 +73,7 @@ def orders(nest: Nest, conflicts: Conflicts, window: Window, after: dict[int, Li
 
 
 def _is_free(found: Verdict) -> bool:
-    """Whether iterations may run at once, with no sum to be added up among them."""
+    """True if iterations may run at once, without a reduction among them."""
     return isinstance(found, Parallel) and not found.reductions
 
 

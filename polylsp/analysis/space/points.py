@@ -12,7 +12,7 @@ from polylsp.analysis.space.sizes import MOST, Values
 from polylsp.model.space import Arrow, Point
 
 _CLIPPED = 6
-"""How many iterations of a loop are drawn where there are more than can be."""
+"""Number of iterations drawn of a loop with too many."""
 
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
 
@@ -65,7 +65,7 @@ def arrows_in(dependences: list[Carried], values: Values, window: isl.Set) -> It
 
 
 def by_kind(arrow: Arrow) -> tuple[int, Point, Point]:
-    """Flow first: what is kept where not all arrows are."""
+    """Sort key with flow first: the arrows shown where the drawing omits some."""
     return ("flow", "anti", "output").index(arrow.kind), arrow.source, arrow.sink
 
 

@@ -1,4 +1,4 @@
-"""Values of parameters at which a few iterations show what a nest does."""
+"""Values of parameters at which a few iterations show the behaviour of a nest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Values = dict[str, int]
 """Values of parameters by isl name."""
 
 _WANTED, MOST = (5, 4, 3), 8
-"""How many iterations of each loop are best, at least and at most."""
+"""Preferred numbers of iterations of each loop, and the largest one."""
 
 _HIGHEST = 100_000
 """The highest value of a parameter of the program."""
@@ -56,7 +56,7 @@ def _spread(space: isl.Set, dimension: int, width: int) -> isl.Set:
 
 
 def _within(parameters: isl.Set, low: int, high: int) -> isl.Set:
-    """The program's own parameters, not the iterators around the drawn loops, within a range."""
+    """Parameters of the program itself, not the iterators around the drawn loops, within a range."""
     for k in range(parameters.dim(_PARAM)):
         if not str(parameters.get_dim_name(_PARAM, k)).startswith(MARK):
             parameters = parameters.lower_bound_val(_PARAM, k, isl.Val(low))

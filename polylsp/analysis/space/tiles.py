@@ -8,7 +8,7 @@ from math import gcd
 from polylsp.model.space import Arrow, Point
 
 _EDGE = 3
-"""How many points a tile has along each side; of a drawing with few points, one less."""
+"""Number of points along each side of a tile; of a drawing with few points, one less."""
 
 
 def tiled(placed: Sequence[tuple[Point, tuple[int, ...]]]) -> tuple[tuple[Point, ...], ...]:
@@ -28,13 +28,13 @@ def tiled(placed: Sequence[tuple[Point, tuple[int, ...]]]) -> tuple[tuple[Point,
 
 
 def in_order(tiles: Sequence[Sequence[Point]], arrows: Sequence[Arrow]) -> bool:
-    """Whether no arrow leads to an earlier tile, as those of a sum may that is added up in another order."""
+    """True if no arrow leads to an earlier tile, as those of a sum may that is added up in another order."""
     number = {point: k for k, tile in enumerate(tiles) for point in tile}
     return all(number.get(each.source, 0) <= number.get(each.sink, len(tiles)) for each in arrows)
 
 
 def _side(values: list[int]) -> tuple[int, int]:
-    """Where the tiles along a coordinate begin, and how long they are."""
+    """Origin and side length of the tiles along a coordinate."""
     known = sorted(set(values))
     step = gcd(*(value - known[0] for value in known)) or 1
     return known[0], step * (_EDGE if len(known) >= 2 * _EDGE - 1 else _EDGE - 1)

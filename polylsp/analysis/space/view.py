@@ -1,4 +1,4 @@
-"""Which two loops of a nest a drawing is about."""
+"""Choice of the two loops of a nest that a drawing shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the sum of a kernel goes, and which kernel adds it there."""
+"""Destination of a kernel's sum, and the kernel that adds it there."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Target:
 
     @property
     def address(self) -> str:
-        """Where it is on the device, as a host in C writes it."""
+        """Address on the device, as a host in C writes it."""
         start = f"device_{self.buffer.name}"
         return start if self._place in ("", "0") else f"{start} + ({self._place})"
 
     @property
     def is_there(self) -> str:
-        """Whether the device has it, in C."""
+        """Condition in C that the element is on the device."""
         return f"(size_t)({self._place}) < {self.buffer.elements}"
 
     @property
@@ -67,7 +67,7 @@ def target_of(setting: Setting, launch: Launch, summed: Sum, counters: Sequence[
 
 
 def _has(buffer: Buffer, number: str) -> bool:
-    """Whether the device has an element of a buffer whatever happens, as far as the words show."""
+    """True if the text proves that the device always has an element of a buffer."""
     if buffer.inner or not buffer.count.isdigit():
         return False
     first = "0" if number == buffer.first else number if buffer.first == "0" else ""

@@ -1,4 +1,4 @@
-"""Where elements of arrays lie on the device: whether rows begin at multiples of what is loaded at once."""
+"""Alignment of array elements on the device: rows that begin at multiples of the vector width."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class Placed:
 
 
 def placed(setting: Setting, memory: Memory, width: int) -> Placed | Declined:
-    """Where elements of an array lie at multiples of so many on the device; or why none does, if a person
-    could change that. Memory of CUDA begins at multiples of 256 bytes (`cudaMalloc`), and the first element
-    of a buffer is there; where others may have made it, kernels ask."""
+    """Elements of an array at multiples of `width` on the device; or the reason why there are none, if a
+    person could change that. Memory of CUDA begins at multiples of 256 bytes (`cudaMalloc`), and the first
+    element of a buffer is there; where others may have allocated it, kernels check."""
     buffer = next(each for each in setting.buffers if each.memory.name == memory.name)
     extents, name = setting.words.extents[memory.variable.name], f"`{buffer.name}`"
     if buffer.words not in _BYTES:
@@ -48,7 +48,7 @@ def placed(setting: Setting, memory: Memory, width: int) -> Placed | Declined:
 
 
 def _row(name: str, extent: str, width: int) -> tuple[str, ...] | Declined:
-    """What must be true for all rows to begin at a multiple if one does; or why they never do."""
+    """Condition for all rows to begin at a multiple if one does; or the reason why they never do."""
     if not extent.isdigit():
         return (f"{extent if extent.isidentifier() else f'({extent})'} % {width} == 0",)
     if int(extent) % width:

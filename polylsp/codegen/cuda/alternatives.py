@@ -20,7 +20,7 @@ _OUT = isl.dim_type.out
 
 
 def alternatives(region: Region, found: Leaves, made: Sequence[Kernel]) -> Iterator[Leaves]:
-    """Leaves that take more steps apart than those that were `found`, and made these kernels."""
+    """Leaves that split more than those that were `found`, and gave the kernels `made`."""
     opened = accumulators(region, found, made)
     if opened:
         other = leaves_of(region, opened)
@@ -32,8 +32,8 @@ def alternatives(region: Region, found: Leaves, made: Sequence[Kernel]) -> Itera
 
 
 def accumulators(region: Region, found: Leaves, made: Sequence[Kernel]) -> frozenset[str]:
-    """The scalars (unique names) in which loops inside of a leaf add up, where one thread alone runs it: with
-    a place on the device, what is around these loops can be a kernel of its own."""
+    """Scalars (unique names) in which loops inside of a leaf add up, where a single thread runs it: with a
+    place on the device, the statements around these loops can be a separate kernel."""
     alone = {s.get_tuple_name() for kernel in made if not kernel.parallel for s in sets_of(kernel.domain)}
     leaves = [leaf for leaf in found.leaves if leaf.name in alone]
     inside = [s for leaf in leaves for s in walk(*leaf.statements) if isinstance(s, Loop)]
@@ -58,8 +58,8 @@ _MOST = 12
 
 
 def _split(found: Leaves) -> Leaves | None:
-    """Leaves cut where an element that one instance writes is one that many others read: before, at, and
-    behind these instances (index set splitting)."""
+    """Leaves split at the element that one instance writes and many others read: instances before, at, and
+    after it (index set splitting)."""
     pieces: list[tuple[Leaf, ...]] = [tuple(_pieces(leaf, found)) for leaf in found.leaves]
     if all(len(each) == 1 for each in pieces):
         return None
@@ -87,7 +87,8 @@ def _pieces(leaf: Leaf, found: Leaves) -> Iterator[Leaf]:
 
 
 def _meetings(leaf: Leaf, found: Leaves) -> Iterator[tuple[isl.Set, ...]]:
-    """Before, at and behind where a subscript of an element that is written is that of one that is read."""
+    """Instances before, at and after the point where a subscript of a written element equals that of one that
+    is read."""
     own = [access for one, access in found.shared if one is leaf]
     seen: list[isl.Set] = []
     for write in own:
@@ -104,8 +105,8 @@ def _meetings(leaf: Leaf, found: Leaves) -> Iterator[tuple[isl.Set, ...]]:
 
 
 def _are_all(parts: tuple[isl.Set, ...], domain: isl.Set) -> bool:
-    """Whether each instance is in one of the parts: one that may do without an access, or accesses several
-    elements, may be in none, or in several."""
+    """True if the parts cover each instance: one that may do without an access, or accesses several elements,
+    may be in none, or in several."""
     before, at, behind = parts
     apart = before.is_disjoint(at) and at.is_disjoint(behind) and before.is_disjoint(behind)
     return apart and domain.is_subset(before.union(at).union(behind))

@@ -1,5 +1,5 @@
-"""Which elements several threads may update, one at a time: for sums whose elements data chooses, as in a
-histogram, where no thread can have sums of its own."""
+"""Atomic updates by several threads: for sums whose elements data chooses, as in a histogram, where no thread
+can have private sums."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def with_atomics(found: Leaves, seen: Leaves, made: Sequence[Kernel]) -> Leaves 
 
 
 def _can_be_atomic(found: Leaves, name: str) -> bool:
-    """Whether a device has all updates of a memory, and these have one operator."""
+    """True if a device supports all updates of a memory, and these have one operator."""
     own = [(leaf, a) for leaf, a in found.shared if a.memory.name == name and a.update is not None]
     writes = [(leaf, access) for leaf, access in own if access.kind == "write"]
     return len({a.update for _, a in own}) == 1 and all(_is_able(leaf, access) for leaf, access in writes)
@@ -47,7 +47,7 @@ def _is_able(leaf: Leaf, access: Access) -> bool:
 
 
 def sites_of(found: Leaves) -> frozenset[Site]:
-    """Where elements are updated one at a time."""
+    """Sites of atomic updates."""
     return frozenset(
         access.site
         for _, access in found.shared
@@ -56,7 +56,7 @@ def sites_of(found: Leaves) -> frozenset[Site]:
 
 
 def rounded(found: Leaves) -> Iterator[str]:
-    """What a person should know of updates whose order is open."""
+    """Remarks on updates whose order is open."""
     memories = (a.memory for _, a in found.shared if a.memory.name in found.atomic)
     real = dict.fromkeys(m.path for m in memories if isinstance(m.element, Floating))
     for name in real:

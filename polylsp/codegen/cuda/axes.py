@@ -35,7 +35,7 @@ class Axis:
 
     @property
     def tile(self) -> int:
-        """How many values a block has along it."""
+        """Number of values of a block along the axis."""
         return self.threads * self.each
 
     @property
@@ -74,7 +74,7 @@ def axes_of(
 
 
 def _between(first: str, end: str) -> str:
-    """How many values there are, in C, of ends in C."""
+    """Number of values between two ends, in C."""
     if first == "0":
         return end
     return f"{end} - {first}" if first.isalnum() else f"{end} - ({first})"
@@ -86,8 +86,8 @@ def sized(axes: Sequence[Axis], threads: Sequence[int], each: Sequence[int]) -> 
 
 
 def abreast(axis: Axis, width: int, first: str) -> Axis:
-    """The axis with so many values for each thread, from another `first` one on, in C, which lies before its
-    own by less than that."""
+    """The axis with `width` values for each thread, from another `first` one on, in C, which lies before the
+    axis's first by less than that."""
     low, high = axis.ends
     before = isl.Set.from_pw_aff(low).apply(isl.Map(f"{{ [v] -> [x] : x > v - {width} }}"))
     below = isl.Set.from_pw_aff(high).apply(isl.Map("{ [v] -> [x] : x <= v }"))
@@ -102,7 +102,7 @@ def values_of(order: isl.UnionMap, dimension: int) -> isl.Set:
 
 
 def count(values: isl.Set) -> float:
-    """How many values of one dimension there are at most, whatever the sizes."""
+    """Largest number of values of one dimension, at any sizes."""
     every = values.project_out(isl.dim_type.param, 0, values.dim(isl.dim_type.param))
     low, high = every.dim_min_val(0), every.dim_max_val(0)
     bounded = low.is_int() and high.is_int()
@@ -138,12 +138,12 @@ def chosen(able: Iterable[int], seen: Sequence[isl.Map]) -> list[int]:
 
 
 def is_next(seen: isl.Map, dimension: int) -> bool:
-    """Whether an access goes to the next element where a dimension grows by one."""
+    """True if an access goes to the next element where a dimension grows by one."""
     return _goes(seen, dimension, 1)
 
 
 def is_same(seen: isl.Map, dimension: int) -> bool:
-    """Whether an access goes to the same element where a dimension grows by one."""
+    """True if an access goes to the same element where a dimension grows by one."""
     return _goes(seen, dimension, 0)
 
 

@@ -1,5 +1,5 @@
-"""Numbers that the source has as names of macros and the new file as numbers: the call says which they are,
-so that a program built with others runs its own loops."""
+"""Macros of the source that are plain numbers in the new file: the call checks their values, so that a
+program built with others runs its loops on the host."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _inside_macros(subject: Subject, text: str, number: str) -> frozenset[str] |
 
 
 def _says(macro: Macro, number: str) -> bool:
-    """Whether a macro stands for a number alone."""
+    """True if a macro stands for a number alone."""
     body = [word for word in macro.body if word not in "()"]
     if len(body) != 1:
         return False
@@ -101,7 +101,7 @@ def _says(macro: Macro, number: str) -> bool:
 
 
 def _is_named(subject: Subject, text: str, value: float) -> bool:
-    """Whether a number is written with a name; where an array stands, C means its first element."""
+    """True if a number is written with a name; where an array stands, C means its first element."""
     words = set(_NAME.findall(text))
     implied = value in (0, 1) and not _NAME.fullmatch(text)
     if implied or words & _local(subject) or _STEP.search(text):
@@ -110,15 +110,15 @@ def _is_named(subject: Subject, text: str, value: float) -> bool:
 
 
 def _local(subject: Subject) -> set[str]:
-    """Variables of the function: what they start from is a number of its own. Others are arrays, for which C
-    reads the first element, and whatever a test compares with zero."""
+    """Variables of the function, whose initial numbers are not macros. Others are arrays, for which C reads
+    the first element, and variables compared with zero."""
     declared = {s.variable for s in walk(subject.function.body) if isinstance(s, Declare)}
     known = {v for v in subject.variables if not v.const}
     return {v.source_name for v in (*declared, *known)}
 
 
 def _follows(text: str, found: Mapping[str, set[str]]) -> bool:
-    """Whether the value of a computation is known with its parts'."""
+    """True if the value of a computation is determined by its parts'."""
     words = set(_NAME.findall(text))
     return text not in words and words <= found.keys()
 
@@ -144,8 +144,8 @@ def _extents(of_type: Type) -> Iterator[Expr]:
 
 
 def _shape(region: Region, buffer: Buffer) -> Iterator[str]:
-    """The size of an array's rows of fixed length, and that of elements whose type has a name of its own: the
-    declaration may be another one when the source is built."""
+    """Conditions on the size of an array's rows of fixed length, and on that of elements with a named type:
+    the declaration may be another one when the source is built."""
     element = buffer.memory.element
     assert isinstance(element, (Integer, Floating))
     size, depth = element.bits // 8, len(buffer.inner)
@@ -161,13 +161,13 @@ def _shape(region: Region, buffer: Buffer) -> Iterator[str]:
 
 
 def _is_spelled(subject: Subject, buffer: Buffer) -> bool:
-    """Whether a parameter's declaration has the lengths of its rows as numbers."""
+    """True if a parameter's declaration has the lengths of its rows as numbers."""
     written = (subject.source(each.site) for each in _extents(buffer.variable.type))
     plain = all(_LITERAL.fullmatch(text) or text.isidentifier() for text in written)
     return buffer.variable.storage == "parameter" and plain
 
 
 def _has_fixed_type(subject: Subject, buffer: Buffer, element: Integer | Floating) -> bool:
-    """Whether a variable is declared with a type of the language, or of its library."""
+    """True if a variable is declared with a type of the language, or of its library."""
     words = element_words(subject, buffer.variable, element)
     return words is None or words in _LIBRARY_TYPES or set(words.split()) <= _TYPE_WORDS

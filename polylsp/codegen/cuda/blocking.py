@@ -1,4 +1,4 @@
-"""How a launch is cut: blocks of threads, what a thread keeps, strips of loops, copies to shared memory."""
+"""Blocking of a launch: blocks of threads, register tiles, strips of loops, copies to shared memory."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Blocking:
-    """The choice for a launch: `left` are the dimensions that a thread runs itself; `kept` is what it keeps
-    all the time. `lanes` share the sums of each value of the one axis. `at_once`: blocks for which a
-    multiprocessor shall have registers (0: as it comes). `vectors`: in whole blocks, a thread's values along
-    `x` are neighbours, and loaded at once."""
+    """Blocking of a launch: `left` are the dimensions that run as loops in a thread; `kept` are the elements
+    in registers throughout. `lanes` share the sums of each value of the one axis. `at_once`: blocks for which
+    a multiprocessor shall have registers (0: the compiler's choice). `vectors`: in whole blocks, a thread's
+    values along `x` are neighbours, and loaded at once."""
 
     axes: tuple[Axis, ...]
     left: tuple[int, ...]
@@ -55,17 +55,17 @@ class Blocking:
 
     @property
     def tiled(self) -> bool:
-        """Whether the threads of a block copy something together."""
+        """True if the threads of a block copy tiles together."""
         return any(part.tiles for part in self.parts)
 
     @property
     def is_cut(self) -> bool:
-        """Whether the first values of blocks have names of their own."""
+        """True if the first values of blocks have separate names."""
         return self.tiled or self.lanes is not None or any(axis.each > 1 for axis in self.axes)
 
     @property
     def is_streaming(self) -> bool:
-        """Whether each thread has one value along each axis, and keeps and copies nothing."""
+        """True if each thread has one value along each axis, with no element in registers and no copies."""
         return not self.is_cut and not self.kept and not any(part.kept for part in self.parts)
 
 
@@ -84,10 +84,10 @@ _SHAPES = {
     2: (_PRODUCT, (_Shape((32, 8), (1, 4), 0),)),
     3: (tuple(_Shape((*s.threads, 1), (*s.each, 1), s.strip) for s in _PRODUCT),),
 }
-"""What is tried, by the number of dimensions of threads: the first group with which some copy pays, and in it
-what is estimated to take least time. With 16 values of a product, a thread reads 8 elements of shared memory
-for 16 multiplications, which is as fast as a multiprocessor multiplies numbers of 64 bits; those of 32 bits
-it multiplies faster, and 64 of them fit into registers, for which a thread reads 16 elements."""
+"""Candidate shapes, by the number of dimensions of threads: the first group with which some copy pays, and in
+it the one with the least estimated time. With 16 values of a product, a thread reads 8 elements of shared
+memory for 16 multiplications, which is as fast as a multiprocessor multiplies numbers of 64 bits; those of 32
+bits it multiplies faster, and 64 of them fit into registers, for which a thread reads 16 elements."""
 
 _BETTER = 0.9
 """A larger tile takes less than this part of the time of a smaller one: estimates are not exact, and smaller

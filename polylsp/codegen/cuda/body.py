@@ -1,4 +1,4 @@
-"""The text between the braces of a kernel: blocks, strips, copies, and what a thread computes."""
+"""Body of a kernel: blocks, strips, copies, and the computation of a thread."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def body(frame: Frame, words: Mapping[str, str]) -> list[str]:
 
 
 def added_up(frame: Frame, summed: Sum, total: Total, partial: str) -> list[str]:
-    """The lines of a kernel that is a sum: each block writes its own to an element of `partial`."""
+    """Lines of a kernel that is a sum: each block writes its partial sum to an element of `partial`."""
     own = frame.fresh.name(f"own_{summed.memory.variable.source_name}")
     before, after = block_sum(own, total, frame.axes, partial, frame.fresh)
     words = replace(frame.words, elsewhere={each.site: own for each in summed.accesses})
@@ -166,7 +166,7 @@ def _together(frame: Frame, part: Part, shared: Sequence[Shared], known: isl.Set
 
 
 def _strided(frame: Frame, lines: list[str]) -> list[str]:
-    """Each thread goes on to further values, behind those of all others."""
+    """Grid-stride loop: each thread goes on to further values, after those of all others."""
     for axis in frame.axes:
         a, n = axis.letter, axis.name
         start = _from(axis, f"blockIdx.{a} * blockDim.{a} + threadIdx.{a}")
@@ -198,7 +198,8 @@ def _places(frame: Frame) -> Iterator[str]:
 
 
 def _blocks(frame: Frame, lines: list[str]) -> list[str]:
-    """Each block goes on to further tiles, behind those of all others: its threads stay together."""
+    """Grid-stride loop over tiles: each block goes on to further tiles, after those of all others; its
+    threads stay together."""
     single = [axis for axis in reversed(frame.axes) if axis.each == 1]
     lines = [*(line for axis in single for line in named(frame, axis, lines)), *lines]
     for axis in frame.axes:

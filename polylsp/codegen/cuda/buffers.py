@@ -1,4 +1,4 @@
-"""What of an array is on the device, in the words of the host."""
+"""Device buffers: the parts of arrays on the device, as expressions of the host."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from polylsp.model.verdict import Assumption
 
 @dataclass(frozen=True, eq=False)
 class Buffer:
-    """A variable of the host with memory on the device: `count` rows from `first` on, each of `inner`
-    elements of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The
-    device has such an array for each iteration of some `loops`; the last one is the caller's. An array of
-    scalars has no `count` of its own. `limit`: how many rows the caller's array is said to have, if
-    these may be more. `of`: the name of the array of which it is a copy, as that was before the loops."""
+    """Variable of the host with memory on the device: `count` rows from `first` on, each of `inner` elements
+    of type `words`; all in C. A `scalar` is one element. `hosted`: the caller has it too. The device has such
+    an array for each iteration of some `loops`; the last one is the caller's. An array of scalars has no
+    `count`. `limit`: declared number of rows of the caller's array, if these may be more. `of`: name of the
+    array of which it is a copy from before the loops."""
 
     variable: Variable
     memory: Memory
@@ -37,17 +37,17 @@ class Buffer:
 
     @property
     def name(self) -> str:
-        """What the user calls it."""
+        """Name in the source."""
         return self.variable.source_name
 
     @property
     def end(self) -> str:
-        """The row behind the last one, in C."""
+        """The row after the last one, in C."""
         return self.count if self.first == "0" else f"({factor(self.first)} + {self.count})"
 
     @property
     def elements(self) -> str:
-        """How many elements are on the device, as a product in `size_t`."""
+        """Number of elements on the device, as a product in `size_t`."""
         return " * ".join([_counted("size_t", self.count), *map(factor, self.inner)])
 
     @property
@@ -57,13 +57,13 @@ class Buffer:
 
     @property
     def extents(self) -> tuple[str, ...]:
-        """How many elements its dimensions on the device have, but for the first."""
+        """Extents of its dimensions on the device, except for the first."""
         own = (self.count, *self.inner) if self.count else self.inner
         return (*self.each[1:], *own) if self.each else self.inner
 
     @property
     def allocated(self) -> str:
-        """How many elements the device has of it, as a product in `size_t`."""
+        """Number of elements that the device allocates for it, as a product in `size_t`."""
         if not self.each:
             return self.elements
         return " * ".join(["(size_t)" + factor(self.each[0]), *map(factor, self.extents)])
@@ -125,6 +125,6 @@ _WIDE = r"\1(long long)\2"
 
 
 def _is_whole(text: str) -> bool:
-    """Whether parentheses stand around all of a text."""
+    """True if parentheses enclose all of a text."""
     depth = [text[: k + 1].count("(") - text[: k + 1].count(")") for k in range(len(text))]
     return text.startswith("(") and depth[-1] == 0 and all(depth[:-1])

@@ -1,4 +1,4 @@
-"""The call of a host function in the source, with the loops as what runs where it fails."""
+"""Call of a host function in the source, with the loops as the fallback where it fails."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def _around(
 
 
 def _indented(subject: Subject, span: Span, unit: str) -> Iterator[Replacement]:
-    """The lines of a span further to the right, where it begins and ends lines of its own."""
+    """The lines of a span further to the right, where it consists of whole lines."""
     text = subject.text[span.start : span.end]
     if not subject.opens_its_line(span.start) or not subject.line_before(span.start) or "\\\n" in text:
         return

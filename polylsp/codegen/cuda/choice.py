@@ -1,4 +1,4 @@
-"""Which schedule a region gets, and with it its kernels."""
+"""Choice of the schedule of a region, and with it of its kernels."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class Choice:
 
     @property
     def steps(self) -> tuple[int, int, int]:
-        """How many loops are around what runs one after the other, at most (loops of one thread count once
-        more); how many of these are the host's; and the number of kernels."""
+        """Cost in steps: the largest number of loops around sequential code (loops of one thread count once
+        more); the number of these on the host; and the number of kernels."""
         longest = max(each.counters + _loops(each, self.leaves) for each in self.kernels)
         return longest, max(each.counters for each in self.kernels), len(self.kernels)
 
@@ -109,18 +109,18 @@ def _with_scalars(region: Region, found: Leaves, best: Choice, settings: Setting
 
 
 def _leaves_something(kernel: Kernel, found: Leaves) -> bool:
-    """Whether a kernel sets more than numbers of its threads, which nothing behind it sees."""
+    """True if a kernel sets more than private scalars of its threads, which no later code sees."""
     own = {each.get_tuple_name() for each in sets_of(kernel.domain)}
     written = (a for leaf, a in found.shared if leaf.name in own and a.kind == "write")
     return any(a.memory.variable.name not in found.private for a in written)
 
 
 _ROUNDS = 2
-"""How often scalars are taken apart: again without those for which there was no place."""
+"""Rounds of splitting scalars: again without those for which there was no place."""
 
 
 def _why_in_order(region: Region, found: Leaves, line: int) -> str:
-    """Why no iterations of the loop in a line can run at once."""
+    """Reason why no iterations of the loop in a line can run at once."""
     first = next(_first_cells(region, found), "")
     if first:
         told = f"The loop in line {line} runs in order where `{first}` is negative"
@@ -133,7 +133,7 @@ def _why_in_order(region: Region, found: Leaves, line: int) -> str:
 
 
 def _first_cells(region: Region, found: Leaves) -> Iterator[str]:
-    """What must not be negative for some loop to be parallel, as its subscripts count from the end then."""
+    """Subscripts that must not be negative for some loop to be parallel, as they would count from the end."""
     counted = (access.from_end() for _, access in found.shared if access.from_end is not None)
     least = {text for each in counted if each is not None for text in each.least}
     for ordinal in dict.fromkeys(o for leaf in found.leaves for o in leaf.loops):
@@ -163,11 +163,11 @@ def _best(region: Region, found: Leaves, settings: Settings) -> Choice | None:
 
 
 FUSIONS: tuple[Strategy, ...] = ("min", "max", "maximal-band")
-"""What can be set."""
+"""Fusion strategies that a user can set."""
 
 
 def _strategies(settings: Settings) -> tuple[Strategy, ...]:
-    """What is tried, in this order."""
+    """Strategies to try, in this order."""
     for each in FUSIONS:
         if each == settings.cuda_fusion:
             return each, "feautrier"
@@ -175,7 +175,7 @@ def _strategies(settings: Settings) -> tuple[Strategy, ...]:
 
 
 def _loops(kernel: Kernel, found: Leaves) -> int:
-    """How many loops a thread has, those inside of leaves too."""
+    """Number of loops of a thread, including those inside of leaves."""
     if sum_of(kernel, found) is not None:
         return 0
     inside = list(maps_of(kernel.schedule.intersect_domain(kernel.domain)))
@@ -187,6 +187,6 @@ def _loops(kernel: Kernel, found: Leaves) -> int:
 
 
 def _depth(statements: Sequence[Statement]) -> int:
-    """How many loops are around each other in statements, at most."""
+    """Largest nesting depth of loops in statements."""
     found = [_depth(s.body.statements) + 1 for s in walk(*statements) if isinstance(s, Loop)]
     return max(found, default=0)

@@ -1,4 +1,4 @@
-"""How two parts of a sum, of a product, of an extremum become one."""
+"""Combining two partial results of a sum, a product or an extremum."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ class Combining:
 
     @property
     def rounds(self) -> bool:
-        """Whether another order may round differently, where numbers are not whole."""
+        """True if another order may round differently, where numbers are not whole."""
         return self.operator in ("+", "*")
 
     def start(self, element: str) -> str:
-        """What a part begins with: nothing, or what is there already, which counts once or often."""
+        """Initial value of a part: the neutral element, or for an extremum the present element, which may
+        count repeatedly."""
         return _NEUTRAL.get(self.operator, element)
 
     def statement(self, target: str, value: str) -> str:

@@ -1,4 +1,4 @@
-"""The text of a segment: what a thread computes in it, at all its values along the axes."""
+"""Text of a segment: the computation of a thread at all its values along the axes."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _IN, _PARAM = isl.dim_type.in_, isl.dim_type.param
 
 
 def computed(frame: Frame, part: Part, known: isl.Set) -> list[str]:
-    """What a thread runs of a part, for one strip if it has any; `known` to all threads of the block. Where
-    that is cut in several values, without conditions in blocks that need none."""
+    """Lines that a thread runs of a part, for one strip if it has any; `known` to all threads of the block.
+    Where the block covers several values, blocks that need no conditions run code without them."""
     full = whole(frame, part, known) if frame.several and part.segment.loop is not None else None
     if full is None:
         return computed_where(frame, part, known)
@@ -33,7 +33,7 @@ def computed(frame: Frame, part: Part, known: isl.Set) -> list[str]:
 
 
 def computed_where(frame: Frame, part: Part, known: isl.Set) -> list[str]:
-    """The same, with one text for all blocks of which something is `known`."""
+    """Lines as in `computed`, with one text for all blocks in which `known` is true."""
     return list(_several(frame, part, known) if frame.several else _one(frame, part, known))
 
 
@@ -116,8 +116,8 @@ def _guarded(frame: Frame, name: str, own: isl.Set, known: isl.Set, at: dict[str
 
 
 def whole(frame: Frame, part: Part, known: isl.Set, also: Sequence[isl.Set] = ()) -> isl.Set | None:
-    """Where a block needs no conditions, its strip is whole, and `also` some other things are true, if that
-    says one thing; `None` where it says nothing, or too much."""
+    """Blocks that need no conditions, whose strip is whole, and for which `also` is true, if that is one
+    condition; `None` where it is none, or too many."""
     result = unguarded(frame, part, known)
     for each in also:
         result = result.intersect(each)
@@ -129,7 +129,7 @@ def whole(frame: Frame, part: Part, known: isl.Set, also: Sequence[isl.Set] = ()
 
 
 def unguarded(frame: Frame, part: Part, known: isl.Set) -> isl.Set:
-    """Where the threads of a block have an instance at each of their values, of what is `known`."""
+    """Blocks within `known` whose threads have an instance at each of their values."""
     for each, own in _uniform(frame, part).values():
         here = frame.values.intersect(as_parameters(each, frame.inside))
         bad = here.subtract(as_parameters(own, frame.names))
@@ -138,7 +138,7 @@ def unguarded(frame: Frame, part: Part, known: isl.Set) -> isl.Set:
 
 
 def in_one(values: isl.Set, known: isl.Set) -> isl.Set | None:
-    """Parameters, if that they have these values, of what is `known`, is one plain condition."""
+    """Parameters with these values, given `known`, if that is a single plain condition."""
     result = values.coalesce()
     if result.is_empty() or result.gist(known).n_basic_set() != 1:
         return None

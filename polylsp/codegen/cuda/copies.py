@@ -30,7 +30,7 @@ class Shared:
 
     @property
     def declaration(self) -> str:
-        """Its declaration."""
+        """Declaration of the tile."""
         return f"__shared__ {self.words} {self.name}{''.join(f'[{each}]' for each in self.tile.shape)};"
 
 
@@ -46,8 +46,8 @@ def place_in(frame: Frame, shared: Shared, reference: Reference) -> str:
 
 
 def copy(frame: Frame, shared: Shared, known: isl.Set) -> Iterator[str]:
-    """The text with which a block copies a tile; `known` is what its threads know of parameters. Where all
-    elements exist, a thread has all its loads under way before it waits for the first."""
+    """Text with which a block copies a tile; `known` are the parameters that all its threads agree on. Where
+    all elements exist, a thread has all its loads under way before it waits for the first."""
     threads = prod(axis.threads for axis in frame.axes)
     when, name = _when(frame, shared.tile, known), frame.number
     if not when:
@@ -98,7 +98,7 @@ def _places(shared: Shared, name: str) -> list[str]:
 
 
 def _when(frame: Frame, tile: Tile, known: isl.Set) -> str:
-    """Whether there is such an element, as a condition."""
+    """Condition that the element exists."""
     names = frame.subscripts[-len(tile.sizes) :]
     own = _names(tile)
     at = known.intersect(_box(tile).params())
@@ -106,7 +106,7 @@ def _when(frame: Frame, tile: Tile, known: isl.Set) -> str:
 
 
 def holds_all(frame: Frame, tile: Tile, known: isl.Set) -> isl.Set:
-    """Where all elements of a tile exist: a set of what all threads of a block know."""
+    """Condition that all elements of a tile exist: a set of parameters common to all threads of a block."""
     at = known.intersect(_box(tile).params())
     return known.subtract(without(at.subtract(as_parameters(tile.hull, _names(tile))), _names(tile)))
 

@@ -1,5 +1,5 @@
-"""Whether a region can be cut into slabs: no dependence leads back to an earlier one, and what they need of
-the largest arrays moves along with them."""
+"""Legality of cutting a region into slabs: no dependence leads back to an earlier one, and the rows that they
+need of the largest arrays move along with them."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ FEWEST_DIMENSIONS = 2
 """Of the largest array: what is done to rows of one element takes less time than to send them."""
 
 _WANTED = ("first", "end", "slab", "free_memory", "room", "stream", "turn", "turns", "within")
-"""What things are called, if nothing else is."""
+"""Preferred names."""
 
 
 def _is_small(memories: Memories) -> bool:
-    """Whether all arrays together are known to take little memory."""
+    """True if all arrays together are proven to take little memory."""
     total = 0
     for each in memories.buffers:
         factors = [each.count or "1", *each.inner, *each.each]
@@ -71,7 +71,7 @@ def _is_small(memories: Memories) -> bool:
 
 
 def _dimensions(buffer: Buffer) -> int:
-    """How many dimensions an array has on the device: those with fewer are not what takes its memory."""
+    """Number of dimensions of an array on the device: those with fewer take little of its memory."""
     return len(buffer.memory.strides) or buffer.memory.dimensions
 
 
@@ -114,7 +114,7 @@ def _backwards(pairs: isl.UnionMap, dates: isl.UnionMap) -> isl.UnionMap | None:
 
 
 def _is_kept(found: Leaves, dates: isl.UnionMap) -> bool:
-    """Whether what threads keep in registers is used in one iteration alone: the next slab has others."""
+    """True if the elements in registers are used in one iteration alone: the next slab has others."""
     uses = isl.UnionMap("{ }")
     for leaf, access in found.shared:
         if access.memory.variable.name in found.private:
@@ -124,7 +124,8 @@ def _is_kept(found: Leaves, dates: isl.UnionMap) -> bool:
 
 
 def _why(region: Region, choice: Choice, backwards: isl.UnionMap) -> str:
-    """Which instances need what comes out of order, if slabs run one after the other."""
+    """Reason in terms of the instances that would receive values out of order, if slabs run one after the
+    other."""
     leaves = {leaf.name: leaf for leaf in choice.leaves.leaves}
 
     def line(found: isl.UnionSet) -> int:
@@ -136,7 +137,7 @@ def _why(region: Region, choice: Choice, backwards: isl.UnionMap) -> str:
 
 
 def _line(region: Region, leaf: Leaf) -> int:
-    """Where a leaf begins."""
+    """First line of a leaf."""
     first = next(s.site for s in walk(*leaf.statements) if not isinstance(s, Block))
     return region.subject.line_number(first)
 

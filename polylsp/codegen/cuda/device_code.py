@@ -1,4 +1,4 @@
-"""The kernels of a region as the device's compiler takes them, whoever launches them."""
+"""Kernels of a region as input of the device's compiler, independent of the launching language."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from polylsp.model.device_code import DeviceCode
 
 
 def device_lines(found: Launched, *, generic: bool = False) -> Iterator[str]:
-    """The kernels, with an empty line between two of them; those that are `generic` are made for any type in
-    which elements are counted."""
+    """Kernels, with an empty line between two of them; those that are `generic` are templates for any index
+    type."""
     kernels = [_generic(made) if generic else list(made.lines) for _, made in found.kernels]
     kernels += [list(total_kernel(total)) for total in found.setting.totals]
     for number, lines in enumerate(kernels):
@@ -22,7 +22,7 @@ def device_lines(found: Launched, *, generic: bool = False) -> Iterator[str]:
 
 
 def template(index: str) -> str:
-    """What stands before something that is made for any type in which elements are counted."""
+    """Template header for any index type."""
     return f"template <typename {index}>"
 
 

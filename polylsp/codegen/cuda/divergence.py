@@ -1,5 +1,5 @@
-"""Where threads of a warp go different ways: conditions and loops that depend on what tells them apart, so
-that the warp runs both branches, or goes on until its slowest thread is done."""
+"""Warp divergence: conditions and loops that differ between threads of a warp, so that it runs both branches,
+or continues until its slowest thread is done."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def _loops(setting: Setting, kernel: Written, leaf: Leaf, order: isl.Map, side: 
 
 
 def _is_regular(points: isl.Set, axes: Sequence[int], loop: int, side: int) -> bool:
-    """Whether neighbours run a loop equally often, in an iteration of those around it."""
+    """True if neighbours run a loop equally often, in an iteration of those around it."""
     length = points.dim(isl.dim_type.set)
     around = sorted({*axes, side, *range(min(axes), loop)} - {loop})
     values = onto(around, length).intersect_domain(points).reverse().apply_range(onto([loop], length))
@@ -84,7 +84,7 @@ def _conditions(leaf: Leaf, order: isl.Map, side: int, own: Sequence[Reference])
 
 
 def _differs(condition: Expr, order: isl.Map, side: int, inside: Sequence[Reference]) -> bool:
-    """Whether a condition reads elements of which neighbours have their own, or is one on counters that holds
+    """True if a condition reads elements that differ between neighbours, or is one on counters that is true
     for one of two neighbours."""
     places = [each.place for each in subexpressions(condition) if isinstance(each, Read)]
     if any(place.steps for place in places):
@@ -98,7 +98,7 @@ def _is_own(place: Place, side: int, inside: Sequence[Reference]) -> bool:
 
 
 def _steady(points: isl.Set, among: isl.Set, dimension: int) -> bool:
-    """Whether two neighbours along a dimension are both in a set, or none, where both are `among` others."""
+    """True if two neighbours along a dimension are both in a set, or none, where both are `among` others."""
     neighbour = _neighbour(points.dim(isl.dim_type.set), dimension)
     after = points.apply(neighbour).intersect(among)
     before = points.apply(neighbour.reverse()).intersect(among)

@@ -1,4 +1,4 @@
-"""What is between the braces of a kernel: how its iterations are cut, and the lines of that."""
+"""Bodies of kernels: the blocking of their iterations, and the lines for it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from polylsp.model.scop import Memory
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A kernel to be written; all that it does may be a sum, of which a `total` is made."""
+    """A kernel to write; it may be one sum, of which a `total` is generated."""
 
     setting: Setting
     kernel: Kernel
@@ -61,7 +61,7 @@ class Draft:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing is added to counters but, in vectors, the values of a block."""
+        """True if counters are used unchanged, except, in vectors, for the values of a block."""
         return not self.frame.is_cut or self.frame.blocking.vectors is not None
 
 
@@ -90,7 +90,7 @@ def drafted(task: Task, counters: Sequence[str], names: Sequence[str], fresh: Fr
 def _wide(
     setting: Setting, launch: Launch, choice: Blocking, found: Sequence[Reference]
 ) -> tuple[Blocking, str]:
-    """How iterations are cut, with vectors where these pay; and why not, where elements are not aligned."""
+    """Blocking, with vectors where these pay; and the reason against them, where elements are not aligned."""
     if not setting.settings.cuda_vectors or not choice.is_streaming:
         return choice, ""
 
@@ -123,7 +123,7 @@ def _frame(
     names: Sequence[str],
     fresh: Fresh,
 ) -> Frame:
-    """What the parts of a kernel are called."""
+    """Names of the parts of a kernel."""
     known_as = {**known, **{axis.parameter: axis.name for axis in choice.axes}}
     known_as |= {f"__d{number}": names[k] for number, k in enumerate(choice.left)}
     words, leaves, private = setting.words, setting.leaves, frozenset(setting.private)

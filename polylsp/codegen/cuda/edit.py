@@ -1,4 +1,4 @@
-"""A nest to kernels in a file of their own, a host function beside them, and a call of it in the source."""
+"""A nest to kernels in a separate file, a host function beside them, and a call of it in the source."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def made(region: Region, settings: Settings, taken: frozenset[str] = frozenset()
 
 
 def _already(region: Region) -> str:
-    """Why the loops run elsewhere already, or cannot; empty if neither is so."""
+    """Reason why the loops already run elsewhere, or cannot; empty if neither is so."""
     subject, loop = region.subject, loops_at(region.statements)[0]
     if any(is_governed(subject.facts, each.ordinal) for each in loops_in(*region.statements)):
         return "A directive runs this loop in parallel already."

@@ -1,5 +1,5 @@
-"""The text of the host function that the source calls: checks, memory, and what it calls itself. Whatever
-fails leaves the host's data as they were, so that the caller can run its own loops."""
+"""Host function that the source calls: checks, memory, and its inner call. On any failure the host's data
+stay as they were, so that the caller can run its loops."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _checks(host: Host) -> Iterator[str]:
 
 
 def _limited(host: Host) -> Iterator[str]:
-    """That no rows are fetched that an array is not said to have."""
+    """Checks that no rows beyond the declared end of an array are fetched."""
     for each in host.buffers:
         if each.limit:
             yield f"/* Steps may lead over the last row of {each.name}. */"
@@ -183,7 +183,7 @@ _OF_HEADER = {
 
 
 def arguments(host: Host) -> list[str]:
-    """What the caller hands over."""
+    """Arguments of the call."""
     found = [_OF_HEADER.get(v.source_name, v.source_name) for v in host.scalars]
     for each in host.hosted:
         steps = "[0]" * (len(each.inner) + 1)

@@ -1,11 +1,12 @@
-"""What a way to cut a launch costs, before it is written: registers of a thread, blocks that run at once, and
+"""Cost model of a blocking, before the text is generated: registers of a thread, blocks that run at once, and
 cycles for each statement that a warp runs.
 
-As in the roofline model (Williams, Waterman, Patterson, CACM 2009) what takes longest counts: bytes of global
-memory, loads from shared memory, or arithmetic. What a thread has in registers it does not load again. Few
-warps of which each has many independent statements are as fast as many (Volkov, Better Performance at Lower
-Occupancy, GTC 2010), as long as another block computes while one waits for its copies: a product with 16
-values of 64 bits for each thread fills 38 % of a multiprocessor, with 24 warps that add to 16 sums at once.
+As in the roofline model (Williams, Waterman, Patterson, CACM 2009) the slowest resource counts: bytes of
+global memory, loads from shared memory, or arithmetic. Elements in a thread's registers are not loaded again.
+Few warps of which each has many independent statements are as fast as many (Volkov, Better Performance at
+Lower Occupancy, GTC 2010), as long as another block computes while one waits for its copies: a product with
+16 values of 64 bits for each thread fills 38 % of a multiprocessor, with 24 warps that add to 16 sums at
+once.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ _GLOBAL = 15
 _WARP = 32
 
 _LANES = {1: 128, 2: 64}
-"""Its multiply-adds in a cycle, by the registers that a number takes; of loads from shared memory, 32."""
+"""Multiply-adds of a multiprocessor in a cycle, by the registers that a number takes; of loads from shared
+memory, 32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +56,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class Copied:
-    """What a block copies in a strip, and which threads keep what meanwhile."""
+    """Copies of a block in a strip, and the elements that its threads have in registers meanwhile."""
 
     axes: Sequence[Axis]
     strip: Strip | None
@@ -102,7 +104,7 @@ def _operands(part: Copied, reference: Reference) -> int:
 
 
 def _counts(part: Copied, reference: Reference) -> Iterator[int]:
-    """How many elements a reference has along each axis with several values, where they differ."""
+    """Number of elements of a reference along each axis with several values, where they differ."""
     return (a.each for a in part.axes if a.each > 1 and not is_same(reference.seen, a.dimension))
 
 
@@ -133,8 +135,8 @@ def _words(memory: Memory) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What each thread loads (or `stores`) of a row: so many elements of some `bytes` for each of its values;
-    or, where these are neighbours, so many `vectors`, and elements `alone`, for all of them."""
+    """Loads (or `stores`) of each thread in a row: `elements` of some `bytes` for each of its values; or,
+    where these are neighbours, so many `vectors`, and elements `alone`, for all of them."""
 
     bytes: int
     stores: bool
@@ -144,16 +146,16 @@ class Touched:
 
 
 def accesses(rows: Sequence[Touched]) -> tuple[int, int]:
-    """How often a thread loads or stores for all its values, where these are neighbours; and how many
-    elements it stores alone: a warp writes parts of sectors then."""
+    """Number of loads and stores of a thread for all its values, where these are neighbours; and number of
+    elements stored alone, for which a warp writes parts of sectors."""
     often = sum(each.vectors + each.alone for each in rows)
     return often, sum(each.alone for each in rows if each.stores)
 
 
 def vectors_pay(rows: Sequence[Touched], width: int) -> bool:
-    """Whether threads with so many neighbouring values load at once, load and store less often, and no more
+    """True if threads with `width` neighbouring values load vectors, with fewer loads and stores, and no more
     sectors, than threads whose values have other threads' as neighbours: an element that is accessed alone
-    brings its sector along. Nobody waits for what is stored."""
+    brings its sector along. Stores have no latency to hide."""
     if not any(each.vectors for each in rows if not each.stores):
         return False
     often = sum(each.elements for each in rows) * width

@@ -81,7 +81,7 @@ def outermost(domain: isl.Set, count: int) -> isl.Set:
 
 
 def courses_of(region: Region, domain: isl.Set) -> tuple[Course, ...]:
-    """Where loops begin and end that never count below 0; none if that cannot be written."""
+    """Ranges of loops that never count below 0; none if they cannot be written."""
     outer, names = domain.intersect_params(region.context), plain_names(region).parameters
     result: list[Course] = []
     for k in range(outer.dim(_SET)):
@@ -98,7 +98,7 @@ def courses_of(region: Region, domain: isl.Set) -> tuple[Course, ...]:
 
 
 def _has_corners(region: Region, domain: isl.Set) -> bool:
-    """Whether each loop has the same iterations in any of the others."""
+    """True if each loop has the same iterations in any of the others (a rectangular domain)."""
     outer = domain.intersect_params(region.context)
     box = isl.Set.universe(outer.get_space()).intersect_params(outer.params())
     for k in range(outer.dim(_SET)):
@@ -107,11 +107,11 @@ def _has_corners(region: Region, domain: isl.Set) -> bool:
     return bool(box.is_equal(outer))
 
 
-# --- May each iteration have its own? ----------------------------------------------------
+# --- Legality of one array per iteration -------------------------------------------------
 
 
 def _is_set_anew(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], depth: int) -> bool:
-    """Whether iterations read only what they have set, and all set the same elements."""
+    """True if iterations read only elements that they have set, and all set the same elements."""
     order = dates(region, found)
     earlier = order.lex_gt_union_map(order).intersect(_same(own, depth))
     reads, writes = isl.UnionMap("{ }"), isl.UnionMap("{ }")
@@ -127,8 +127,8 @@ def _is_set_anew(region: Region, found: Leaves, own: list[tuple[Leaf, Access]], 
 
 
 def _directions(order: isl.UnionMap, own: list[tuple[Leaf, Access]], depth: int) -> tuple[bool, ...] | None:
-    """Which of the outermost loops count down, so that what runs last is known: the caller gets what that
-    leaves."""
+    """Directions in which the outermost loops count, so that the last instance is determined: the caller gets
+    its results."""
     outer, follows = _all_outermost(own, depth), order.lex_lt_union_map(order)
     names = [f"i{k}" for k in range(depth)]
     for down in product((False, True), repeat=depth):
@@ -165,7 +165,7 @@ def _outermost(domain: isl.Set, depth: int) -> isl.Map:
 
 
 def _is_alike(own: list[tuple[Leaf, Access]], depth: int) -> bool:
-    """Whether all iterations write the same elements, so that the last one leaves what all leave."""
+    """True if all iterations write the same elements, so that the last one leaves the final values."""
     sets: isl.Map | None = None
     for leaf, access in own:
         if access.kind == "write":
@@ -180,7 +180,7 @@ def _is_alike(own: list[tuple[Leaf, Access]], depth: int) -> bool:
 
 
 def in_each(access: Access, one: Expanded) -> Access:
-    """An access to the array of its own iteration."""
+    """An access to the array of its iteration."""
     relation, memory = access.relation, one.memory
     names = [f"i{k}" for k in range(relation.dim(_IN))]
     outer = isl.Map(f"{{ [{', '.join(names)}] -> [{', '.join(names[: len(one.loops)])}] }}")

@@ -1,4 +1,4 @@
-"""Expressions of the program as CUDA C++ that means what they mean in C."""
+"""Expressions of the program as CUDA C++ with the semantics of C."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ class Unwritable(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Words:
-    """How things are called on the device: variables by unique name, and for arrays the extents of all
-    dimensions but the first. Scalars in `pointed` are found through a pointer; places of `elsewhere` (by
-    site) are not where the program has them, but in variables of a kernel; `before` are subscripts of arrays
-    that the program does not have. `exact` writes expressions of a language whose numbers are not C's. Those
-    that are `narrow` (unique names) are `int`s, whatever they are on the host; those that are the `strides`
-    of rows are of the type `index`, which holds the number of any element. Places that are `atomic` (by site)
-    are updated one at a time; those in `formers` (by site) are elements of another array, by unique name."""
+    """Names on the device: variables by unique name, and for arrays the extents of all dimensions but the
+    first. Scalars in `pointed` are accessed through a pointer; places of `elsewhere` (by site) are replaced
+    by variables of a kernel; `before` are leading subscripts of expanded arrays. `exact` writes expressions
+    of a language whose numbers are not C's. Those that are `narrow` (unique names) are `int`s, whatever their
+    type on the host; those that are the `strides` of rows have the type `index`, which is wide enough for the
+    number of any element. Places that are `atomic` (by site) are updated atomically; those in `formers` (by
+    site) are elements of another array, by unique name."""
 
     subject: Subject
     names: Mapping[str, str]
@@ -62,7 +62,7 @@ class Words:
 
 
 class Exact(Protocol):
-    """How expressions are written that mean something else than they do in C."""
+    """Writer of expressions that differ from C's semantics."""
 
     def text_of(self, value: Expr, words: Words, around: float) -> str:
         """An expression, in parentheses if it binds weaker than what is `around`; raises `Unwritable`."""
@@ -73,13 +73,13 @@ class Exact(Protocol):
         ...
 
     def assigned_text(self, value: Expr, target: Type, words: Words) -> str:
-        """What stands behind `=`; raises `Unwritable`."""
+        """Right-hand side of an assignment; raises `Unwritable`."""
         ...
 
 
 _LITERAL = re.compile(r"-?(0[xX][0-9a-fA-F]+|\d+\.?\d*([eE][-+]?\d+)?|\.\d+([eE][-+]?\d+)?)[uUlLfF]*")
 UNARY = 11
-"""How tightly an operator before its operand binds."""
+"""Binding strength of a prefix operator."""
 
 DOUBLE_FUNCTIONS = frozenset((
     "sqrt", "fabs", "exp", "exp2", "log", "log2", "log10", "pow", "sin", "cos", "tan", "asin", "acos",
@@ -124,7 +124,7 @@ def text_of(value: Expr, words: Words, around: float = 0) -> str:
 
 
 def place_text(place: Place, words: Words) -> str:
-    """A variable, or an element of an array whose rows lie one behind the other."""
+    """A variable, or an element of an array in row-major layout."""
     if place.site in words.elsewhere:
         return words.elsewhere[place.site]
     name = words.names[words.formers.get(place.site, place.variable.name)]
@@ -148,8 +148,8 @@ def _subscript(step: Index, place: Place, words: Words, around: float) -> str:
 
 
 def element_text(name: str, inner: Sequence[str], subscripts: Sequence[str]) -> str:
-    """An element of an array whose rows lie one behind the other; the first of several subscripts can be
-    multiplied, the others added."""
+    """An element of an array in row-major layout; the first of several subscripts can be multiplied, the
+    others added."""
     text = subscripts[0]
     for number, (extent, column) in enumerate(zip(inner, subscripts[1:], strict=True)):
         row = text if not number or _is_word(text) else f"({text})"
@@ -166,7 +166,7 @@ def _is_word(text: str) -> bool:
 
 
 def assigned_text(value: Expr, target: Type, words: Words) -> str:
-    """What stands behind `=`: an assignment converts by itself."""
+    """Right-hand side of an assignment, which converts implicitly."""
     if words.exact is not None:
         return words.exact.assigned_text(value, target, words)
     if isinstance(value, Cast) and value.type == target and _converts_alike(value.operand, target):
@@ -198,8 +198,8 @@ def _binary(value: Binary, words: Words, around: float) -> str:
 
 
 def _needed(operator: str, operand: Expr, own: int) -> int:
-    """How tightly an operand has to bind: compilers warn of a shift, and of an operation on bits, that is
-    applied to something else without parentheses."""
+    """Required binding strength of an operand: compilers warn of a shift, and of an operation on bits, with
+    an operand of another operator without parentheses."""
     inner = stripped(operand)
     mixed = isinstance(inner, Binary) and inner.operator != operator
     return UNARY if mixed and operator in ("<<", ">>", "&", "|", "^") else own
@@ -232,7 +232,7 @@ def natural(value: Expr, words: Words) -> Type:
 
 
 def _literal(value: Constant, words: Words) -> str | None:
-    """What the user wrote, if that is a number."""
+    """Text of a number as in the source, if it is a literal."""
     text = words.subject.source(value.site)
     return text if _LITERAL.fullmatch(text) else None
 

@@ -12,7 +12,7 @@ from polylsp.codegen.cuda.region import loops_at
 
 
 def file_lines(found: Launched, host: Host) -> Iterator[str]:
-    """Its lines."""
+    """Lines of the file."""
     region = found.region
     function = region.subject.function.name
     first, last = (region.subject.line_number(s.site) for s in (loops_at(region.statements)[0], region.last))
@@ -34,4 +34,4 @@ def file_lines(found: Launched, host: Host) -> Iterator[str]:
 
 
 DEVICE, HOST = "/* --- On the device --- */", "/* --- On the host --- */"
-"""What stands between these is compiled for the device alone."""
+"""Marks around the part that is compiled for the device alone."""

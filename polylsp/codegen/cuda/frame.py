@@ -1,4 +1,4 @@
-"""What is known where the text of a kernel is written: names, and which threads run what."""
+"""Context in which the text of a kernel is generated: names, and the values of each thread."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Frame:
 
     @property
     def several(self) -> list[Axis]:
-        """Those along which a thread has several values, outermost first."""
+        """Axes along which a thread has several values, outermost first."""
         return [axis for axis in reversed(self.axes) if axis.each > 1]
 
     @property
@@ -65,12 +65,12 @@ class Frame:
 
     @property
     def is_cut(self) -> bool:
-        """Whether the first values of blocks have names of their own."""
+        """True if the first values of blocks have separate names."""
         return self.blocking.is_cut
 
     @property
     def block(self) -> isl.Set:
-        """What all threads of a block know."""
+        """Conditions common to all threads of a block."""
         known = self.launch.context
         for axis in self.axes if self.is_cut else ():
             known = known.intersect(within(axis, axis.base))
@@ -78,7 +78,7 @@ class Frame:
 
     @property
     def values(self) -> isl.Set:
-        """What a thread knows at its values along the axes, which may lie behind the end of a cut axis."""
+        """Conditions of a thread at its values along the axes, which may lie after the end of a cut axis."""
         known = self.block
         for axis in self.axes:
             b, p = axis.base, axis.parameter
@@ -87,13 +87,13 @@ class Frame:
         return known
 
     def when(self, points: isl.Set, known: isl.Set, atoms: Mapping[str, str]) -> str:
-        """The condition in C that parameters are in a set, given what is known; empty if they are."""
+        """Condition in C that parameters are in a set, given the set `known`; empty if it is implied."""
         if known.is_subset(points):
             return ""
         return condition(points.gist(known).coalesce(), known, {**self.atoms, **atoms})
 
     def element(self, memory: Memory, subscripts: Sequence[isl.PwAff], known: isl.Set) -> str:
-        """An element of an array, where parameters are as is known."""
+        """Element of an array, where parameters are in `known`."""
         name, shown = memory.variable.name, texts(subscripts, known, self.atoms)
         first = shown[0] if shown[0].isalnum() or len(shown) == 1 else f"({shown[0]})"
         return element_text(self.words.names[name], self.words.extents[name], [first, *shown[1:]])

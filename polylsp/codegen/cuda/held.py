@@ -1,4 +1,4 @@
-"""The text of what a thread keeps in variables of its own: their declarations, and what goes back."""
+"""Text of registers for array elements: declarations, loads, and stores back."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from polylsp.codegen.cuda.statements import INDENT, braced
 
 @dataclass(frozen=True, eq=False)
 class Held:
-    """Kept elements in a variable, `name`; `stores`: in the end they go back to memory."""
+    """Array elements in a register variable, `name`; `stores`: they are written back at the end."""
 
     kept: Kept
     name: str
@@ -47,7 +47,7 @@ def loaded(frame: Frame, held: Held) -> Iterator[str]:
 
 
 def stored(frame: Frame, held: Held) -> Iterator[str]:
-    """What goes back to the array, by one of the threads that share it."""
+    """Stores back to the array, by one of the threads that share the element."""
     if not held.stores:
         return
     when = " && ".join(each for each in (_when(frame, held), one_lane(frame)) if each)
@@ -56,7 +56,7 @@ def stored(frame: Frame, held: Held) -> Iterator[str]:
 
 
 def one_lane(frame: Frame) -> str:
-    """Which one of the threads that share sums this is, as a condition; empty where none do."""
+    """Condition that selects one of the threads that share sums; empty where none do."""
     lanes = frame.blocking.lanes
     return f"{frame.thread[lanes.letter]} == 0" if lanes is not None else ""
 
@@ -70,7 +70,7 @@ def _element(frame: Frame, held: Held) -> str:
 
 
 def _when(frame: Frame, held: Held) -> str:
-    """Where there is an element, as a condition."""
+    """Condition that there is an element."""
     points: isl.Set = held.kept.element.domain()
     return frame.when(as_parameters(points, [axis.parameter for axis in frame.axes]), frame.values, {})
 

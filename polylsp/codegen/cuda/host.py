@@ -1,4 +1,4 @@
-"""The function of the host that runs kernels: what it takes, and what memory it needs."""
+"""Host function that runs kernels: its parameters, and its memory."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Host:
 
     @property
     def index(self) -> str:
-        """What kernels call the type in which they count elements, if one of them is made for several."""
+        """Name of the index type of kernels, if one of them is a template over it."""
         return next((made.index for _, made in self.kernels if made.index), "")
 
     @property
@@ -62,55 +62,55 @@ class Host:
 
     @property
     def buffers(self) -> tuple[Buffer, ...]:
-        """Those of its memories; of arrays that are cut, what all slabs have together."""
+        """Buffers of its memories; of arrays that are cut, the union of all slabs."""
         parts = self.slabs.parts if self.slabs is not None else {}
         found = self.memories.buffers
         return tuple(parts[b.variable.name].whole if b.variable.name in parts else b for b in found)
 
     @property
     def moving(self) -> tuple[Buffer, ...]:
-        """What each slab brings along and takes away; without slabs, everything."""
+        """Buffers that each slab transfers; without slabs, all."""
         if self.slabs is None:
             return self.buffers
         return tuple(part.buffer for part in self.slabs.parts.values())
 
     @property
     def staying(self) -> tuple[Buffer, ...]:
-        """What stays on the device while slabs come and go."""
+        """Buffers that stay on the device while slabs come and go."""
         parts = self.slabs.parts if self.slabs is not None else {}
         return tuple(b for b in self.buffers if b.variable.name not in parts) if parts else ()
 
     @property
     def overlaps(self) -> bool:
-        """Whether one slab is on its way while another is computed: transfers take their time beside kernels
-        where memory is locked, and no slab may change what another one uses."""
+        """True if one slab is transferred while another is computed: transfers take their time beside kernels
+        where memory is locked, and no slab may change data that another one uses."""
         locked = self.slabs is not None and self.setting.settings.cuda_pinned
         return locked and not self.setting.totals and not any(each.written for each in self.staying)
 
 
 def header(host: Host) -> list[str]:
-    """Its header: C that is C++ as well."""
+    """Header of the function: C that is C++ as well."""
     return wrapped(f"int {host.name}(", parameters(host), ")")
 
 
 def parameters(host: Host) -> list[str]:
-    """What it takes, with the types."""
+    """Parameters, with their types."""
     found = [f"{type_words(v)} {v.source_name}" for v in host.scalars]
     return found + [f"{'' if b.goes_out else 'const '}{b.words} *{b.name}" for b in host.hosted]
 
 
 def is_staged(buffer: Buffer) -> bool:
-    """Whether its results are fetched to other memory first, as the host still needs what it has."""
+    """True if results are fetched to a staging buffer first, as the host still needs its data."""
     return buffer.goes_out and buffer.comes_in
 
 
 def bytes_of(buffer: Buffer) -> str:
-    """How large it is, in C."""
+    """Size in bytes, in C."""
     return f"{buffer.elements} * sizeof({buffer.words})"
 
 
 def on_device(buffer: Buffer) -> str:
-    """Where the caller's elements begin on the device, in C."""
+    """Address of the caller's elements on the device, in C."""
     return f"device_{buffer.name} + {buffer.last}" if buffer.last else f"device_{buffer.name}"
 
 
@@ -127,5 +127,5 @@ def former_lines(buffers: Sequence[Buffer], transfer: Transfer) -> Iterator[str]
 
 
 def start_of(buffer: Buffer) -> str:
-    """Where it begins on the host, in C."""
+    """Start of the buffer on the host, in C."""
     return f"{buffer.name} + {buffer.offset}" if buffer.offset else buffer.name

@@ -24,8 +24,8 @@ def instance(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
 
 
 def declarations(leaf: Leaf, values: Sequence[str], words: Words) -> Iterator[str]:
-    """What a leaf needs to know before its statements: counters that are mentioned, and its own variables.
-    Raises `ShadowedError`."""
+    """Declarations before the statements of a leaf: mentioned counters, and its local variables. Raises
+    `ShadowedError`."""
     named = {w for line in lines_of(leaf.statements, words) for w in WORD.findall(line)}
     counters = [counter(words.subject, ordinal) for ordinal in leaf.loops]
     types = {words.names[own.name]: words_of(own, words) for own in counters}

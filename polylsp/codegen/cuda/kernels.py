@@ -36,11 +36,11 @@ from polylsp.model.program import Floating, Variable
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """A kernel's text. `counters` are those of the host, of which it takes `passed`; it takes `scalars` by
-    value and `buffers`. `plain`: all its counters are the user's, and `int`s there. What its blocks find is
-    added to an element of the device, a `target`, by the kernel of a `total`. `unaligned`: why its threads
-    do not load neighbouring elements at once, where they might. `index` is what it calls the type in which
-    it counts elements, if there is one for it to be made with."""
+    """Text of a kernel. `counters` are those of the host, of which it takes `passed`; it takes `scalars` by
+    value and `buffers`. `plain`: all its counters are the user's, and `int`s there. The partial sums of its
+    blocks are added to an element of the device, a `target`, by the kernel of a `total`. `unaligned`: why its
+    threads do not load vectors, where they might. `index` is the name of its index type, if it is a template
+    over one."""
 
     name: str
     counters: tuple[str, ...]
@@ -57,12 +57,12 @@ class Written:
 
     @property
     def splits(self) -> list[Split]:
-        """What its threads add up together, in parts of it."""
+        """Sums that its threads share, in parts of it."""
         return [part.split for part in self.frame.blocking.parts if part.split is not None]
 
     @property
     def rounds(self) -> bool:
-        """Whether it adds up numbers whose sum depends on the order."""
+        """True if it adds up numbers whose sum depends on the order."""
         own = [(split.combining, split.kept.memory) for split in self.splits]
         if self.total is not None and self.target is not None:
             own.append((self.total.combining, self.target.buffer.memory))
@@ -70,7 +70,7 @@ class Written:
 
     @property
     def axes(self) -> tuple[Axis, ...]:
-        """Its dimensions of threads, `x` first."""
+        """Dimensions of threads, `x` first."""
         return self.frame.blocking.axes
 
 
@@ -104,9 +104,9 @@ def written(setting: Setting, kernel: Kernel, name: str, summed: Sum | None) -> 
 
 
 def _drafted(task: Task, leaves: list[Leaf], counters: Sequence[str]) -> Draft:
-    """What is between the braces, where loops have the names of the user's counters if they can."""
+    """Body of a kernel, where loops have the names of the user's counters if they can."""
     setting, kernel = task.setting, task.kernel
-    # What a kernel calls its own variables does not concern the others.
+    # Local names of a kernel do not concern the others.
     fresh = Fresh({*setting.fresh.used})
     names = dimension_names(setting.region, leaves, _on(kernel.schedule, kernel), setting.words, fresh)
     names = [fresh.name(f"{each}_") if each in counters else each for each in names]
@@ -195,7 +195,7 @@ def _order(region: Region, variable: Variable) -> tuple[int, str]:
 
 
 def _comment(setting: Setting, leaves: list[Leaf]) -> str:
-    """Which loops a kernel came from."""
+    """Comment on the loops that a kernel came from."""
     subject = setting.region.subject
     ordinals = sorted({ordinal for leaf in leaves for ordinal in leaf.loops})
     if subject.language == PYTHON.name:
@@ -209,7 +209,7 @@ def _comment(setting: Setting, leaves: list[Leaf]) -> str:
 
 
 def _parameters(kernel: Written, words: Words) -> list[str]:
-    """What stands between the parentheses of a kernel's header."""
+    """Parameter list of a kernel."""
     found = [f"int {name}" for name in kernel.passed]
     found += [f"{words_of(v, words)} {words.names[v.name]}" for v in kernel.scalars]
     found += [

@@ -1,5 +1,5 @@
-"""Sums that several threads share: where a launch has one axis only, and each value along it a sum of its
-own, a block takes some of these values and gives the terms of each to a row of its threads, the lanes."""
+"""Sums that several threads share: where a launch has one axis only, and each value along it a separate sum,
+a block takes some of these values and gives the terms of each to a row of its threads, the lanes."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from polylsp.model.verdict import ReductionOperator
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """A sum (a product, an extremum) of a segment: what threads have kept in `kept` takes up the terms, which
-    are the values of a `dimension`. `references` are the two halves of the update."""
+    """A sum (a product, an extremum) of a segment: the register in `kept` accumulates the terms, which are
+    the values of a `dimension`. `references` are the two halves of the update."""
 
     kept: Kept
     combining: Combining
@@ -32,7 +32,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True)
 class Lanes:
-    """How many threads share a sum, and along which side of the block they stand."""
+    """Number of threads that share a sum, and the side of the block along which they stand."""
 
     letter: Literal["x", "y"]
     count: int
@@ -41,7 +41,7 @@ class Lanes:
 @dataclass(frozen=True, eq=False)
 class Shares:
     """A launch whose sums are shared: its axis, the lanes, and the segments, with the sum that each is, if it
-    is one. The leaves in `alone` are for one of the lanes: they change what is not kept."""
+    is one. The leaves in `alone` are for one of the lanes: they change memory outside of registers."""
 
     axis: Axis
     lanes: Lanes
@@ -58,14 +58,15 @@ of 64 bits fill a line of the cache; with fewer, a warp has more terms of each, 
 
 _WARP = 32
 _FEWEST, _ENOUGH = 64, 1 << 16
-"""Terms of a sum from which on it is worth sharing; sums that are threads enough, where that is known."""
+"""Least number of terms of a sum that is worth sharing; number of sums that provide enough threads by
+themselves."""
 
 
 def shares_of(
     axes: Sequence[Axis], own: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]
 ) -> Shares | None:
-    """How the threads of a launch share its sums, where that pays. All lanes of a sum run what else changes
-    only what is kept; one of them what does not."""
+    """Sharing of a launch's sums among its threads, where that pays. Code that changes only registers runs in
+    all lanes of a sum; other code in one of them."""
     if len(axes) != 1:
         return None
     pieces = [piece for segment in own for piece in _pieces(segment, axes[0], held, found)]
@@ -104,8 +105,8 @@ def _columns(axis: Axis, sums: Sequence[Split], found: Sequence[Reference]) -> t
 def _alone(
     pieces: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]
 ) -> frozenset[str] | None:
-    """The leaves of segments that change what is not kept, if no other segment sees that, and these change
-    nothing that is kept."""
+    """Leaves of segments that change memory outside of registers, if no other segment reads it, and these
+    leave the registers unchanged."""
     kept = {id(r) for one in held for r in one.references}
     result: set[str] = set()
     for piece in pieces:
@@ -121,7 +122,7 @@ def _alone(
 def _updated(
     segment: Segment, held: Sequence[Kept], found: Sequence[Reference]
 ) -> tuple[Kept, ReductionOperator, tuple[Reference, ...]] | None:
-    """What a segment updates, if it does nothing else."""
+    """Register, operator and references of an update, if the segment is only that."""
     own = [each for each in found if each.leaf.name in segment.leaves]
     for one in held:
         updates = tuple(each for each in own if each in one.references)
@@ -149,7 +150,7 @@ def _piece(order: isl.Map, axis: Axis) -> Segment:
 
 
 def _are_sums(pieces: Sequence[Segment], held: Sequence[Kept], found: Sequence[Reference]) -> bool:
-    """Whether leaves change nothing but sums, each in one way, and none sees the sum of another."""
+    """True if leaves change only sums, each by one operator, and none reads the sum of another."""
     updates = [update for piece in pieces if (update := _updated(piece, held, found)) is not None]
     ways = {(one.memory.name, operator) for one, operator, _ in updates}
     names = {name for name, _ in ways}
@@ -193,12 +194,12 @@ def _operator(updates: Sequence[Reference]) -> ReductionOperator | None:
 
 
 def _weight(split: Split, dimension: int, found: Sequence[Reference]) -> int:
-    """How many accesses of a sum go to the next element where a dimension grows by one."""
+    """Number of accesses of a sum that go to the next element where a dimension grows by one."""
     return sum(is_next(each.seen, dimension) for each in _terms_of(split, found))
 
 
 def _jumps(split: Split, dimension: int, found: Sequence[Reference]) -> int:
-    """How many accesses of a sum are far apart where neighbours differ in a dimension."""
+    """Number of accesses of a sum that are far apart where neighbours differ in a dimension."""
     own = [each.seen for each in _terms_of(split, found)]
     return sum(not is_next(each, dimension) and not is_same(each, dimension) for each in own)
 

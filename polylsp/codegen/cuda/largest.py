@@ -1,4 +1,4 @@
-"""What sizes stay below, so that no counter of a kernel overflows an `int`."""
+"""Upper limits of sizes, so that no counter of a kernel overflows an `int`."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.leaves import Leaf
 
 LARGEST = 1 << 30
-"""Where counters are the user's own, of which no sums are made."""
+"""Limit where counters are the user's, and never added to."""
 
 SMALLER = (1 << 26, 1 << 24, 1 << 22, 1 << 20, 1 << 18, 1 << 14)
-"""Where a kernel counts sums of the user's counters: the first with which none of these is large."""
+"""Limits where a kernel computes sums of the user's counters: the first with which none of these is large."""
 
 _COUNTED = (1 << 31) - (1 << 28)
-"""What counters stay below: threads look for further iterations behind the last one, as far on as all blocks
-of a launch reach, which are 65535 of 1024 threads with four values each at most."""
+"""Limit of counters: threads look for further iterations after the last one, as far on as all blocks of a
+launch reach, which are 65535 of 1024 threads with four values each at most."""
 
 
 def largest(leaves: Iterable[Leaf], candidates: Iterable[int]) -> int:
@@ -30,7 +30,7 @@ def largest(leaves: Iterable[Leaf], candidates: Iterable[int]) -> int:
 
 
 def _stays_small(domain: isl.Set, limit: int) -> bool:
-    """Whether counters stay small while what their bounds are made of does."""
+    """True if counters stay small while the parameters of their bounds do."""
     for k in range(domain.dim(isl.dim_type.param)):
         bound = isl.Val(limit)
         domain = domain.upper_bound_val(isl.dim_type.param, k, bound)

@@ -1,4 +1,4 @@
-"""One launch of a kernel, at some values of the host's counters, and sets of points of it."""
+"""Launch of a kernel, at some values of the host's counters, and sets of points of it."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _PARAM, _SET, _OUT = isl.dim_type.param, isl.dim_type.set, isl.dim_type.out
 
 @dataclass(frozen=True, eq=False)
 class Launch:
-    """The `order` in which threads run instances, with the host's counters as parameters (`__h0`, …), and
-    what is known of parameters then. What is `private` (unique names) has no place in memory."""
+    """The `order` in which threads run instances, with the host's counters as parameters (`__h0`, …), and the
+    conditions on parameters then. Scalars in `private` (unique names) have no place in memory."""
 
     order: isl.UnionMap
     context: isl.Set
@@ -23,14 +23,15 @@ class Launch:
 
     @property
     def length(self) -> int:
-        """How many dimensions the order has."""
+        """Number of dimensions of the order."""
         return isl.Set.from_union_set(self.order.range()).dim(_SET)
 
 
 def launch_of(
     kernel: Kernel, context: isl.Set, known: Mapping[str, str], private: frozenset[str] = frozenset()
 ) -> Launch:
-    """A launch of a kernel; of the `context` of its region it keeps what is said of `known` parameters."""
+    """A launch of a kernel; of the `context` of its region it preserves the conditions on `known`
+    parameters."""
     names = [f"__h{k}" for k in range(kernel.counters)]
     at = fixed(names, range(len(names)), len(names))
     own = kernel.outer.intersect_domain(kernel.domain).intersect_range(at.to_union_set()).domain()
@@ -39,7 +40,7 @@ def launch_of(
 
 
 def spelled(names: Mapping[str, str], known: isl.Set) -> isl.Set:
-    """What is known of the parameters that have a name on the device."""
+    """Conditions on the parameters that have a name on the device."""
     for k in reversed(range(known.dim(_PARAM))):
         name = known.get_dim_name(_PARAM, k) or ""
         if name not in names and not name.startswith("__h"):
@@ -68,7 +69,7 @@ def onto(dimensions: Sequence[int], length: int) -> isl.Map:
 
 
 def as_parameters(values: isl.Set, names: Sequence[str]) -> isl.Set:
-    """A set with all its dimensions made parameters of these names."""
+    """A set with all its dimensions turned into parameters of these names."""
     at = values.dim(_PARAM)
     moved = values.move_dims(_PARAM, at, _SET, 0, values.dim(_SET))
     for number, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""The kernels of a region, before anybody calls them."""
+"""Kernels of a region, before any call is generated."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from polylsp.settings import Settings
 
 @dataclass(frozen=True, eq=False)
 class Launched:
-    """Kernels in the order in which a function called `name` launches them, and what is on the device, for
-    `slabs` of iterations; `uncut` says why there are none, if some were asked for."""
+    """Kernels in the order in which a function called `name` launches them, and the memory on the device, for
+    `slabs` of iterations; `uncut` says why there are none, if some were requested."""
 
     region: Region
     name: str
@@ -41,7 +41,7 @@ class Launched:
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What they rest on."""
+        """Assumptions of the kernels."""
         region = self.region
         inside = {loop.ordinal for loop in loops_at(region.statements)}
         listed = {each.ordinal for each in region.subject.facts.loops}
@@ -55,7 +55,7 @@ class Launched:
 
     @property
     def remarks(self) -> Iterator[str]:
-        """What a person should know of them."""
+        """Remarks on the kernels for the user."""
         for kernel, made in self.kernels:
             if made.rounds:
                 yield f"What `{made.name}` adds up is added in another order."

@@ -1,4 +1,4 @@
-"""The loops of the host around the kernels, and what each launch says."""
+"""Loops of the host around the kernels, and the text of each launch."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def _launches(host: Host, context: isl.Set, names: Sequence[str], stream: str) -
 
 
 def dated(kernels: Sequence[tuple[Kernel, Written]]) -> isl.UnionMap:
-    """When the launches of kernels run, by the counters of the host's loops: `{ K[counters] -> [date] }`."""
+    """Schedule of the launches, by the counters of the host's loops: `{ K[counters] -> [date] }`."""
     order = isl.UnionMap("{ }")
     length = max(len(kernel.date) for kernel, _ in kernels)
     for kernel, _ in kernels:
@@ -81,7 +81,7 @@ def _launch(kernel: Written, values: list[str], where: str) -> Iterator[str]:
 
 
 NOT_THERE = "Where nothing is added, the device may not have the element."
-"""Why a sum is run under a condition."""
+"""Comment on a sum that is run under a condition."""
 
 
 def _launched(kernel: Written, where: str) -> Iterator[str]:
@@ -129,5 +129,5 @@ def _words(kernel: Written) -> list[str]:
 
 
 def _shifted(buffer: Buffer) -> str:
-    """Where the first element of the whole array would be."""
+    """Virtual address of the first element of the whole array."""
     return f"device_{buffer.name} - {buffer.offset}" if buffer.offset else f"device_{buffer.name}"

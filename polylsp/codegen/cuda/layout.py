@@ -28,10 +28,10 @@ def wrapped(head: str, items: Sequence[str], tail: str) -> list[str]:
 
 _GAP = re.compile(r"(?<=[,;]) | (?=(?:[-+*/%?:<>]|&&|\|\||<=|>=|==|!=) )")
 _WEIGHTS = {"?": 1.0, ":": 1.0, "||": 1.5, "&&": 2.0, "+": 3.0, "-": 3.0, "*": 5.0, "/": 5.0, "%": 5.0}
-"""How much belongs together what stands on both sides of an operator."""
+"""Binding strength of operators for line breaks."""
 
 _LEAST = 40
-"""Where on a line what it does begins, at most: there it is continued."""
+"""Largest indentation of a continued line."""
 
 
 def folded(line: str) -> Iterator[str]:
@@ -53,7 +53,7 @@ def _margin(line: str) -> int:
 
 
 def _weight(line: str, place: int) -> float:
-    """How far inside of a statement a place between two words is."""
+    """Nesting depth of a place between two words in a statement."""
     before = line[:place]
     depth = 1.5 * (before.count("(") - before.count(")")) + 4 * (before.count("[") - before.count("]"))
     operator = line[place + 1 :].partition(" ")[0]

@@ -1,6 +1,7 @@
-"""What a thread runs at one point of the iteration space: statements whose text stays as it is.
+"""Leaves: the statements that a thread runs at one point of the iteration space, with unchanged text.
 
-Loops whose iterations the model knows are opened; what shares a variable of one iteration stays together.
+Loops whose iterations the model describes are opened; statements that share a variable of one iteration stay
+together.
 """
 
 from __future__ import annotations
@@ -36,9 +37,9 @@ from polylsp.model.scop import Access, Memory
 @dataclass(frozen=True, eq=False)
 class Leaf:
     """Statements, with one instance for each iteration of the opened loops around (`loops`, ordinals,
-    outermost first). `domain` holds these, by the leaf's name; `position` is its place among its siblings
-    at each depth; `own` are variables declared outside of which each instance has its own; `numbers` are
-    the statements of the model in it."""
+    outermost first). `domain` contains these, by the leaf's name; `position` is its place among its siblings
+    at each depth; `own` are variables declared outside that are private to each instance; `numbers` are the
+    statements of the model in it."""
 
     name: str
     statements: tuple[Statement, ...]
@@ -51,8 +52,8 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Course:
-    """The least value of a loop's counter, if one expression says it, and `behind` the largest one, in C; a
-    loop that counts `down` ends with the least."""
+    """The least value of a loop's counter, if one expression gives it, and `behind`, one past the largest, in
+    C; a loop that counts `down` ends with the least."""
 
     least: str
     behind: str
@@ -61,9 +62,9 @@ class Course:
 
 @dataclass(frozen=True, eq=False)
 class Expanded:
-    """An array of which each iteration of some `loops` (ordinals) has its own, with these loops as further
-    dimensions of its `memory`, in which they have these `courses`. `originals` are the accesses as they
-    were; a scalar, which no caller sees, has none."""
+    """Array expanded by some `loops` (ordinals), one copy for each iteration, with these loops as further
+    dimensions of its `memory`, in which they have these `courses`. `originals` are the accesses before
+    expansion; a scalar, which no caller sees, has none."""
 
     memory: Memory
     loops: tuple[int, ...]
@@ -84,10 +85,10 @@ class Former:
 
 @dataclass(frozen=True, eq=False)
 class Leaves:
-    """The leaves of a region in source order. `shared` are the accesses that instances may have in common,
-    each with its leaf; `kept` the scalars among these (unique names), of which those that are `opened` have a
-    place on the device alone, and those that are `private` none but registers. The memories that are `atomic`
-    (by name) are updated by several threads, one at a time. `formers` are copies of arrays."""
+    """Leaves of a region in source order. `shared` are the accesses to memory shared by instances, each with
+    its leaf; `kept` the scalars among these (unique names), of which those that are `opened` have a place on
+    the device alone, and those that are `private` only registers. The memories that are `atomic` (by name)
+    are updated atomically by several threads. `formers` are copies of arrays."""
 
     leaves: tuple[Leaf, ...]
     shared: tuple[tuple[Leaf, Access], ...]
@@ -100,7 +101,7 @@ class Leaves:
 
     @property
     def has_own_scalars(self) -> bool:
-        """Whether iterations have elements of their own of what is a scalar in the program."""
+        """True if scalars of the program have a separate element in each iteration."""
         return bool(self.private) or any(not each.originals for each in self.expanded)
 
 
@@ -129,12 +130,12 @@ def leaves_of(region: Region, opened: frozenset[str] = frozenset()) -> Leaves | 
 
 
 def _runs(region: Region, leaf: Leaf) -> bool:
-    """Whether it has an instance at all: what never runs needs nothing, and has no kernel."""
+    """True if it has an instance at all: a leaf that never runs has no kernel."""
     return not leaf.domain.intersect_params(region.context).is_empty()
 
 
 def useful(found: Leaves) -> Leaves:
-    """The leaves without those that set nothing but variables of their own; all, if none sets more."""
+    """Leaves without those that set only local variables; all, if none sets more."""
     own = {leaf.name for leaf, access in found.shared if access.kind == "write"}
     if not own:
         return found
@@ -146,7 +147,7 @@ def useful(found: Leaves) -> Leaves:
 
 
 def _needed(region: Region) -> frozenset[str]:
-    """The unique names of what may be read behind the region."""
+    """Unique names of the variables that are live-out of the region."""
     after = live_after_loops(region.subject.function, region.subject.calls.summaries)[region.last.ordinal]
     return after | effects(*region.statements).scalars if "*" in after else after
 
@@ -173,7 +174,7 @@ def _is_empty(unit: Unit) -> bool:
 
 
 def _opens(region: Region, unit: Unit, loop: Loop, kept: frozenset[str], depth: int) -> bool:
-    """Whether the model knows exactly which iterations a loop has, and these may run in another order."""
+    """True if the model describes exactly the iterations of a loop, and these may run in another order."""
     known = region.scop.loops.get(loop.ordinal)
     facts = region.subject.known(loop.ordinal)
     if known is None or known.obstacles or known.thread_bound or facts.misfit or facts.iterator is None:
@@ -197,7 +198,7 @@ def _leaf(
     name = "L" + "_".join(str(each) for each in position)
     sites = [s.site for s in walk(*unit.statements) if not isinstance(s, Block)]
     first, last = min(s.first for s in sites), max(s.last for s in sites)
-    # In `a = b = 0` each assignment has the place of all that stand behind it.
+    # In `a = b = 0` each assignment has the place of all that follow it.
     chained = [s.site for s in walk(*unit.statements) if isinstance(s, Assign)]
     numbers = frozenset(
         number
@@ -252,7 +253,7 @@ def _once(access: Access, alone: dict[str, Memory]) -> Access:
 
 
 def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: frozenset[str]) -> str:
-    """Why the leaves say not all that happens; empty if they do."""
+    """Reason why the leaves do not describe all effects; empty if they do."""
     inside = [n for leaf in leaves for n in leaf.numbers]
     if len(set(inside)) != len(inside):
         return "Statements here come out of one macro: write them out first."
@@ -278,8 +279,8 @@ def _refused(region: Region, leaves: list[Leaf], kept: frozenset[str], needed: f
 
 
 def _is_memory(region: Region, variable: Variable) -> bool:
-    """Whether the model has all that is done with a whole number: where it knows the value instead, it says
-    nothing of who needs it. In `a[k++]`, the value that is needed and the one that is set have one place."""
+    """True if the model has all accesses of an integer: where it has a closed form instead, uses are not
+    recorded. In `a[k++]`, the value that is used and the one that is set have one place."""
     known = Counter(a.site for a in region.scop.accesses if a.memory.variable == variable)
     own = Counter(place.site for place in places_in(region.statements) if place.variable == variable)
     return isinstance(variable.type, Integer) and known >= own

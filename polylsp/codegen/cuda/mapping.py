@@ -1,5 +1,5 @@
-"""Which parts of a schedule are kernels, which of their dimensions are threads, and what loops stay on the
-host (Verdoolaege et al., TACO 2013, section 7.1)."""
+"""Mapping of a schedule: parts that are kernels, dimensions that are threads, and loops that stay on the host
+(Verdoolaege et al., TACO 2013, section 7.1)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _TYPE = isl.schedule_node_type
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """What one launch runs. `domain` are its instances for all launches; `outer` gives each the counters of
-    the host's loops; `schedule` its place in a launch, of which the first `parallel` dimensions are threads.
-    `date` says when a launch runs: places in sequences, and counters of the host (`None`)."""
+    """Instances of one launch. `domain` are those of all launches; `outer` gives each the counters of the
+    host's loops; `schedule` its place in a launch, of which the first `parallel` dimensions are threads.
+    `date` is the time of a launch: places in sequences, and counters of the host (`None`)."""
 
     name: str
     domain: isl.UnionSet
@@ -27,7 +27,7 @@ class Kernel:
 
     @property
     def counters(self) -> int:
-        """How many loops of the host are around it."""
+        """Number of loops of the host around it."""
         return self.date.count(None)
 
 
@@ -35,8 +35,8 @@ Kind = Literal["threads", "host", "wavefront", "one thread"]
 
 
 def kernels(schedule: isl.Schedule, sums: frozenset[str]) -> tuple[Kernel, ...]:
-    """The kernels of a schedule, in the order in which the host launches them; leaves that are `sums` (names)
-    are worth a kernel of their own."""
+    """Kernels of a schedule, in the order in which the host launches them; leaves that are `sums` (names) are
+    worth a separate kernel."""
     found = enumerate(_visited(schedule.get_root(), (), sums))
     every = (
         Kernel(f"K{number}", node.get_domain(), outer, order, parallel, date)
@@ -89,7 +89,7 @@ def _kind(node: isl.ScheduleNode, sums: frozenset[str]) -> Kind:
 
 
 def _is_sum(node: isl.ScheduleNode, sums: frozenset[str]) -> bool:
-    """Whether all that is below a node is one sum."""
+    """True if the subtree of a node is one sum."""
     leaves: list[str | None] = []
     node.get_domain().foreach_set(lambda each: leaves.append(each.get_tuple_name()))
     return len(leaves) == 1 and leaves[0] in sums
@@ -134,7 +134,7 @@ def _found(node: isl.ScheduleNode, order: isl.UnionMap, parallel: int, date: Dat
 
 
 def _length(order: isl.UnionMap) -> int:
-    """How many dimensions a schedule has."""
+    """Number of dimensions of a schedule."""
     lengths: list[int] = []
     order.foreach_map(lambda each: lengths.append(each.dim(isl.dim_type.out)))
     return max(lengths)
@@ -144,7 +144,7 @@ def _length(order: isl.UnionMap) -> int:
 
 
 def respects(found: Sequence[Kernel], pairs: isl.UnionMap) -> bool:
-    """Whether each pair of instances stays in order: in two launches, or in one thread."""
+    """True if each pair of instances stays in order: in two launches, or in one thread."""
     launches, inside = isl.UnionMap("{ }"), isl.UnionMap("{ }")
     length = max(len(each.date) for each in found)
     for each in found:

@@ -1,4 +1,4 @@
-"""The arrays of a region: what of them is on the device, and what must move."""
+"""Arrays of a region: the parts of them on the device, and the transfers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from polylsp.model.verdict import Assumption
 
 
 def memories_of(region: Region, found: Leaves) -> Memories | Declined:
-    """What a region needs on the device; or why that cannot be told."""
+    """Memory of a region on the device; or the reason why it cannot be determined."""
     buffers: list[Buffer] = []
     assumed: list[Assumption] = []
     formers = {each.memory.variable.name: each for each in found.formers}
@@ -57,8 +57,8 @@ def memories_of(region: Region, found: Leaves) -> Memories | Declined:
 def _overlaps(
     found: Leaves, apart: Sequence[tuple[Buffer, Buffer]], without: set[str]
 ) -> Iterator[Assumption]:
-    """That memories do not overlap of which the host does not see to it: pairs that are `apart`; `without`
-    those that only the device has (unique names)."""
+    """No-overlap assumptions that the host does not check: pairs that are `apart`; `without` those that only
+    the device has (unique names)."""
     placed = [a for _, a in found.shared if a.memory.variable.name not in without]
     every = list({a.memory.name: a.memory for a in placed}.values())
     written = {a.memory.name for a in placed if a.kind == "write"}
@@ -76,7 +76,7 @@ def _copy(former: Former, known: Sequence[Buffer]) -> Buffer:
 
 
 def _moves(region: Region, buffer: Buffer) -> bool:
-    """Whether the caller has to hand an array over: not if only kernels use it."""
+    """True if the caller has to pass an array: not if only kernels use it."""
     return buffer.comes_in or buffer.goes_out or region.subject.language == PYTHON.name
 
 
@@ -100,7 +100,7 @@ def _may_overlap(one: Buffer, other: Buffer) -> bool:
 def _of_each(
     region: Region, found: Leaves, accesses: list[Access], assumed: list[Assumption]
 ) -> Buffer | Declined:
-    """The buffer of an array, of which each iteration of some loops may have its own."""
+    """Buffer of an array, which may be expanded by iterations of some loops."""
     accesses = accesses + [a for f in found.formers if f.of is accesses[0].memory for a in f.originals]
     one = next((each for each in found.expanded if each.memory is accesses[0].memory), None)
     if one is None:
@@ -139,7 +139,7 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
     written = any(a.kind == "write" for a in accesses)
     data = array_data(asked, variable, accesses, [])
     if isinstance(data, Declined) and region.subject.language == PYTHON.name and memory.shape:
-        # All of it: an array knows its lengths, whatever it was made with.
+        # All of it: an array has its lengths, however it was allocated.
         return Buffer(
             variable, memory, words, "0", f"{name}.shape[0]", _lengths(memory), True, written, written
         )
@@ -165,7 +165,7 @@ def _buffer(region: Region, accesses: list[Access], assumed: list[Assumption]) -
 
 
 def _strange(memory: Memory) -> str:
-    """Why a GPU does not have numbers of a type."""
+    """Reason why a GPU does not support numbers of a type."""
     name = memory.variable.source_name
     if memory.shape:
         return f"The elements of `{name}` have a type that a GPU does not have."
@@ -176,7 +176,7 @@ def _strange(memory: Memory) -> str:
 
 
 def _in_python(count: str) -> str:
-    """How many rows there are, unless there are none, as Python says it."""
+    """Number of rows, unless there are none, as Python spells it."""
     found = re.fullmatch(r"\((.*) \? (.*) : 0\)", count)
     return f"({found[2]} if {found[1].replace(' && ', ' and ')} else 0)" if found else count
 

@@ -1,4 +1,4 @@
-"""What things are called on the device."""
+"""Names on the device."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Fresh:
     _count: dict[str, int] = field(default_factory=dict)
 
     def name(self, wanted: str) -> str:
-        """The name that is wanted, or one with a number behind it."""
+        """The `wanted` name, or that name with a number appended."""
         result, number = wanted, 2
         while result in self.used:
             result, number = f"{wanted}{number}", number + 1
@@ -57,7 +57,7 @@ def fresh_of(region: Region) -> Fresh:
 
 
 def plain_names(region: Region) -> Names:
-    """How values are written just before a region, with numbers as numbers: another file has no macros."""
+    """Spelling of values just before a region, with numbers as numbers: another file has no macros."""
     found = names_before(region.subject, region.scop, region.place)
     return Names(found.parameters, choice=found.choice)
 
@@ -72,7 +72,7 @@ def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:
     for each in sorted(subject.variables, key=lambda v: v.name):
         plain = _STRANGE.sub("_", each.source_name)
         meant = plain in RESERVED or (is_python and plain in DOUBLE_FUNCTIONS)
-        # What is read behind a loop of Python may have the name of what counts its iterations.
+        # A variable read after a loop of Python may have the name of the loop's counter.
         twin = is_python and each.name not in counters and plain in {*counted, *found.values()}
         clear = plain == each.source_name and not meant and not twin
         found[each.name] = plain if clear else fresh.name(f"{plain}_")
@@ -80,7 +80,7 @@ def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:
 
 
 def counters_of(region: Region) -> frozenset[str]:
-    """What counts iterations of the loops of the model (unique names): of a `while` there may be nothing."""
+    """Counters of the loops of the model (unique names): a `while` may have none."""
     loops = [region.subject.loop(ordinal) for ordinal in region.scop.loops]
     return frozenset(counter(region.subject, each.ordinal).name for each in loops if each.step.statements)
 
@@ -124,7 +124,7 @@ def _counter(
 
 
 def _is_only(region: Region, leaves: Sequence[Leaf], own: Sequence[Variable | None], name: str) -> bool:
-    """Whether no other variable of that name is set in a leaf."""
+    """True if no other variable of that name is set in a leaf."""
     for leaf, variable in zip(leaves, own, strict=True):
         counters = [counter(region.subject, ordinal) for ordinal in leaf.loops]
         others = {v.source_name for v in (*leaf.own, *(c for c in counters if c != variable))}

@@ -1,5 +1,5 @@
-"""Which numbers of the source are `int`s on the device though they have another type: those that say nothing
-but where elements are. The host has seen that these are small, and a GPU computes with 32 bits at a time."""
+"""64-bit integers of the source that fit in 32 bits on the device: those used only in subscripts. The host
+has checked that these are small, and a GPU computes with 32 bits at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polylsp.model.expressions import subscripts
 from polylsp.model.program import Assign, Binary, Cast, Constant, Expr, Integer, Read, Statement, Variable
 
 _LARGEST = 1 << 20
-"""What is added in a subscript, at most: sums of this and a size are far from overflow."""
+"""Largest constant added in a subscript: sums of this and a size are far from overflow."""
 
 
 def narrow(region: Region, found: Leaves, sizes: Iterable[Variable]) -> frozenset[str]:
@@ -46,7 +46,7 @@ def _reads(statements: Iterable[Statement]) -> Iterator[str]:
 
 
 def _of_subscripts(statements: list[Statement]) -> Iterator[str]:
-    """Those that are a subscript, but for a number that is added."""
+    """Variables that are a subscript, up to an added constant."""
     targets = [s.target for s in walk(*statements) if isinstance(s, Assign)]
     places = [value.place for value in _values(statements) if isinstance(value, Read)]
     for place in (*targets, *places):

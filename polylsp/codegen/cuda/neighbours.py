@@ -1,5 +1,5 @@
-"""References of which neighbouring threads have neighbouring elements, and what else a leaf may access if
-several of its instances are to run as one."""
+"""References with neighbouring elements in neighbouring threads, and the other accesses that a leaf may have
+if several of its instances are to run as one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polylsp.model.scop import Memory
 
 _PARAM = isl.dim_type.param
 Subscripts = tuple[isl.PwAff, ...]
-"""Those of one element, at a point of which the dimensions are parameters."""
+"""Subscripts of one element, at a point of which the dimensions are parameters."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +45,11 @@ class Neighbour:
 
     @property
     def writes(self) -> bool:
-        """Whether it sets its element."""
+        """True if it sets its element."""
         return self.reference.access.kind == "write"
 
     def shares(self, other: Neighbour) -> bool:
-        """Whether both are in one row of an array."""
+        """True if both are in one row of an array."""
         same = self.memory.name == other.memory.name
         return same and all(one.is_equal(two) for one, two in zip(self.rows, other.rows, strict=True))
 
@@ -85,7 +85,7 @@ def neighbours(
 
 
 def _is_shared(each: Reference, inside: Sequence[Reference], x: int) -> bool:
-    """Whether neighbours read the same, which none of them changes."""
+    """True if neighbours read the same element, and none of them changes it."""
     memory = each.access.memory
     if each.access.kind == "write" or (memory.shape and not (is_plain(memory) and is_same(each.seen, x))):
         return False

@@ -1,4 +1,4 @@
-"""The text by which the host's memory is locked while transfers use it, where the user has asked for that."""
+"""Page-locking of the host's memory during transfers, where the user requested it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polylsp.codegen.cuda.statements import INDENT
 
 
 def is_pinned(host: Host) -> bool:
-    """Whether the host's memory is to be locked."""
+    """True if the host's memory is to be locked."""
     return host.setting.settings.cuda_pinned
 
 
@@ -37,7 +37,7 @@ def pinned_lines(host: Host) -> Iterator[str]:
 
 
 def released_lines(host: Host) -> Iterator[str]:
-    """They are as they were."""
+    """Lines that unlock the host's memory."""
     for each in _moved(host):
         yield f"if (pinned_{each.name})"
         yield f"{INDENT}cudaHostUnregister((void *)({start_of(each)}));"

@@ -1,7 +1,8 @@
-"""Expressions of Python as CUDA C++ that means the same.
+"""Expressions of Python as CUDA C++ with the same semantics.
 
-Whole numbers of Python have no limits: what is computed from counters and sizes, which the call has seen to
-be small, is written in a type that surely holds it. Those of NumPy keep their type, as far as C lets them.
+Whole numbers of Python have no limits: values computed from counters and sizes, which the call has checked to
+be small, are written in a type that surely holds them. Those of NumPy preserve their type, as far as C
+allows.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ from polylsp.model.program import (
 
 @dataclass(frozen=True)
 class PythonWords:
-    """How a region's expressions are written. `sizes` says how large whole numbers are;
-    `lengths` are those that the device has for lengths of arrays, by their spelling."""
+    """Writer of a region's expressions in Python's semantics. `sizes` bounds the integers; `lengths` are the
+    device's variables for lengths of arrays, by their spelling."""
 
     region: Region
     sizes: Sizes
@@ -85,7 +86,7 @@ class PythonWords:
                 raise Unwritable(f"`{words.subject.source(value.site)}` has no value on the device.")
 
     def assigned_text(self, value: Expr, target: Type, words: Words) -> str:
-        """What stands behind `=`: an assignment converts by itself; raises `Unwritable`."""
+        """Right-hand side of an assignment, which converts implicitly; raises `Unwritable`."""
         if is_unlimited(target) and self.sizes.size(value) > LOCAL:
             raise Unwritable(
                 f"`{words.subject.source(value.site)}` may be larger than a GPU's whole numbers."
@@ -115,7 +116,7 @@ class PythonWords:
         return grouped(f"{value.operator}{gap}{inner}", UNARY, around)
 
     def _cast(self, operand: Expr, of_type: Type, words: Words, around: float) -> str:
-        """A conversion; to Python's own whole numbers there is none."""
+        """A conversion; to Python's unlimited integers there is none."""
         if is_unlimited(of_type) and isinstance(operand.type, Integer):
             return self.text_of(operand, words, around)
         text = TYPES.get(of_type)
@@ -179,7 +180,7 @@ class PythonWords:
         return grouped(f"{left} {value.operator} {right}", own, around)
 
     def _wrapped(self, value: Binary, of_type: Integer, words: Words) -> str:
-        """Arithmetic of NumPy's small or unsigned numbers, which wraps around in their own type."""
+        """Arithmetic of NumPy's small or unsigned numbers, which wraps around in their type."""
         for each in (value.left, value.right):
             inner = each.operand if isinstance(each, Cast) else each
             fits = isinstance(inner, Constant) and 0 <= inner.value < 1 << (of_type.bits - 1)

@@ -16,7 +16,7 @@ Sign = Literal["never", "always", "sometimes"]
 
 
 def negative(region: Region, subscript: Expr, site: Site) -> Sign:
-    """Whether the subscript of an element at a site is negative in some iteration, as far as it is known."""
+    """Sign of the subscript of an element at a site: always, never or sometimes negative."""
     found: set[Sign] = {_negative_in(region, each, subscript) for each in _statements(region, site)}
     return found.pop() if len(found) == 1 else "sometimes"
 

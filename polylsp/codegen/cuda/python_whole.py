@@ -1,4 +1,4 @@
-"""Whole numbers of Python on a device: how large they may be, and in which type they are held."""
+"""Integers of Python on a device: their largest values, and their types."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from polylsp.model.program import (
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 SMALL, LOCAL = 1 << 30, 1 << 40
-"""How large counters and sizes are at most, and variables that are whole numbers."""
+"""Largest values of counters and sizes, and of variables that are integers."""
 
 INT, LONG = (1 << 31) - 1, 1 << 62
-"""What `int` and `long long` hold."""
+"""Largest values that `int` and `long long` hold."""
 
 TYPES: dict[Type, str] = {
     Integer(1, False): "bool", Integer(8, True): "signed char", Integer(8, False): "unsigned char",
@@ -36,7 +36,7 @@ TYPES: dict[Type, str] = {
 
 
 def is_unlimited(of_type: Type) -> bool:
-    """Whether a type is that of Python's own whole numbers."""
+    """True for the type of Python's unlimited integers."""
     return isinstance(of_type, Integer) and of_type.bits > 64
 
 
@@ -47,12 +47,12 @@ def exact_words(of_type: Type) -> str | None:
 
 @dataclass(frozen=True)
 class Sizes:
-    """How large whole numbers are, given the variables (unique names) that a call has seen to be `small`."""
+    """Bounds of integers, given the variables (unique names) that a call has checked to be `small`."""
 
     small: frozenset[str]
 
     def size(self, value: Expr) -> int:
-        """How large a whole number is at most, whatever its sign."""
+        """Largest absolute value of an integer."""
         match value:
             case Constant(number):
                 return abs(int(number))
@@ -74,7 +74,7 @@ class Sizes:
                 return 1 << value.type.bits if isinstance(value.type, Integer) else LONG + 1
 
     def is_long(self, value: Expr) -> bool:
-        """Whether the text of a whole number has 64 bits."""
+        """True if the text of an integer has 64 bits."""
         match value:
             case Read(place):
                 return place.type == Integer(64, True) or (
@@ -103,12 +103,12 @@ def constant_text(value: Constant, around: float) -> str:
 
 
 def is_number(of_type: Type) -> bool:
-    """Whether a type is that of numbers."""
+    """True for types of numbers."""
     return isinstance(of_type, (Integer, Floating))
 
 
 def is_element(value: Expr) -> bool:
-    """Whether a whole number is computed from elements of arrays, whose arithmetic wraps around."""
+    """True if an integer is computed from elements of arrays, whose arithmetic wraps around."""
     match value:
         case Read(place):
             return bool(place.steps)

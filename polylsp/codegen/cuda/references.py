@@ -44,7 +44,7 @@ def references(launch: Launch, scop: Scop, shared: Iterable[tuple[Leaf, Access]]
 
 
 def is_plain(memory: Memory) -> bool:
-    """Whether the model has one dimension for each subscript of the source."""
+    """True if the model has one dimension for each subscript of the source."""
     dimensions = all(step == "[]" for step in memory.shape) and memory.dimensions == len(memory.shape)
     return bool(memory.shape) and dimensions and not memory.strides and not memory.scoped
 

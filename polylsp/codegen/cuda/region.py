@@ -37,8 +37,7 @@ class Region:
 
 
 def region_of(subject: Subject, ordinal: int) -> Region | Declined:
-    """What runs on the device when a person asks it of a loop: the outermost loop around it of which there
-    is a model."""
+    """Region that runs on the device for a loop: the outermost loop around it with a model."""
     facts = subject.known(ordinal)
     if subject.nest(ordinal) is None:
         return Declined(f"The loop `{facts.iterator or facts.kind}` has no affine model: {_hint(facts)}.")

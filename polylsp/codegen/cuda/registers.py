@@ -1,8 +1,9 @@
-"""Elements of arrays that one thread alone uses, over and over: it keeps them in variables of its own
-(Verdoolaege et al., TACO 2013, section 6.3).
+"""Register promotion of array elements that a single thread uses repeatedly (Verdoolaege et al., TACO 2013,
+section 6.3).
 
 No two threads of a launch depend on each other: an element that a thread writes concerns no other one. So it
-may be kept while the thread runs all, or a part, of what it has to do."""
+may stay in a register while the thread runs all, or a part, of its work.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ _IN = isl.dim_type.in_
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """One element for each value of the threads' dimensions: `element` is `{ [values] -> A[element] }`.
-    `loads`: its value before the launch may be read, or is not surely overwritten."""
+    """An element in a register for each value of the threads' dimensions: `element` is `{ [values] ->
+    A[element] }`. `loads`: its value before the launch may be read, or is not surely overwritten."""
 
     memory: Memory
     element: isl.Map
@@ -31,7 +32,8 @@ class Kept:
 
 
 def kept(launch: Launch, threads: Sequence[int], found: Sequence[Reference]) -> list[Kept]:
-    """What threads keep while they run the leaves of some references, given the dimensions that they are."""
+    """Elements that threads have in registers while they run the leaves of some references, given the
+    threads' dimensions."""
     by_name: dict[str, list[Reference]] = {}
     for each in found:
         by_name.setdefault(each.access.memory.name, []).append(each)
@@ -60,7 +62,7 @@ def _changing(found: Sequence[Reference]) -> list[Reference]:
 
 
 def _accumulates(left: Sequence[int], own: Sequence[Reference]) -> bool:
-    """Whether an element that is written is used in more than one iteration of a loop."""
+    """True if an element that is written is used in more than one iteration of a loop."""
     return any(varies(each.order, k) for each in own for k in left)
 
 
@@ -75,7 +77,7 @@ def _kept(launch: Launch, threads: Sequence[int], own: Sequence[Reference]) -> I
 
 
 def _loads(points: isl.Map, element: isl.Map, own: Sequence[Reference]) -> bool:
-    """Whether the value before the launch matters."""
+    """True if the value before the launch matters."""
     writes = isl.Map.empty(own[0].seen.get_space())
     for each in own:
         if each.access.kind == "write" and each.access.exact and each.sure:

@@ -1,6 +1,6 @@
-"""Reads that see nothing but what there was before the loops: from a copy of the array, so that what they
-read may be overwritten before them (renaming, which removes anti-dependences: Cytron and Ferrante, What's in
-a name?, ICPP 1987). A triangular product that is computed in its place is a product like any other then."""
+"""Anti-dependent reads, removable by array renaming: they see only values from before the loops, and read a
+copy of the array, so that later writes may come first (Cytron and Ferrante, What's in a name?, ICPP 1987). A
+triangular product that is computed in place is a product like any other then."""
 
 from __future__ import annotations
 
@@ -64,8 +64,8 @@ def _former(order: isl.UnionMap, own: _Own, fresh: Fresh) -> Former | None:
 
 
 def _is_former(order: isl.UnionMap, own: _Own, writes: isl.UnionMap, site: Site) -> bool:
-    """Whether what stands at a place only reads elements that no instance has written by then, not even its
-    own, and that a later one writes."""
+    """True if a place only reads elements that no instance has written by then, not even the reading one, and
+    that a later one writes."""
     here = [(leaf, access) for leaf, access in own if access.site == site]
     if any(access.kind == "write" for _, access in here):
         return False
@@ -75,7 +75,7 @@ def _is_former(order: isl.UnionMap, own: _Own, writes: isl.UnionMap, site: Site)
 
 
 def _elements(own: _Own) -> isl.UnionMap:
-    """What instances access: `{ L[i] -> A[element] }`."""
+    """Footprint of instances: `{ L[i] -> A[element] }`."""
     result = isl.UnionMap("{ }")
     for leaf, access in own:
         result = result.union(of_leaf(leaf, access.relation).to_union_map())

@@ -1,5 +1,5 @@
-"""How the threads of a block share the elements of a box: in rounds of as many rows as they fill, so that
-each stays in its column, and one round differs from another in the row alone."""
+"""Distribution of the elements of a box over the threads of a block: in rounds of as many rows as they fill,
+so that each stays in its column, and one round differs from another in the row alone."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _place(width: int, crew: Crew, number: str, step: int) -> tuple[str, str]:
 
 
 def _part(row: str, size: int, inner: int, k: int) -> str:
-    """One of several subscripts that a row's number stands for."""
+    """A subscript of several that a row's number encodes."""
     inside = f"({row})" if " + " in row else row
     text = f"{inside} / {inner}" if inner > 1 else row
     return f"{text if inner > 1 else inside} % {size}" if k else text

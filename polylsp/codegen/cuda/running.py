@@ -1,4 +1,4 @@
-"""The text of what the host function runs: transfers in, launches, transfers out."""
+"""Inner host function: transfers in, launches, transfers out."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def run_lines(host: Host, inside: Sequence[str]) -> Iterator[str]:
 
 
 def handed_on(host: Host, inside: Sequence[str]) -> list[tuple[str, str]]:
-    """What that function takes, given what is `inside` of it, and what it is called with."""
+    """Parameters and arguments of the inner function, given the lines `inside` of it."""
     given = [v.source_name for v in host.scalars] + [b.name for b in host.hosted]
     found = list(zip(parameters(host), given, strict=True))
     found += [(f"{words} *{name}", name) for name, words, _ in host.allocated]
@@ -58,7 +58,7 @@ def _of_slab(
 
 
 def _comment(host: Host) -> Iterator[str]:
-    """What is said of it."""
+    """Comment on the function."""
     slabs = host.slabs
     if slabs is not None:
         first, end = slabs.called.first, slabs.called.end
@@ -72,11 +72,11 @@ _PROMISE = (
     "The host's data change only where the loops would",
     "set them anew anyway; everything else is fetched to `staged_` memory.",
 )
-"""What makes it harmless that a call fails."""
+"""Comment explaining why a failed call is harmless."""
 
 
 def inside_lines(host: Host) -> Iterator[str]:
-    """What stands between its braces: the kernels with the transfers around them."""
+    """Body of the function: the kernels with the transfers around them."""
     groups = groups_of(host)
     yield from _at_once(host, groups) if groups else _in_order(host)
 
@@ -90,7 +90,7 @@ def _in_order(host: Host) -> Iterator[str]:
 
 
 def _at_once(host: Host, groups: Sequence[Group]) -> Iterator[str]:
-    """Each group of kernels on its own stream, with what it alone uses."""
+    """Each group of kernels on a separate stream, with the buffers that it alone uses."""
     alone = {id(buffer) for group in groups for buffer in group.buffers}
     shared = list(_copies_in([each for each in host.moving if id(each) not in alone]))
     # Streams wait for such transfers by themselves, unless the program is built with other settings.

@@ -1,6 +1,6 @@
-"""Scalars that each iteration sets anew before it reads them: with an element for each iteration, the loops
-in which they add up are opened, too (scalar expansion; Padua and Wolfe, CACM 1986). A thread has its own in
-registers; where several kernels use them, they are an array on the device."""
+"""Scalar expansion of scalars that each iteration sets anew before it reads them: with an element for each
+iteration, the loops in which they add up are opened, too (Padua and Wolfe, CACM 1986). A thread has its copy
+in registers; where several kernels use them, they are an array on the device."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def _own(access: Access, whole: Leaf, memories: dict[tuple[str, str], Memory]) -
 
 
 def _scalars(region: Region, found: Leaves) -> frozenset[str]:
-    """The numbers (unique names) that leaves set, and use in loops of their own; each leaf has its own."""
+    """Scalars (unique names) that leaves set, and use in their loops; each leaf has a private copy."""
     by_name = {v.name: v for v in region.subject.variables}
     outside = {v.name for leaf in found.leaves if not leaf.loops for v in effects(*leaf.statements).variables}
     used = {name for leaf in found.leaves for name in _in_loops(leaf)} - found.kept - outside
@@ -77,8 +77,8 @@ def _in_loops(leaf: Leaf) -> frozenset[str]:
 def placed(
     region: Region, found: Leaves, kernels: Sequence[Kernel], expands: bool
 ) -> Leaves | frozenset[str]:
-    """The leaves with a place for each private scalar: registers where each thread of the `kernels` has its
-    own, else, if it `expands`, an array on the device; or those for which there is no place."""
+    """Leaves with a place for each private scalar: registers where each thread of the `kernels` has a copy,
+    else, if it `expands`, an array on the device; or the scalars for which there is no place."""
     elsewhere = found.private - _in_registers(region, found, kernels)
     arrays = {name: _array(region, found, name) if expands else None for name in sorted(elsewhere)}
     made = tuple(each for each in arrays.values() if each is not None)
@@ -88,7 +88,7 @@ def placed(
 
 
 def _in_registers(region: Region, found: Leaves, kernels: Sequence[Kernel]) -> frozenset[str]:
-    """The private scalars of which each thread of some kernels keeps its own."""
+    """Private scalars of which each thread of some kernels has a register copy."""
     left = set(found.private)
     for kernel in kernels:
         launch = launch_of(kernel, region.context, {}, found.private)
@@ -101,7 +101,7 @@ def _in_registers(region: Region, found: Leaves, kernels: Sequence[Kernel]) -> f
 
 
 def all_kept(private: Sequence[Reference], held: Sequence[Kept]) -> bool:
-    """Whether what is kept, and never loaded, is all that references see."""
+    """True if registers that are never loaded cover all memories of the references."""
     own = {each.memory.name for each in held if not each.loads}
     return all(each.access.memory.name in own for each in private)
 

@@ -34,7 +34,7 @@ def dependences(region: Region, found: Leaves) -> isl.UnionMap:
 
 
 def of_leaf(leaf: Leaf, relation: isl.Map) -> isl.Map:
-    """What an instance of a leaf accesses with all runs of one of its statements."""
+    """Footprint of an instance of a leaf, with all runs of one of its statements."""
     depth, dimensions = len(leaf.loops), relation.dim(isl.dim_type.in_)
     relation = relation.project_out(isl.dim_type.in_, depth, dimensions - depth)
     return relation.set_tuple_name(isl.dim_type.in_, leaf.name).intersect_domain(leaf.domain)
@@ -49,7 +49,7 @@ def domain_of(found: Leaves) -> isl.UnionSet:
 
 
 def dates(region: Region, found: Leaves) -> isl.UnionMap:
-    """When each instance runs in the source: `{ L[i] -> [position, i, position, …] }`."""
+    """Original schedule of the instances: `{ L[i] -> [position, i, position, …] }`."""
     length = max(2 * len(leaf.loops) + 1 for leaf in found.leaves)
     result = isl.UnionMap("{ }")
     for leaf in found.leaves:
@@ -97,8 +97,8 @@ _OPTIONS: dict[Strategy, dict[str, int]] = {
     "max": {"whole_component": 1},
     "feautrier": {"algorithm": 1},
 }
-"""Which statements share loops: those that make the longest bands, none that need not, all that can; and the
-schedule in which as few loops as possible carry all dependences."""
+"""Options of isl for statements that share loops: those with the longest bands, as few as possible, as many
+as possible; and for the schedule in which as few loops as possible carry all dependences."""
 
 
 @contextmanager

@@ -1,5 +1,5 @@
-"""What a warp touches of global memory, which comes in sectors (CUDA C++ Best Practices Guide, "Coalesced
-Access to Global Memory")."""
+"""Memory traffic of a warp in sectors of global memory (CUDA C++ Best Practices Guide, "Coalesced Access to
+Global Memory")."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Sides = Sequence[tuple[int, int]]
 
 
 def sectors(seen: isl.Map, width: int, sides: Sides) -> int:
-    """How many sectors a warp touches with an access to elements of so many bytes."""
+    """Number of sectors that a warp touches with an access to elements of `width` bytes."""
     result = 1
     for dimension, threads in sides:
         if is_next(seen, dimension):

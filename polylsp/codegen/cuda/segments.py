@@ -1,4 +1,4 @@
-"""What the threads of a launch run one after the other: leaves, and loops around leaves."""
+"""Sequence of segments that the threads of a launch run: leaves, and loops around leaves."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Segment:
 
     @property
     def leaves(self) -> list[str]:
-        """Their names."""
+        """Names of the leaves."""
         return [each.get_tuple_name(isl.dim_type.in_) or "" for each in maps_of(self.order)]
 
 
@@ -45,5 +45,5 @@ def _place(item: tuple[int, isl.UnionMap]) -> int:
 
 
 def varies(order: isl.Map, dimension: int) -> bool:
-    """Whether a dimension has more than one value."""
+    """True if a dimension has more than one value."""
     return not order.plain_get_val_if_fixed(isl.dim_type.out, dimension).is_int()

@@ -1,4 +1,4 @@
-"""What the kernels of a region have in common."""
+"""Emission context shared by the kernels of a region."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ _USUAL = Settings()
 
 @dataclass(frozen=True, eq=False)
 class Setting:
-    """The words of a region's statements, the accesses that its leaves share, `parameters` as C writes them
-    (isl name to text, in signed types), the variables behind these, and its buffers. `totals` are the sums of
-    blocks that its kernels have asked for, `settings` what the user has set; `slab` are C's names for the
-    ends of a slab, where launches are given these. `private` are the scalars that have no place but
-    registers, by unique name with their types. Arrays that are `wide` (unique names) may have more elements
-    than an `int` counts: C calls it `many` if there are, and `run` what then runs the kernels."""
+    """Names in a region's statements, the accesses that its leaves share, `parameters` as C writes them (isl
+    name to text, in signed types), their variables, and its buffers. `totals` are the sums of blocks that its
+    kernels requested, `settings` the user's settings; `slab` are C's names for the ends of a slab, for
+    launches with slabs. `private` are the scalars that live in registers alone, by unique name with their
+    types. Arrays that are `wide` (unique names) may have more elements than an `int` counts: C calls it
+    `many` if there are, and `run` the function that then runs the kernels."""
 
     region: Region
     leaves: Mapping[str, Leaf]
@@ -111,7 +111,7 @@ def _without_widths(
     names: Mapping[str, str],
     lengths: Mapping[str, Variable],
 ) -> Words:
-    """How things are called on the device, before it is known how wide their numbers are."""
+    """Names on the device, before the widths of their numbers are determined."""
     arrays = [b for b in memories.buffers if not b.scalar]
     return Words(
         region.subject,
@@ -197,7 +197,7 @@ def _involved(values: isl.Set | isl.Map) -> set[str]:
 
 
 def _unnamed(setting: Setting) -> str:
-    """What bounds of loops, or elements, depend on and has no name before the loops; empty if nothing."""
+    """Unnamed value before the loops that bounds of loops, or elements, depend on; empty if there is none."""
     relations = (access.relation for _, access in setting.shared)
     out = isl.dim_type.out
     elements = (each.drop_constraints_not_involving_dims(out, 0, each.dim(out)) for each in relations)

@@ -1,5 +1,5 @@
-"""The text of sums that the lanes of a block share: each lane adds up some of the terms, and what they have
-found meets. The order of additions is the same each time."""
+"""Sums that the lanes of a block share: each lane adds up some of the terms, and their partial sums are
+combined. The order of additions is the same each time."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from polylsp.codegen.cuda.statements import INDENT, braced
 
 @dataclass(frozen=True, eq=False)
 class SharedSum:
-    """A sum of a part: the variable `own` in which all lanes have its value, `name` what one of them has
-    found, `meeting` the shared memory where they meet, if they do so there."""
+    """A sum of a part: the variable `own` with its value in all lanes, `name` the partial sum of one of them,
+    `meeting` the shared memory for combining, if any."""
 
     split: Split
     lanes: Lanes
@@ -79,7 +79,7 @@ def _between(low: isl.PwAff, high: isl.PwAff, name: str) -> isl.Set:
 
 
 def _term(frame: Frame, part: Part, one: SharedSum, known: isl.Set) -> list[str]:
-    """What a lane runs at one of its values: a term, or the loops around some."""
+    """Lines that a lane runs at one of its values: a term, or the loops around some."""
     (axis,), dimension, length = frame.axes, one.split.dimension, frame.launch.length
     counter = frame.names[dimension]
     point = fixed([axis.parameter, counter], [axis.dimension, dimension], length).to_union_set()
@@ -105,7 +105,7 @@ def _met_in_warp(frame: Frame, one: SharedSum) -> Iterator[str]:
     if one.split.combining.operator in ("+", "*"):
         yield from braced(head, iter([f"{one.name} {one.split.combining.operator}= {fetched};"]))
     else:
-        # A thread that is done with its operand must still send its own.
+        # A thread that is done with its operand must still send its term.
         line = one.split.combining.statement(one.name, other)
         yield from braced(head, iter([f"const {one.own.words} {other} = {fetched};", line]))
     yield one.split.combining.statement(one.own.name, one.name)

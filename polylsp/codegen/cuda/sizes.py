@@ -13,8 +13,8 @@ from polylsp.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """What is set: threads of a block from `x` on, and how many iterations of each loop a block takes at
-    once, outermost first; both may be empty."""
+    """User's sizes: threads of a block from `x` on, and the number of iterations of each loop that a block
+    takes at once, outermost first; both may be empty."""
 
     blocks: tuple[int, ...] = ()
     tiles: tuple[int, ...] = ()
@@ -86,5 +86,6 @@ def tiled_axes(sizes: Sizes, axes: Sequence[Axis], threads: Sequence[int], each:
 
 
 def strip_of(sizes: Sizes, axes: Sequence[Axis], usual: int) -> int:
-    """How many iterations of a loop inside of threads share a copy, where so many are usual (0: none)."""
+    """Number of iterations of a thread's inner loop that share a copy, where `usual` is the default (0:
+    none)."""
     return sizes.tiles[len(axes)] if usual and len(sizes.tiles) > len(axes) else usual

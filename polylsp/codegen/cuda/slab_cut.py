@@ -1,4 +1,4 @@
-"""Which loop tells in which slab an instance runs: for each leaf one of those around it, not always the
+"""Loop that determines the slab of an instance: for each leaf one of those around it, not always the
 outermost, so that slabs take the rows of the largest arrays one after the other."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from polylsp.model.scop import Access
 _IN, _OUT, _SET = isl.dim_type.in_, isl.dim_type.out, isl.dim_type.set
 
 Place = int | Literal["first", "last"]
-"""Which of the loops around a leaf is cut (0: the outermost), or the one slab in which all of it runs."""
+"""Loop around a leaf that is cut (0: the outermost), or the one slab in which all of it runs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Cut:
 
     @property
     def has_once(self) -> bool:
-        """Whether something runs in one slab alone, so that there has to be one."""
+        """True if some leaf runs in one slab alone, so that there has to be one."""
         return any(not isinstance(place, int) for place in self.places.values())
 
 
@@ -142,7 +142,7 @@ def _moving(found: Leaves, able: Able, before: Mapping[str, Place]) -> dict[str,
 
 
 def _follows(leaf: Leaf, dimension: int, accesses: Sequence[Access]) -> bool:
-    """Whether iterations of a loop use rows near their own numbers."""
+    """True if iterations of a loop use rows near their numbers."""
     for each in accesses:
         rows = of_leaf(leaf, each.relation).project_out(_OUT, 1, each.relation.dim(_OUT) - 1)
         rows = rows.project_out(_IN, dimension + 1, rows.dim(_IN) - dimension - 1)

@@ -14,7 +14,7 @@ from polylsp.codegen.cuda.launch import as_parameters
 from polylsp.codegen.hull import pieces_of
 
 FIRST, END, SIZE = "__s0", "__s1", "__s2"
-"""isl's names for the first iteration of a slab, for the one behind it, and for how many it has."""
+"""isl's names for the first iteration of a slab, for the one after it, and for their number."""
 
 _ABOVE, _BELOW = "{ [v] -> [x] : x >= v }", "{ [v] -> [x] : x <= v }"
 
@@ -37,18 +37,18 @@ class Ends:
 
     @property
     def behind(self) -> isl.PwAff:
-        """The iteration behind the last one."""
+        """The iteration after the last one."""
         return reduce(isl.PwAff.max, map(isl.PwAff.from_aff, self.behinds))
 
     @property
     def are_single(self) -> bool:
-        """Whether each end is one sum."""
+        """True if each end is one sum."""
         return len(self.lows) == len(self.behinds) == 1
 
     @property
     def slab(self) -> isl.Set:
-        """What is known of the first iteration of a slab and of the one behind it, but not which of several
-        ends is the last one: conditions on the device stay short."""
+        """Conditions on the first iteration of a slab and on the one after it, without the choice among
+        several ends: conditions on the device stay short."""
         known = _NOT_EMPTY
         if len(self.lows) == 1:
             known = known.intersect(_at(self.low, _ABOVE, FIRST))
@@ -58,19 +58,19 @@ class Ends:
 
     @property
     def every_slab(self) -> isl.Set:
-        """All that is known of them."""
+        """All conditions on the ends of a slab."""
         inside = _at(self.low, _ABOVE, FIRST).intersect(_at(self.behind, _BELOW, END))
         return _NOT_EMPTY.intersect(inside)
 
     def have(self, value: isl.Aff, where: isl.Set) -> bool:
-        """Whether a value is neither before the first one nor further than the end, at some values of
+        """True if a value is neither before the first one nor further than the end, at some values of
         parameters."""
         one = isl.PwAff.from_aff(value)
         return bool(one.lt_set(self.low).union(one.gt_set(self.behind)).intersect(where).is_empty())
 
     @property
     def sizes(self) -> isl.Set:
-        """What is known of how many iterations a slab has."""
+        """Conditions on the number of iterations of a slab."""
         size = isl.PwAff(f"[{SIZE}] -> {{ [{SIZE}] }}")
         some = isl.Set(f"[{SIZE}] -> {{ : {SIZE} >= 1 }}")
         return some.intersect(size.le_set(self.behind.sub(self.low)))
@@ -113,7 +113,7 @@ def ends_around(every: Sequence[isl.Set], context: isl.Set) -> Ends | None:
 def _needed(
     values: Sequence[isl.Aff], is_beyond: Callable[[isl.PwAff, isl.PwAff], isl.Set], context: isl.Set
 ) -> list[isl.Aff]:
-    """Those that go beyond the others, at some values of parameters in a context."""
+    """Ends that go beyond the others, at some values of parameters in a context."""
     found: list[isl.Aff] = []
     for each in values:
         one = isl.PwAff.from_aff(each)
@@ -130,7 +130,7 @@ def _needed(
 
 
 def has_division(value: isl.Aff) -> bool:
-    """Whether it takes a division to compute a value."""
+    """True if it takes a division to compute a value."""
     return bool(value.dim(isl.dim_type.div)) or not value.get_denominator_val().is_one()
 
 

@@ -44,7 +44,7 @@ def _within_lines(slabs: Slabs) -> Iterator[str]:
 
 
 def size_lines(host: Host, slabs: Slabs) -> Iterator[str]:
-    """How many iterations a slab has, and how many slabs are on the device at once."""
+    """Lines that compute the number of iterations of a slab, and of slabs on the device at once."""
     called, loops = slabs.called, slabs.told(host.setting)
     if host.overlaps:
         yield f"/* All iterations of {loops} at once, if there is room on the device; otherwise two"

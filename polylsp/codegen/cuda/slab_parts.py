@@ -1,4 +1,4 @@
-"""What a slab needs of an array, in C: a part that moves along with it, and is nobody else's where the slab
+"""Part of an array that a slab needs, in C: it moves along with the slab, and is exclusive where the slab
 writes."""
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from polylsp.model.scop import Access
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """What a slab has of an array (`buffer`), as much as any slab may have (`room`), and what all have
-    together (`whole`)."""
+    """Part of an array for one slab (`buffer`), for the largest slab (`room`), and the union over all
+    (`whole`)."""
 
     buffer: Buffer
     room: Buffer
@@ -32,8 +32,8 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """How slabs of a region are told apart: the names of `words` are those of all parameters, of `FIRST`,
-    `END` and `SIZE` too."""
+    """Generator of the parts of a region's slabs: the names of `words` are those of all parameters, of
+    `FIRST`, `END` and `SIZE` too."""
 
     region: Region
     ends: Ends

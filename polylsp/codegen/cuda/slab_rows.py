@@ -1,4 +1,4 @@
-"""The rows of an array that a slab needs: whether they move along with it, and from where to where."""
+"""Rows of an array that a slab needs: a proof that they move along with it, and their ends."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polylsp.codegen.affine import largest, smallest
 from polylsp.codegen.cuda.slab_ends import END, FIRST, SIZE, Ends, difference, total
 
 _HALO = 128
-"""Rows beside its own that a slab may need: with more, little would be saved."""
+"""Halo of a slab: the largest number of further rows; with more, little would be saved."""
 
 _STEPS = (1, 2, 3, 4)
 
@@ -30,29 +30,29 @@ class Rows:
 
     @property
     def behind(self) -> isl.Aff:
-        """The row behind those of a slab."""
+        """The row after those of a slab."""
         return total(self._times(END), self.high.add_constant_val(isl.Val(1 - self.step)))
 
     @property
     def count(self) -> isl.Aff:
-        """How many rows a slab has."""
+        """Number of rows of a slab."""
         return difference(self.behind, self.first)
 
     @property
     def most(self) -> isl.Aff:
-        """How many rows any slab has, at most."""
+        """Largest number of rows of any slab."""
         return total(self._times(SIZE), self.high.sub(self.low).add_constant_val(isl.Val(1 - self.step)))
 
     def _times(self, name: str) -> isl.PwAff:
         return isl.PwAff(f"[{name}] -> {{ [{self.step} * {name}] }}")
 
     def fit(self, every: Ends, where: isl.Set) -> bool:
-        """Whether a slab never has many more rows than are used at all, at some values of parameters."""
+        """True if a slab never has many more rows than are used at all, at some values of parameters."""
         rows = every.behind.sub(every.low).add_constant_val(isl.Val(_HALO))
         return bool(isl.PwAff.from_aff(self.most).gt_set(rows).intersect(where).is_empty())
 
     def take(self, every: Ends, slabs: Ends, where: isl.Set) -> bool:
-        """Whether all slabs together, which go from end to end, have all of some rows, at some values of
+        """True if all slabs together, which go from end to end, have all of some rows, at some values of
         parameters at which there is a slab."""
         step = isl.Val(self.step)
         first = slabs.low.scale_val(step).add(isl.PwAff.from_aff(self.low))
@@ -63,7 +63,7 @@ class Rows:
 
     @property
     def gap(self) -> int:
-        """How many rows lie between those of a slab and those of the next; negative if they share some."""
+        """Number of rows between those of a slab and those of the next; negative if they share some."""
         between = self.low.sub(self.high).get_constant_val().to_python()
         return between + self.step - 1
 
@@ -73,8 +73,8 @@ class Rows:
 
 
 def rows_of(rows: isl.Map) -> Rows | None:
-    """How rows move along with iterations, given which row `{ [s] -> [x] }` is needed; `None` if they do
-    not."""
+    """Motion of rows along with iterations, given the needed rows `{ [s] -> [x] }`; `None` if they do not
+    move along."""
     for step in _STEPS:
         apart = _apart(rows, step)
         ends = _constants(apart) or _sums(apart)
@@ -84,7 +84,7 @@ def rows_of(rows: isl.Map) -> Rows | None:
 
 
 def is_near(rows: isl.Map) -> bool:
-    """Whether rows move along with iterations, whatever the parameters are."""
+    """True if rows move along with iterations, at any values of parameters."""
     for step in _STEPS:
         ends = _constants(_apart(rows, step))
         if ends is not None:
@@ -93,7 +93,7 @@ def is_near(rows: isl.Map) -> bool:
 
 
 def _apart(rows: isl.Map, step: int) -> isl.Set:
-    """How far rows are from those numbers: `{ [x - step s] }`."""
+    """Distance of rows from the iterations' numbers: `{ [x - step s] }`."""
     return rows.apply_domain(isl.Map(f"{{ [s] -> [{step} * s] }}")).deltas()
 
 

@@ -1,4 +1,4 @@
-"""Where slabs begin and end, in C or in Python."""
+"""Ends of slabs, in C or in Python."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from polylsp.codegen.cuda.expressions import Unwritable
 
 @dataclass(frozen=True)
 class Words:
-    """How values are written: parameters have their `names`; `within` is what C calls the function that finds
-    the row nearest to one between two others."""
+    """Spelling of values: parameters have their `names`; `within` is the name of the C function that clamps a
+    row between two others."""
 
     names: Names
     within: str = ""
 
     @property
     def is_python(self) -> bool:
-        """Whether it is Python."""
+        """True for Python."""
         return self.names.choice == PYTHON_CHOICE
 
     def least(self, values: Sequence[isl.Aff]) -> str:

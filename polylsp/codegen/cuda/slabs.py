@@ -1,7 +1,7 @@
-"""Slabs: iterations of the outermost loops that run one after the other, for which the device has only what
-they need, where it has no room for everything (the loop tiling of jit4GPU: Garg and Amaral, A compilation
-framework to execute Python numerical-intensive applications in a hybrid CPU-GPU execution environment, 2012,
-section 4.4)."""
+"""Slabs: iterations of the outermost loops that run one after the other, for which the device has only the
+necessary parts of arrays, where it has no room for all of them (the loop tiling of jit4GPU: Garg and Amaral,
+A compilation framework to execute Python numerical-intensive applications in a hybrid CPU-GPU execution
+environment, 2012, section 4.4)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from polylsp.codegen.cuda.slab_words import Words
 
 @dataclass(frozen=True, slots=True)
 class Called:
-    """C's names for the `first` iteration of a slab, for the `end` behind it, for its `size`; for what tells
-    how much `memory` is free and how much `room` that is; for the `stream` of a slab, its `turn`, and how
-    many `turns` there are; for the function that finds the row `within` others."""
+    """C's names for the `first` iteration of a slab, for the `end` after it, for its `size`; for the query of
+    free `memory` and the `room` it gives; for the `stream` of a slab, its `turn`, and the number of `turns`;
+    for the function that clamps a row `within` others."""
 
     first: str
     end: str
@@ -42,9 +42,9 @@ class Called:
 
 @dataclass(frozen=True, eq=False)
 class Slabs:
-    """`instances` are those of one slab, and `parts` what it needs of arrays, by the unique names of their
-    variables: all others stay on the device. `loops` (ordinals) are cut; things are `called` so in C, and
-    ends are written in `words`. `has_once`: something runs in the first slab or in the last one alone, so
+    """`instances` are those of one slab, and `parts` its needs of arrays, by the unique names of their
+    variables: all others stay on the device. `loops` (ordinals) are cut; the names in C are in `called`, and
+    ends are written in `words`. `has_once`: some code runs in the first slab or in the last one alone, so
     that there has to be one."""
 
     called: Called
@@ -65,11 +65,11 @@ class Slabs:
         return replace(memories, buffers=tuple(own.get(b.variable.name, b) for b in memories.buffers))
 
     def of(self, kernel: Kernel) -> Kernel:
-        """What a kernel runs for one slab."""
+        """Part of a kernel for one slab."""
         return replace(kernel, domain=kernel.domain.intersect(self.instances))
 
     def setting(self, whole: Setting) -> Setting:
-        """What the kernels of a slab have in common."""
+        """Emission context shared by the kernels of a slab."""
         whole.fresh.used.update(self.called.all)
         region = replace(whole.region, context=whole.region.context.intersect(self.ends.slab))
         parameters = {**whole.parameters, FIRST: self.called.first, END: self.called.end}
@@ -83,12 +83,12 @@ class Slabs:
 
     @property
     def behind(self) -> str:
-        """The iteration behind the last one."""
+        """The iteration after the last one."""
         return self.words.greatest(self.ends.behinds)
 
     @property
     def count(self) -> str:
-        """How many iterations there are."""
+        """Number of iterations."""
         first, *others = self.ends.lows
         if others:
             return f"{self.behind} - {self.low}"
@@ -96,7 +96,7 @@ class Slabs:
 
     @property
     def has_within(self) -> bool:
-        """Whether some slabs have fewer rows than others, which C computes by a function of its own."""
+        """True if some slabs have fewer rows than others, which C computes by a separate function."""
         texts = [each for part in self.parts.values() for each in (part.buffer.count, part.room.count)]
         return any(f"{self.called.within}(" in each for each in texts)
 
@@ -108,7 +108,7 @@ class Slabs:
         return ", ".join(dict.fromkeys(words))
 
     def remark(self, memories: Memories) -> str:
-        """What a person should know of them."""
+        """Remark on the slabs for the user."""
         names = [f"`{b.name}`" for b in memories.buffers if b.variable.name in self.parts]
         listed = " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
         return f"Where the device has too little memory, it gets {listed} slab by slab."

@@ -38,7 +38,7 @@ def lines_of(statements: Sequence[Statement], words: Words) -> Iterator[str]:
     loops = [starts(inside, s) for s in inside if isinstance(s, Loop)]
     heads = {id(s) for head in loops for s in head}
     own = {id(s) for head in loops if _is_initialiser(head) for s in head}
-    # What a `for` declares is known in that loop alone.
+    # The scope of a `for`'s declaration is that loop.
     _refuse_twins([s.variable for s in inside if isinstance(s, Declare) and id(s) not in own])
     merged = _initialisers(inside)
     for number, each in enumerate(inside):
@@ -73,14 +73,14 @@ def declared(variable: Variable, words: Words) -> str:
 
 
 def words_of(variable: Variable, words: Words) -> str:
-    """The type that a scalar has on the device, in C++'s own words."""
+    """Type of a scalar on the device, as C++ spells it."""
     if variable.name in words.strides:
         return words.index
     return "int" if variable.name in words.narrow else type_words(variable)
 
 
 def type_words(variable: Variable) -> str:
-    """The type of a variable, or of an array's elements, in C++'s own words."""
+    """Type of a variable, or of an array's elements, as C++ spells it."""
     of_type = variable.type
     while isinstance(of_type, Array):
         of_type = of_type.element
@@ -92,7 +92,7 @@ def type_words(variable: Variable) -> str:
 
 
 def _is_header(statement: Statement) -> bool:
-    """Whether a block is only there for what a `for` declares."""
+    """True if a block is only there for the declaration of a `for`."""
     inside = flat(statement) if isinstance(statement, Block) else []
     loops = [s for s in inside if isinstance(s, Loop)]
     return len(loops) == 1 and len(starts(inside, loops[0])) + 1 == len(inside)
@@ -151,7 +151,7 @@ def braced(head: str, body: Iterator[str]) -> Iterator[str]:
 
 
 def _is_block(lines: list[str]) -> bool:
-    """Whether lines are one block."""
+    """True if lines are one block."""
     return lines[:1] == ["{"] and lines.index("}") == len(lines) - 1
 
 
@@ -190,12 +190,12 @@ def _loop(loop: Loop, head: Sequence[Statement], words: Words) -> Iterator[str]:
 
 
 def _is_initialiser(head: Sequence[Statement]) -> bool:
-    """Whether what a `for` does first is to declare a variable with its value."""
+    """True if the initialisation of a `for` declares a variable with its value."""
     return len(head) == 2 and bool(_initialisers(list(head)))
 
 
 def _first(head: Sequence[Statement], words: Words) -> tuple[str, list[str]]:
-    """What a `for` does first, in its header where it is one thing; the lines before it otherwise."""
+    """Initialisation of a `for`, in its header where it is one expression; the lines before it otherwise."""
     if _is_initialiser(head):
         return _initialised(head[0], head[1], words).rstrip(";"), []
     if len(head) == 1 and isinstance(head[0], Assign):

@@ -1,5 +1,5 @@
-"""Kernels that have nothing to do with each other: each group of them runs on a stream of its own, so that a
-device computes one while it is sent what another needs."""
+"""Independent kernels: each group of them runs on a separate stream, so that a device computes one while it
+receives the data of another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polylsp.codegen.cuda.launch import sets_of
 from polylsp.codegen.cuda.mapping import Kernel
 
 STREAMS = "streams"
-"""What the host function calls them."""
+"""Name of the streams in the host function."""
 
 _MOST = 4
 """Streams at most: one that computes, one that is sent to, one that is fetched from, and one to spare."""
@@ -58,7 +58,7 @@ def groups_of(host: Host) -> tuple[Group, ...]:
 
 
 def count_of(host: Host) -> int:
-    """How many streams a host function has."""
+    """Number of streams of a host function."""
     if host.overlaps:
         return 2
     return min(_MOST, len(groups_of(host)))
@@ -73,7 +73,7 @@ def _alone(host: Host, kernel: Kernel, made: Written) -> _Growing:
     leaves = {each.get_tuple_name() for each in sets_of(kernel.domain)}
     seen = [access for leaf, access in host.setting.shared if leaf.name in leaves]
     uses = {each.memory.variable.name for each in seen}
-    # A copy of an array is made before any kernel changes that.
+    # An array is copied before any kernel changes it.
     uses |= {b.variable.name for b in host.buffers if b.name in _copied(host, uses)}
     writes = {each.memory.variable.name for each in seen if each.kind == "write"}
     scratch = {made.total.scratch} if made.total is not None else set[str]()

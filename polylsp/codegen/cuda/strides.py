@@ -1,6 +1,6 @@
-"""Which sizes are the strides of arrays that may have more elements than an `int` counts: a kernel takes
-these in a type that is `int` only where all elements of a call can be counted in one, as a GPU computes with
-32 bits at a time."""
+"""Sizes that are strides of arrays with possibly more elements than an `int` counts: a kernel takes these in
+a type that is `int` only where all elements of a call can be counted in one, as a GPU computes with 32 bits
+at a time."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def strides(
 def is_wide(
     inner: tuple[str, ...], called: Mapping[str, Variable], counted: frozenset[str], narrow: frozenset[str]
 ) -> bool:
-    """Whether the rows of an array are counted with as many bits as it takes, given which sizes are `counted`
-    so: the first product tells how all that follows is computed."""
+    """True if the rows of an array are counted with enough bits, given the sizes that are `counted` so: the
+    type of the first product determines the rest of the computation."""
     if not inner or not _SUM.fullmatch(inner[0]):
         return False
     own = [called.get(word) for word in _WORD.findall(inner[0])]

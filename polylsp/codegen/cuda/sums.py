@@ -1,7 +1,7 @@
-"""Kernels of which all instances add to one element: their threads can add in any order.
+"""Reduction kernels, whose instances all add to one element: their threads can add in any order.
 
-Each thread has a sum of its own, those of a block meet in shared memory, and a second kernel adds what the
-blocks have found.
+Each thread has a private sum, those of a block meet in shared memory, and a second kernel adds the sums of
+the blocks.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from polylsp.model.scop import Access, Memory
 
 @dataclass(frozen=True, eq=False)
 class Sum:
-    """What a kernel adds up (or multiplies, or takes the largest of): all accesses to `memory` in it are
-    part of such an update. `element` is `{ [counters of the host] -> A[element] }`; `loops` are dimensions
-    with several values. In launches that are `idle` nothing is added."""
+    """Reduction of a kernel: all accesses to `memory` in it are part of such an update. `element` is `{
+    [counters of the host] -> A[element] }`; `loops` are dimensions with several values. In launches that are
+    `idle` no term is added."""
 
     memory: Memory
     combining: Combining
@@ -36,7 +36,7 @@ class Sum:
 
 
 def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
-    """What a kernel of one thread adds up, if that is all that it does."""
+    """Reduction of a kernel of one thread, if that is all of it."""
     orders = list(maps_of(kernel.schedule.intersect_domain(kernel.domain)))
     if kernel.parallel or len(orders) != 1:
         return None

@@ -22,7 +22,7 @@ STRIP = "__s"
 """isl's name for the first iteration of a strip."""
 
 _REUSE = 4
-"""How often an element of a tile is used, on average, for a copy to pay where accesses coalesce anyway."""
+"""Average number of uses of an element of a tile for a copy to pay where accesses coalesce anyway."""
 
 _LARGEST = 48 * 1024
 """Bytes of shared memory that every device gives a block."""
@@ -56,7 +56,7 @@ class Tile:
 
     @property
     def bytes(self) -> int:
-        """How much shared memory it takes."""
+        """Size in shared memory, in bytes."""
         element = self.memory.element
         assert isinstance(element, (Integer, Floating))
         return prod(self.shape) * element.bits // 8
@@ -83,7 +83,7 @@ def tiles_of(
 
 
 def _is_copied(reference: Reference, found: Sequence[Reference]) -> bool:
-    """Whether it can be said where in a box an access finds its element."""
+    """True if the place of an access's element in a box can be written."""
     memory, relation = reference.access.memory, reference.access.relation
     known = isinstance(memory.element, (Integer, Floating)) and is_plain(memory) and memory.dimensions <= 3
     names = [f"__c{k}" for k in range(len(reference.loops))]
@@ -189,7 +189,7 @@ def _tile(group: Group, axes: Sequence[Axis], strip: Strip | None) -> Tile | Non
 
 
 def _pays(group: Group, sizes: Sequence[int], axes: Sequence[Axis], strip: Strip | None) -> bool:
-    """Whether elements are used often, or by neighbours that do not use neighbouring ones."""
+    """True if elements are used often, or by neighbours that do not use neighbouring ones."""
     if strip is None and sum(size > 1 for size in sizes) < len(axes):
         return False
     if all(is_same(each.seen, axis.dimension) for each in group for axis in axes):
@@ -207,7 +207,7 @@ def _pays(group: Group, sizes: Sequence[int], axes: Sequence[Axis], strip: Strip
 
 
 def _is_shared(group: Group, axes: Sequence[Axis]) -> bool:
-    """Whether several threads use an element."""
+    """True if several threads use an element."""
     points = onto([axis.dimension for axis in axes], group[0].seen.dim(isl.dim_type.in_))
     users = group[0].seen.apply_domain(points)
     for each in group[1:]:

@@ -13,7 +13,7 @@ from polylsp.codegen.cuda.naming import Fresh
 from polylsp.codegen.cuda.statements import INDENT, braced
 
 BLOCKS = 256
-"""How many blocks add up, at most, and threads of the block that adds what they have found."""
+"""Largest number of blocks that add up, and of threads of the block that adds their sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +27,14 @@ class Total:
 
 
 def thread_sum(own: str, total: Total, element: str) -> str:
-    """The declaration of a thread's own sum of what is added to an element."""
+    """Declaration of a thread's private sum of terms for an element."""
     return f"{total.words} {own} = {total.combining.start(element)};"
 
 
 def block_sum(
     own: str, total: Total, axes: Sequence[Axis], partial: str, fresh: Fresh
 ) -> tuple[list[str], list[str]]:
-    """The lines before a thread's own sum, and those behind it: the sums of the threads of a block meet."""
+    """Lines before a thread's private sum, and those after it: the sums of the threads of a block meet."""
     thread, shared = fresh.name("thread"), fresh.name("shared")
     place = _linear([(f"threadIdx.{a.letter}", str(a.threads)) for a in reversed(axes)])
     block = _linear([(f"blockIdx.{a.letter}", f"gridDim.{a.letter}") for a in reversed(axes)])

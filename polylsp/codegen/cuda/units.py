@@ -1,5 +1,5 @@
-"""The statements of a block as the device sees them: loops with what their headers do first, and runs of
-statements that share a variable which each iteration sets anew."""
+"""Units of a block: loops with the initialisation of their headers, and runs of statements that share a
+variable which each iteration sets anew."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """The units of a block in order. `kept` are the scalars (unique names) that carry a value from one unit
-    to another, or beyond the block; all other scalars that a unit sets are its own."""
+    """Units of a block in order. `kept` are the scalars (unique names) that carry a value from one unit to
+    another, or beyond the block; all other scalars that a unit sets are private to it."""
 
     units: tuple[Unit, ...]
     kept: frozenset[str]
 
 
 def units_of(statements: Sequence[Statement], needed: frozenset[str]) -> Units:
-    """The units of a block; scalars in `needed` are read behind it, or in its next iteration."""
+    """Units of a block; scalars in `needed` are read after it, or in its next iteration."""
     alone = _alone([inner for each in statements for inner in flat(each)])
     kept: set[str] = set()
     joined: list[tuple[int, int]] = []
@@ -62,12 +62,12 @@ def _alone(statements: list[Statement]) -> list[Unit]:
 
 
 def _is_own_of_each(name: str, units: list[Unit]) -> bool:
-    """Whether each unit that reads a scalar has set it before."""
+    """True if each unit that reads a scalar has set it before."""
     return all(name not in exposed(unit.statements) for unit in units if _mentions(unit, name))
 
 
 def _mentions(unit: Unit, name: str) -> bool:
-    """Whether a unit names a variable; a scalar can be declared anywhere."""
+    """True if a unit names a variable; a scalar can be declared anywhere."""
     own = effects(*unit.statements)
     if any(v.name == name for v in own.variables):
         return True
@@ -76,7 +76,7 @@ def _mentions(unit: Unit, name: str) -> bool:
 
 
 def _merged(units: list[Unit], joined: list[tuple[int, int]]) -> list[Unit]:
-    """The units, those between two joined ones made one."""
+    """Units, with those between two joined ones merged."""
     result: list[Unit] = []
     end = -1
     for number, unit in enumerate(units):

@@ -1,4 +1,4 @@
-"""The text of kernels whose threads load what neighbouring values need at once."""
+"""Text of kernels whose threads load the elements of neighbouring values at once."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def vector_lines(frame: Frame, vectors: Vectors, types: Mapping[str, str]) -> li
 
 
 def _thread(frame: Frame, vectors: Vectors, block: isl.Set, types: Mapping[str, str]) -> Iterator[str]:
-    """What a thread does in a whole block."""
+    """Lines of a thread in a whole block."""
     x, width = frame.axes[0], vectors.width
     base, place = frame.atoms[x.base], frame.thread[x.letter]
     yield f"const int {x.name} = {base} + {width} * {place};"
@@ -90,7 +90,7 @@ def _element(frame: Frame, place: Component | Alone, names: Mapping[Vector, str]
 
 
 def _counters(frame: Frame, leaf: Leaf, known: isl.Set, number: int) -> list[str]:
-    """The values of a leaf's counters, so many values behind the thread's first one."""
+    """Values of a leaf's counters, `number` values after the thread's first one."""
     order = next(each for each in maps_of(frame.launch.order) if each.get_tuple_name(_IN) == leaf.name)
     found = subscripts_at(order.apply_range(_back(frame, number)).reverse(), frame.names)
     if found is None:

@@ -1,4 +1,4 @@
-"""Which elements of a row a thread loads or stores at once, and which alone."""
+"""Elements of a row that a thread loads or stores as vectors, and those it accesses alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Row:
         return self.near[0].memory.name
 
     def elements(self, width: int, writes: bool) -> set[int]:
-        """What a thread reads, or sets, at so many values."""
+        """Elements that a thread reads, or sets, at so many values."""
         return {each.number + k for each in self.near if each.writes == writes for k in range(width)}
 
     def starts(self, width: int, rest: int) -> list[int]:
@@ -39,7 +39,7 @@ class Row:
         return sorted(each for each in first if used.issuperset(range(each, each + width)))
 
     def touched(self, width: int, starts: Sequence[int]) -> Iterator[Touched]:
-        """What a thread loads, and what it stores, with vectors that start there."""
+        """Loads and stores of a thread, with vectors that start there."""
         inside = {element for start in starts for element in range(start, start + width)}
         for writes in (False, True):
             elements = self.elements(width, writes)
@@ -63,7 +63,7 @@ def rows_of(near: Iterable[Neighbour]) -> list[Row]:
 
 
 def _meet(one: Neighbour, two: Neighbour) -> bool:
-    """Whether one of two references changes an element that the other one may use under another name."""
+    """True if one of two references changes an element that the other one may use under another name."""
     if one.memory.name != two.memory.name or not (one.writes or two.writes):
         return False
     same = one.shares(two) and one.number == two.number

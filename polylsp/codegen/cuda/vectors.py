@@ -2,7 +2,9 @@
 Performance with Vectorized Memory Access", NVIDIA, 2013): each thread has neighbouring values along `x`.
 
 The values along the axes of a launch can run in any order, so that a thread may load what several of them
-read before the first one stores. What it stores to, it uses in vectors alone: no element is in two places."""
+read before the first one stores. Elements that it stores to, it uses in vectors alone: no element is in two
+places.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,7 @@ from polylsp.model.program import Assign, Site
 from polylsp.model.scop import Memory
 
 Place = Callable[[Memory, int], "Placed | Declined"]
-"""Which elements of an array lie at multiples of so many."""
+"""Elements of an array at multiples of a width, by memory and width."""
 
 Rows = Sequence["tuple[Leaf, Sequence[Row]]"]
 """The leaves of a launch with the rows that they use."""
@@ -62,8 +64,8 @@ class Alone:
 
 @dataclass(frozen=True, eq=False)
 class Wide:
-    """What a leaf accesses at once. `places` say which element a place in it (by site) is, for each of a
-    thread's values."""
+    """Vector accesses of a leaf. `places` maps a place in it (by site), for each of a thread's values, to its
+    element."""
 
     leaf: Leaf
     vectors: tuple[Vector, ...]
@@ -85,10 +87,10 @@ _MOST = 16
 """Bytes that a thread loads at once, at most."""
 
 _STATEMENTS = 16
-"""That are written out for the values of a thread, at most: who reads them should not lose count."""
+"""Largest number of statements written out for the values of a thread, so that they stay readable."""
 
 _ENOUGH = 1 << 18
-"""Values of a launch, where their number is known, from which on there are threads enough for all."""
+"""Least number of values of a launch, where it is determined, that provides enough threads for all."""
 
 
 def vectors_of(
@@ -98,8 +100,8 @@ def vectors_of(
     found: Sequence[Reference],
     place: Place,
 ) -> Vectors | Declined | None:
-    """The vectors of a launch whose threads keep nothing and have no loops, if they pay; or why an array has
-    none. `None` where nobody would expect any."""
+    """Vectors of a launch whose threads have no registers and no loops, if they pay; or the reason why an
+    array has none. `None` where vectors are not expected."""
     if not axes or prod(count(axis.values) for axis in axes) < _ENOUGH:
         return None
     rows: list[tuple[Leaf, list[Row]]] = []
@@ -118,8 +120,8 @@ def vectors_of(
 
 
 def _width(rows: Rows) -> int:
-    """How many values a thread has at most: as many elements as it loads at once of each array, if that can
-    be read."""
+    """Largest number of values of a thread: as many elements as it loads at once of each array, if that stays
+    readable."""
     width = min((_MOST // row.near[0].bytes for _, own in rows for row in own), default=0)
     count = sum(isinstance(s, Assign) for leaf, _ in rows for s in walk(*leaf.statements))
     while width * count > _STATEMENTS:
@@ -163,11 +165,11 @@ class Start:
 
 
 def _possible(axis: Axis, width: int) -> Iterator[Start]:
-    """Where the values of an axis may begin: at a number with each rest; or at a multiple, and where they do
-    begin, if that is no number."""
+    """Possible starts of the values of an axis: at a number with each remainder; or at a multiple, and at the
+    actual start, if that is no number."""
     for rest in range(width if axis.first.isdigit() else 1):
         yield Start("", rest, _first(axis, width, rest))
-    # What a loop of the host counts is not what its name meant where the buffer was made.
+    # A counter of the host's loops shadows the name's value at the allocation of the buffer.
     inside = any(each.startswith("__h") for each in depends_on(axis.ends[0]))
     if not axis.first.isdigit() and not inside:
         yield Start(axis.first, 0, axis.first)

@@ -1,4 +1,4 @@
-"""All nests of a function on the device, whatever language calls the kernels."""
+"""All nests of a function on the device, independent of the language that calls the kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class OnDevice(Protocol):
 
     @property
     def launched(self) -> Launched:
-        """Its kernels."""
+        """Kernels of the nest."""
         ...
 
 
@@ -26,8 +26,8 @@ M = TypeVar("M", bound=OnDevice)
 def made_of(
     subject: Subject, make: Callable[[Region, frozenset[str]], M | Declined]
 ) -> tuple[list[M], list[str]] | Declined:
-    """What `make` makes of a function's regions, given the names that are taken, and why it makes nothing of
-    some; nests that follow one another share what is on the device."""
+    """Results of `make` for a function's regions, given the names that are taken, and the reasons for those
+    that fail; nests that follow one another share the memory on the device."""
     found: list[M] = []
     reasons: list[str] = []
     left = regions_of(subject)

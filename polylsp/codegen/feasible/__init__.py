@@ -1,1 +1,1 @@
-"""Which actions on the loops of a function there is an edit for: the edits are made, and thrown away."""
+"""Feasibility of actions on the loops of a function, by trying the edits and discarding them."""

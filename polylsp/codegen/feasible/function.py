@@ -1,4 +1,4 @@
-"""What would come of each action on each loop of a function."""
+"""Trial of each action on each loop of a function."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from polylsp.model.roots import is_governed, parallel_roots
 from polylsp.model.verdict import Parallel, Sequential
 
 _CHAINED: tuple[TransformName, ...] = ("interchange", "skew", "tile")
-"""Those that make the same of all loops that stand directly in each other."""
+"""Transforms with the same result for all loops of a perfect nest."""
 
 _REWRITING: tuple[TransformName, ...] = ("rewrite-reduction", "substitute-induction")
-"""Those that say in another way what a loop computes, so that its iterations can run in any order."""
+"""Transforms that rewrite a loop's computation, so that its iterations can run in any order."""
 
 
 def feasibility(trials: Trials) -> Feasibility:
@@ -55,14 +55,14 @@ def feasibility(trials: Trials) -> Feasibility:
 
 
 def _roots(trials: Trials, loop: LoopFacts) -> tuple[LoopFacts, ...]:
-    """The loops that would get a directive when loop `loop` is asked to run in parallel."""
+    """Loops that would get a directive when loop `loop` is to run in parallel."""
     facts = trials.subject.facts
     roots = parallel_roots(facts, loop.ordinal)
     return () if any(is_governed(facts, root.ordinal) for root in roots) else roots
 
 
 def _without_kernels(trials: Trials) -> Iterator[Refused]:
-    """The loops of which there are no kernels: loops of one nest are asked about together."""
+    """Loops without kernels: loops of one nest are tried together."""
     above = trials.subject.text.count("\n", 0, trials.subject.start)
     target = KERNELS_OF[trials.subject.language]
     for loop in trials.subject.facts.loops:
@@ -90,7 +90,7 @@ def _refused(trials: Trials, loop: LoopFacts) -> Iterator[Refused]:
 
 
 def _rewritten(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
-    """That an outermost loop of Python without any parallel one can be rewritten so that there are some."""
+    """Rewriting of an outermost loop of Python without any parallel one so that there are some."""
     if loop.depth > 1 or _roots(trials, loop) or is_governed(trials.subject.facts, loop.ordinal):
         return
     for target in TARGETS_OF[trials.subject.language]:
@@ -100,7 +100,8 @@ def _rewritten(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
 
 
 def _on_slices(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
-    """That a loop can be a statement on slices, where those around it cannot be with it."""
+    """Rewriting of a loop to a statement on slices, where that is impossible together with those around
+    it."""
     above = trials.subject.around(loop.ordinal)
     if any(trials.succeeds("slices", each.ordinal, each.ordinal) for each in above):
         return
@@ -111,7 +112,7 @@ def _on_slices(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
 
 
 def _from_copies(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
-    """That a loop can run in parallel once it reads from copies of arrays."""
+    """Parallelisation of a loop by reading from copies of arrays."""
     if isinstance(loop.verdict, Sequential) and loop.verdict.former:
         found = trials.answer("copy", loop.ordinal, loop.ordinal)
         if isinstance(found, Edited):
@@ -132,7 +133,7 @@ def _not_together(trials: Trials) -> Iterator[Refused]:
 
 
 def _operations(trials: Trials) -> Iterator[tuple[int, int]]:
-    """How much each loop that can run in parallel does, where that is a known number."""
+    """Number of operations of each loop that can run in parallel, where it is a constant."""
     subject = trials.subject
     for root in subject.facts.loops:
         if not isinstance(root.verdict, Parallel):
@@ -146,7 +147,7 @@ def _operations(trials: Trials) -> Iterator[tuple[int, int]]:
 
 
 def _assumed(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
-    """What makes an assumption true, or looks whether it is."""
+    """Edits that make an assumption true, or check it."""
     if _no_overlap(loop) and trials.succeeds("restrict", loop.ordinal, loop.ordinal):
         yield Possible("restrict", loop.ordinal, (loop.ordinal,))
     roots = _roots(trials, loop)

@@ -1,4 +1,4 @@
-"""Whether a transform that is possible helps: what has no use is not offered."""
+"""Profitability of possible transforms: useless ones are not offered."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _OUT = isl.dim_type.out
 
 
 def reuses(subject: Subject, chain: Chain) -> bool:
-    """Whether a loop that is not the innermost one comes back to memory, a cache line at least, that the
-    loops inside it leave behind (Wolf and Lam 1991): only tiles keep it in the cache."""
+    """True if a loop that is not the innermost one reuses memory, a cache line at least, that the loops
+    inside it leave (Wolf and Lam 1991): only tiles preserve it in the cache."""
     found = subject.nest(chain.ordinals[0])
     if found is None:
         return False
@@ -54,15 +54,15 @@ def _comes_back(scop: Scop, access: Access, chain: Chain) -> bool:
 
 
 def fused_pair(subject: Subject, loop: LoopFacts, fused: Edited) -> tuple[LoopFacts, ...]:
-    """The two loops that an edit has made one."""
+    """The two loops that an edit has fused."""
     whole = replaced(fused)
     beside = (each for each in subject.facts.loops if each.parent == loop.parent)
     return tuple(each for each in beside if _holds(whole, subject.span(each.site)))
 
 
 def fuses_well(subject: Subject, pair: tuple[LoopFacts, ...], fused: Edited) -> bool:
-    """Whether both loops use an array, which one loop would bring into the cache once, and two loops that
-    can run in parallel still can. (`fuse` says in a remark where the new loop can.)"""
+    """True if both loops use an array, which one loop would bring into the cache once, and two loops that can
+    run in parallel still can. (`fuse` says in a remark where the new loop can.)"""
     used = [effects(subject.loop(each.ordinal)).variables for each in pair]
     shared = [v for v in frozenset[Variable].intersection(*used) if isinstance(v.type, (Array, Pointer))]
     parallel = [isinstance(each.verdict, Parallel) for each in pair]
@@ -88,7 +88,7 @@ def _holds(whole: Span, part: Span) -> bool:
 
 
 def expands_to_split(subject: Subject, loop: LoopFacts) -> bool:
-    """Whether some statement of a body takes no part in a dependence that the loop carries, other than by
+    """True if some statement of a body takes part in no dependence that the loop carries, other than by
     scalars: split off, it runs in parallel."""
     found, text = subject.nest(loop.ordinal), loop_text(subject, loop.ordinal)
     if found is None or not isinstance(text, LoopText) or len(text.parts) < 2:

@@ -1,4 +1,4 @@
-"""Edits that are tried before anybody asks for them, each once."""
+"""Speculative edits, each tried once."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ class Trials:
     _answers: dict[Hashable, Answer | None] = field(default_factory=dict[Hashable, "Answer | None"])
 
     def answer(self, action: ActionName, ordinal: int, about: Hashable) -> Answer | None:
-        """What an action makes of a loop; `None` if there was no time to find out. Loops for which the
-        edit is `about` the same are tried once."""
+        """Answer of an action on a loop; `None` if there was no time to try. Loops for which the edit is
+        `about` the same are tried once."""
         key = (action, about)
         if key not in self._answers:
             ask = Ask(action, self.subject.function.name, self.subject.start, ordinal)
@@ -49,12 +49,12 @@ class Trials:
         return self._answers[key]
 
     def succeeds(self, action: ActionName, ordinal: int, about: Hashable) -> bool:
-        """Whether there is an edit."""
+        """True if there is an edit."""
         return isinstance(self.answer(action, ordinal, about), Edited)
 
     def limited(self, work: Callable[[], T]) -> T | None:
-        """What `work` returns; `None` if that takes too long, or fails: an edit that nobody has asked for
-        must not cost the analysis."""
+        """Result of `work`; `None` if that takes too long, or fails: a speculative edit must not cost the
+        analysis."""
         try:
             self._next()
             found = budgeted(self._operations, work)

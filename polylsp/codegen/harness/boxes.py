@@ -1,7 +1,7 @@
 """Iterations and elements of the models of a function, and boxes around them at sizes that are numbers.
 
-With the parameters fixed, isl's optima are whole numbers: nothing here rests on parametric ones, which can
-be wrong beside strides.
+With the parameters fixed, isl's optima are whole numbers: parametric ones, which can be wrong beside strides,
+are not used.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def domains_of(subject: Subject) -> list[tuple[Scop, isl.Set]]:
 
 
 def is_modelled(subject: Subject) -> bool:
-    """Whether there is a model of what all loops do."""
+    """True if there is a model of all loops."""
     statements = [each for nest in subject.nests for each in nest.scop.statements]
     known = {ordinal for each in statements for ordinal in each.loops}
     return all(loop.ordinal in known for loop in subject.facts.loops)
 
 
 def counted(known: list[tuple[Scop, isl.Set]], sizes: Mapping[str, int]) -> int:
-    """How many instances there are in boxes around domains."""
+    """Number of instances in boxes around domains."""
     return sum(points(domain, scop, sizes) or 0 for scop, domain in known)
 
 
@@ -72,7 +72,7 @@ def domains(scop: Scop) -> list[isl.Set]:
 
 
 def spoken_of(subject: Subject) -> frozenset[str]:
-    """How the parameters are spelled that say how often something runs."""
+    """Spellings of the parameters on which the number of runs depends."""
     return frozenset(
         nest.scop.parameters.get(domain.get_dim_name(_PARAM, k) or "", "")
         for nest in subject.nests

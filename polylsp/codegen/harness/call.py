@@ -22,8 +22,8 @@ extern void polylsp_result(const void *, unsigned long, char);
 
 
 def call(subject: Subject, data: Storage) -> str:
-    """Registers the variables of the file, and calls the function. The compiler is not to know which function
-    that is: it must not be made part of its caller."""
+    """Lines that register the variables of the file, and call the function indirectly: the compiler must not
+    inline it into its caller."""
     name = subject.function.name
     given = data.arguments[: len(subject.function.parameters)]
     arguments = ", ".join(_argument(number, each) for number, each in enumerate(given))
@@ -61,7 +61,7 @@ def python_call(subject: Subject, data: Storage) -> str:
 
 
 def _spelling(argument: Argument) -> str:
-    """How an argument is spelled; that of an array is not asked for."""
+    """Spelling of an argument; empty for an array."""
     return "" if isinstance(argument, Pointee) else argument.name
 
 
@@ -107,7 +107,7 @@ def _objects(data: Storage) -> Iterator[str]:
 
 
 def _fields(data: Storage) -> Iterator[str]:
-    """What is in the structures of memories."""
+    """Fields in the structures of memories."""
     for number, memory in enumerate(data.memories):
         if memory.members:
             yield f"    polylsp_structure({number}, sizeof({memory.structure}));"
@@ -148,7 +148,7 @@ def _links(data: Storage) -> Iterator[str]:
 
 
 def _members(data: Storage, first: int) -> Iterator[str]:
-    """What members of structures are before a call."""
+    """Initial values of members of structures."""
     for number, each in enumerate(data.arguments[first:], first):
         assert isinstance(each, (Size, Number))
         yield _set(each.name, _argument(number, each))
@@ -167,7 +167,7 @@ def _set(member: str, value: str) -> str:
 
 
 def _place(name: str) -> str:
-    """A variable of the file, or a member of a structure that is made up."""
+    """A variable of the file, or a member of a generated structure."""
     structure, arrow, member = name.partition("->")
     return f"polylsp_structure_{structure}.{member}" if arrow else name
 

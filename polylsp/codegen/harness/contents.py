@@ -1,4 +1,4 @@
-"""What whole numbers in arrays must be so that no subscript that they make leaves its array."""
+"""Constraints on integers in arrays so that no subscript computed from them leaves its array."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Contents:
 
 
 def contents(subject: Subject, data: Storage) -> Contents | NoPlan:
-    """What the data have to be like, or why those that are valid cannot be made up."""
+    """Constraints on the data, or the reason why valid data cannot be generated."""
     known = _Known(subject, data)
     used = list(places_in(subject.function.body))
     found = tuple(rows(subject, data, used))
@@ -77,8 +77,8 @@ def _computed(subject: Subject, place: Place, name: str) -> NoPlan:
 
 
 class _Known:
-    """Which variables hold what came out of an array of whole numbers: `_direct`, exactly an element of a
-    memory (its number); `_tainted`, something computed from one (its name)."""
+    """Variables with values from an array of integers: `_direct`, exactly an element of a memory (its
+    number); `_tainted`, a value computed from one (its name)."""
 
     def __init__(self, subject: Subject, data: Storage) -> None:
         self._data = data

@@ -1,4 +1,4 @@
-"""How many elements the memories of a function need, and how much it does, at sizes that are numbers."""
+"""Extents of the memories of a function, and its number of operations, at numeric sizes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from polylsp.model.program import Array, Pointer, Type, Variable
 
 _UNKNOWN_EXTENT = 64
 _MARGIN = 8
-"""How much longer rows may be than the largest size."""
+"""Largest number of elements by which a row may exceed the largest size."""
 
 
 class Extents:
-    """The memories of a function and what it does, asked for at one size after another."""
+    """The memories of a function and its operations, evaluated at one size after another."""
 
     def __init__(self, subject: Subject, data: Storage, needs: Contents) -> None:
         self._data = data
@@ -83,7 +83,7 @@ class Extents:
         return Extent(first, max(1, max(high for _, high in known) - first + 1))
 
     def _table(self, number: int, levels: int, sizes: Mapping[str, int], most: int) -> Extent:
-        """What tables of pointers lead to, as long in each dimension as any nest needs it."""
+        """Extent of the targets of pointer tables, as long in each dimension as any nest needs it."""
         boxes = [box(each.elements, each.scop, sizes) for each in self._touched[number]]
         known = [ends for ends in boxes if ends is not None and len(ends) == levels]
         shape = [max((ends[k][1] + 1 for ends in known), default=1) for k in range(levels)]
@@ -111,7 +111,7 @@ class Extents:
         extents[found.starts] = Extent(starts.first, starts.count, total + 1)
 
     def _limit(self, target: Target, sizes: Mapping[str, int], extents: list[Extent]) -> int:
-        """How many values a subscript may have."""
+        """Number of values that a subscript may have."""
         number = self._data.number_at(target.place)
         variable = target.place.variable if number is None else self._data.variables[number]
         if number is not None and extents[number].shape:
@@ -126,7 +126,7 @@ class Extents:
 
 
 def rung_of(sizes: tuple[int, ...], extents: Sequence[Extent], instances: int, is_known: bool) -> Rung:
-    """What is needed at some sizes; where not all loops are known, elements stand for what they do."""
+    """Needs at some sizes; where not all loops are modelled, elements stand for their operations."""
     elements = sum(each.count for each in extents)
     return Rung(sizes, instances if is_known else max(instances, elements), tuple(extents), is_known)
 
@@ -134,8 +134,8 @@ def rung_of(sizes: tuple[int, ...], extents: Sequence[Extent], instances: int, i
 def _ends_of_member(
     touched: Touched, member: Variable, sizes: Mapping[str, int], most: int
 ) -> tuple[int, int] | None:
-    """The same of what a member of a structure points at: of several subscripts only the first is known
-    for sure, and each of the others steps over as many elements as any size allows."""
+    """The same of what a member of a structure points at: of several subscripts only the first is certain,
+    and each of the others steps over as many elements as any size allows."""
     of_type, outer = member.type, structures_of(member.name)
     ends = box(touched.elements, touched.scop, sizes)
     if ends is None or touched.memory.scoped or touched.memory.shape[-1:] != ("[]",):
@@ -149,7 +149,7 @@ def _ends_of_member(
 
 
 def _ends(touched: Touched, of_type: Type, sizes: Mapping[str, int]) -> tuple[int, int] | None:
-    """The first and the last element, as one subscript; `None` where that cannot be told."""
+    """The first and the last element, as one subscript; `None` where they are undetermined."""
     memory = touched.memory
     fields = [number for number, step in enumerate(memory.shape) if step != "[]"]
     # Of structures, the subscripts before their fields say which one it is.

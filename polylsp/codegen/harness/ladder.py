@@ -10,15 +10,15 @@ from polylsp.model.measurement import Extent, Rung
 
 _ROUND = (10, 11, 12, 14, 16, 18, 20, 22, 25, 28, 32, 36, 40, 45, 50, 56, 64, 72, 80, 90)
 _SMALL = (37, 19, 11, 7, 5, 3)
-"""Where each access is held against the ends of arrays: no multiple of a tile's side, and the first for which
-variables of the file have room."""
+"""Sizes at which each access is checked against the bounds of arrays: no multiple of a tile's side, and the
+first for which variables of the file have room."""
 _MOST_INSTANCES = 10**12
 _MOST_BYTES = 8 * 2**30
 _LARGEST = 2 * 10**9
 
 
 class Sizing(Protocol):
-    """What is needed at some sizes."""
+    """Needs at some sizes."""
 
     def rung(self, sizes: Mapping[str, int]) -> Rung:
         """Everything at some sizes."""

@@ -10,31 +10,30 @@ from polylsp.model.measurement import NoPlan
 _GUARDED = re.compile(
     r"^[ \t]*#[ \t]*ifndef[ \t]+(\w+)[^\n]*\n\s*#[ \t]*define[ \t]+\1[ \t]+[^\n]*\d", re.MULTILINE
 )
-"""A number that a file gives to a macro unless the compiler was told another."""
+"""A macro's number in the file that the compiler's flags may override."""
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)[ \t]+\(?[ \t]*\d", re.MULTILINE)
 
 
 def macros(text: str, sizes: Mapping[str, int], known: Iterable[str]) -> dict[str, int]:
-    """Those of some sizes that are macros which the compiler may be told; `known` are sizes that the function
-    has itself."""
+    """Sizes that are macros which the compiler may define; `known` are sizes of the function itself."""
     found = guarded(text).difference(known)
     return {name: size for name, size in sizes.items() if name in found}
 
 
 def guarded(text: str) -> set[str]:
-    """The macros that are numbers unless the compiler was told others."""
+    """Macros with a number that the compiler's flags may override."""
     return set(_GUARDED.findall(text))
 
 
 def told_already(found: Mapping[str, int], defines: Sequence[str]) -> NoPlan | None:
-    """Why a macro cannot be set: whatever compiles the file sets it too."""
+    """Reason why a macro cannot be set: the file's compile flags set it too."""
     names = {each.partition("=")[0] for each in defines}
     name = next((name for name in found if name in names), None)
     return NoPlan(f"`{name}` is set by the flags of the compiler already: change it there.") if name else None
 
 
 def fixed_size(text: str, name: str) -> str:
-    """What to do about a size that is a macro which the file always sets itself; empty if it is none."""
+    """Advice on a size that is a macro which the file always sets itself; empty if it is none."""
     if name not in _DEFINED.findall(text):
         return ""
     return f"`{name}` is always what its `#define` says: put `#ifndef {name}` around it, or change it there."

@@ -1,5 +1,5 @@
 """Structures that a parameter points at, taken apart: each member that the function uses is a number or a
-memory of its own, by its spelling (`g->u`), also where pointers in structures lead to it (`s->grid->u`)."""
+separate memory, by its spelling (`g->u`), also where pointers in structures lead to it (`s->grid->u`)."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _QUALIFIER = r"(?:const|volatile|register)\s+"
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member, as a variable of its own: its name is how it is spelled, its type the member's."""
+    """A member, as a separate variable: its name is how it is spelled, its type the member's."""
 
     variable: Variable
     is_written: bool
 
 
 def is_structure(of_type: Type) -> bool:
-    """Whether a type is a pointer to a structure."""
+    """True for a pointer to a structure."""
     return isinstance(of_type, Pointer) and isinstance(of_type.to, Struct) and not of_type.to.union
 
 
@@ -58,22 +58,22 @@ def members(subject: Subject, parameter: Variable) -> tuple[Member, ...] | None:
 
 
 def is_member(variable: Variable) -> bool:
-    """Whether a variable stands for a member."""
+    """True if a variable stands for a member."""
     return "->" in variable.name
 
 
 def is_led_to(variable: Variable) -> bool:
-    """Whether a variable stands for what a member points at, or for a member of what one points at."""
+    """True if a variable stands for the target of a pointer member, or for a member of it."""
     return structures_of(variable.name) > 1 or (is_member(variable) and isinstance(variable.type, Pointer))
 
 
 def structures_of(name: str) -> int:
-    """How many structures are passed through to a member, by its spelling."""
+    """Number of structures on the way to a member, by its spelling."""
     return name.count("->")
 
 
 def changes_pointer(subject: Subject, member: Member) -> bool:
-    """Whether the function may change a pointer that is a member."""
+    """True if the function may change a pointer that is a member."""
     return any(
         isinstance(place.type, Pointer) and spelling(place) == member.variable.name
         for place in subject.effects.places
@@ -81,8 +81,7 @@ def changes_pointer(subject: Subject, member: Member) -> bool:
 
 
 def spelling(place: Place) -> str | None:
-    """How the member is spelled that a place is, or is in; `None` if it is no member of what a variable
-    points at."""
+    """Spelling of the member that a place is, or is in; `None` if it is no member of a variable's target."""
     fields = list(_fields(place))
     if not fields or not fields[0][1]:
         return None
@@ -119,6 +118,6 @@ def _fields(place: Place) -> Iterator[tuple[Field, bool]]:
 
 
 def _type(place: Place) -> Type | None:
-    """The type of the member; `None` if it is a structure, whose members are not told apart."""
+    """Type of the member; `None` if it is a structure, whose members are not distinguished."""
     of_type = list(_fields(place))[-1][0].type
     return None if isinstance(of_type, Struct) else of_type

@@ -1,4 +1,4 @@
-"""What a variable leads to, as a memory to be made up."""
+"""Memories that variables lead to, to be generated."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _ADVICE = "Measure a function whose arrays hold numbers."
 
 
 def memory_of(subject: Subject, variable: Variable, definite: frozenset[str]) -> MemoryPlan | NoPlan:
-    """What a variable leads to, or why that cannot be made up. `definite` are the names of matrices that have
-    to be positive definite."""
+    """Memory that a variable leads to, or the reason why it cannot be generated. `definite` are the names of
+    matrices that have to be positive definite."""
     levels, name = pointers_of(variable.type), variable.source_name
     element = element_of(levels[-1])
     is_global = variable.storage == "global"
@@ -87,7 +87,7 @@ def pointers_of(of_type: Type) -> tuple[Type, ...]:
 
 
 def _changes_pointers(subject: Subject, variable: Variable, levels: int) -> bool:
-    """Whether the function may change a pointer that others lead to."""
+    """True if the function may change a pointer that others lead to."""
     places = [place for place in subject.effects.places if place.variable == variable]
     return (
         levels > _MOST_LEVELS
@@ -107,8 +107,8 @@ def _reason(element: Type) -> str:
 
 
 def is_written(subject: Subject, parameter: Variable) -> bool:
-    """Whether the function may write what a parameter points at: directly, or in a way that is not
-    followed here."""
+    """True if the function may write to the target of a parameter: directly, or in a way that is not analysed
+    here."""
     own = subject.effects
     pointers = {v.name for v in subject.function.parameters if isinstance(v.type, (Array, Pointer))}
     if own.calls or pointers & own.scalars or any(place.variable == parameter for place in own.places):
@@ -120,7 +120,7 @@ def is_written(subject: Subject, parameter: Variable) -> bool:
 
 
 def member_of(subject: Subject, member: Member, definite: frozenset[str]) -> MemoryPlan | NoPlan:
-    """What a member points at, or the member itself."""
+    """Memory that a member points to, or the member itself."""
     variable = member.variable
     if not isinstance(variable.type, Pointer):
         made = memory_of(subject, replace(variable, storage="global"), definite)
@@ -134,7 +134,7 @@ def member_of(subject: Subject, member: Member, definite: frozenset[str]) -> Mem
 
 
 def element_of(of_type: Type) -> Type:
-    """What the elements of an array are, or of what a pointer points at."""
+    """Element type of an array, or of the target of a pointer."""
     if isinstance(of_type, Pointer):
         of_type = of_type.to
     while isinstance(of_type, Array):

@@ -1,4 +1,4 @@
-"""What expressions of the function's parameters come to when these are known."""
+"""Evaluation of expressions for given values of the function's parameters."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def evaluated(value: Expr, sizes: Mapping[str, int]) -> int | None:
 
 
 def row(of_type: Type, sizes: Mapping[str, int]) -> tuple[int, ...] | None:
-    """How many elements each subscript of an array or a pointer steps over, outermost first; `None` if an
-    inner extent is not known."""
+    """Strides of each subscript of an array or a pointer, in elements, outermost first; `None` if an inner
+    extent is unknown."""
     inner = (
         of_type.to
         if isinstance(of_type, Pointer)

@@ -1,5 +1,5 @@
-"""Objects that a function of Python is given, taken apart: each attribute that it uses, itself or in methods
-of the object that it calls, is a number or an array of its own, by its spelling (`self.u`)."""
+"""Objects passed to a function of Python, flattened: each attribute that it uses, itself or in methods of the
+object that it calls, is a separate number or array, by its spelling (`self.u`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _ADVICE = "Measure a function that is given numbers and arrays."
 
 
 def attributes(source: Source, own: str, owner: str) -> tuple[Variable, ...] | NoPlan:
-    """What the function uses of the object `own` of the class `owner`, or why that cannot be made up."""
+    """Attributes that the function uses of the object `own` of the class `owner`, or the reason why it cannot
+    be generated."""
     found = source.declarations.get(owner)
     if not isinstance(found, ClassOf):
         return NoPlan(f"What `{own}` is made of is not known in this file. {_ADVICE}")
@@ -52,7 +53,7 @@ def _modelled(source: Source, own: str) -> dict[str, Variable]:
     for number, one in enumerate(reached(source.subject)):
         for each in (*one.parameters, *sorted(effects(one.body).variables, key=lambda v: v.name)):
             of, dot, attribute = each.source_name.rpartition(".")
-            # Only methods of the own object are followed from here: what they name is this object's.
+            # Only methods of the same object are followed from here: their attributes are this object's.
             if dot and (of == own or number > 0):
                 variables.setdefault(attribute, each)
     return variables
@@ -68,7 +69,7 @@ def _variable(name: str, kind: Kind) -> Variable:
 
 
 def _set_in_class(source: Source, owner: str) -> frozenset[str]:
-    """What the body of a class, and of those of the file that it is derived from, gives a value."""
+    """Names to which the body of a class, or of its base classes in the file, assigns a value."""
     return frozenset(name for one in _bases(source, owner) for name in _values(source, one))
 
 
@@ -91,8 +92,8 @@ def _bases(source: Source, owner: str) -> list[str]:
 
 
 class _Walk:
-    """What is used of one object. `first_loads` are attributes that are read before the function binds them;
-    `given_away` is where the object is used by itself."""
+    """Uses of one object. `first_loads` are attributes that are read before the function binds them;
+    `given_away` is the use of the object as a whole."""
 
     def __init__(self, source: Source, owner: str, in_class: frozenset[str]) -> None:
         self._source, self._owner, self._in_class = source, owner, in_class
@@ -102,7 +103,7 @@ class _Walk:
         self.given_away: ast.AST | None = None
 
     def follow(self, definition: ast.FunctionDef, own: str) -> None:
-        """One function, and the methods of the object that it names."""
+        """Follow one function, and the methods of the object that it names."""
         nodes = list(ast.walk(definition))
         bases = {id(n.value) for n in nodes if isinstance(n, ast.Attribute)}
         alone = (n for n in nodes if isinstance(n, ast.Name) and n.id == own and id(n) not in bases)

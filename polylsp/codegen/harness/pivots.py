@@ -1,8 +1,8 @@
 """Matrices whose diagonal a function divides by, or takes the root of, as solvers do.
 
-With any numbers in them what such a function makes of them grows from row to row until it is infinite, or the
-root of a negative number: then versions have nothing to agree on. A diagonal that outweighs its rows (Golub
-and Van Loan, Matrix Computations, 4.1) keeps all of it small.
+With arbitrary numbers, the results grow from row to row until they are infinite, or the root of a negative
+number: then versions cannot be compared. A diagonal that outweighs its rows (Golub and Van Loan, Matrix
+Computations, 4.1) keeps all results small.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ROOTS = frozenset({"sqrt", "sqrtf", "sqrtl"})
 
 
 def with_pivots(data: Storage, subject: Subject) -> Storage:
-    """What the function is given, where some matrices have a heavy diagonal."""
+    """Arguments of the function, where some matrices have a heavy diagonal."""
     found = {data.number_at(place) for place in _pivots(subject)}
     memories = (
         replace(m, fill="positive-definite") if k in found and m.kind == "f" and m.fill == "random" else m
@@ -39,7 +39,7 @@ def _pivots(subject: Subject) -> Iterator[Place]:
 
 
 def _divisors(subject: Subject) -> Iterator[Expr]:
-    """What real numbers are divided by, and what roots are taken of."""
+    """Divisors of real numbers, and operands of roots."""
     for statement in walk(subject.function.body):
         if isinstance(statement, Assign) and statement.operator == "/":
             yield statement.value
@@ -54,7 +54,7 @@ def _divisors(subject: Subject) -> Iterator[Expr]:
 
 
 def _is_diagonal(place: Place) -> bool:
-    """Whether it is `a[i][i]`, or `a[i * n + i]`."""
+    """True for `a[i][i]` and `a[i * n + i]`."""
     subscripts = [step.subscript for step in place.steps if isinstance(step, Index)]
     last = subscripts[-2:]
     if len(last) == 2:
@@ -67,7 +67,7 @@ def _is_diagonal(place: Place) -> bool:
 
 
 def _is_row(value: Expr, row: Variable | None) -> bool:
-    """Whether it is a number of rows before `row`, in elements."""
+    """True for the element offset of row `row`, a multiple of the row length."""
     match value:
         case Binary("*", left, right):
             return row is not None and row in (variable_of(left), variable_of(right))

@@ -1,4 +1,4 @@
-"""A function made ready to be measured: what it is given, at which sizes, and the text that calls it."""
+"""Measurement plan of a function: its arguments, the sizes, and the text that calls it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _OPERATIONS = 20_000_000
 
 @dataclass(frozen=True, slots=True)
 class Harness:
-    """What is the same for all versions of a function; see `Plan`."""
+    """Common part of the plan for all versions of a function; see `Plan`."""
 
     call: str
     data: Storage
@@ -46,8 +46,8 @@ class Harness:
 def harness(
     subject: Subject, sizes: Mapping[str, int], preset: Mapping[str, int], macros: Container[str] = ()
 ) -> Harness | NoPlan:
-    """How a function is measured. `sizes` are those that somebody asked for, which come before those in
-    comments; `preset` those of the settings, which come after, and may name what the function lacks.
+    """Common part of a measurement plan. `sizes` are those of the request, which precede those in comments;
+    `preset` those of the settings, which come after, and may name parameters that the function lacks.
     `macros` are sizes that the subject has already."""
     function = subject.function
     if function.name == "main" and subject.language == C.name:
@@ -81,7 +81,7 @@ def harness(
 
 
 def wishes_of(subject: Subject) -> Wishes:
-    """What comments say of how a function is measured."""
+    """Directions for measuring a function in its comments."""
     return wishes(subject.text, subject.start, subject.start + subject.ends[-1])
 
 
@@ -89,13 +89,13 @@ Made = tuple[Storage, str, Callable[[Subject, Storage, Contents], Sizing]]
 
 
 def _in_c(subject: Subject, said: Wishes) -> Made | NoPlan:
-    """What a function in C is given, and the text that calls it."""
+    """Arguments of a function in C, and the text that calls it."""
     data = storage(subject, said.definite)
     return data if isinstance(data, NoPlan) else (data, call(subject, data), Extents)
 
 
 def _in_python(subject: Subject, said: Wishes) -> Made | NoPlan:
-    """What a function in Python is given, and the lines that call it."""
+    """Arguments of a function in Python, and the lines that call it."""
     if subject.function.name == MODULE:
         return NoPlan(
             "Only functions are measured: put these loops into one, and hand it their arrays as parameters."
@@ -111,7 +111,7 @@ def _in_python(subject: Subject, said: Wishes) -> Made | NoPlan:
 
 
 def _wrong(subject: Subject, data: Storage, said: Wishes, given: Mapping[str, int]) -> NoPlan | None:
-    """What there is to say against the function or what was asked for."""
+    """Objections to the function or to the request."""
     name, sizes = subject.function.name, data.sizes
     if said.wrong:
         if said.wrong.startswith("polylsp"):

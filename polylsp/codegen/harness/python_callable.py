@@ -1,4 +1,4 @@
-"""Whether a function of Python can be called from outside of its file."""
+"""Check that a function of Python can be called from outside of its file."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ _NO_FUNCTIONS = ("property", "classmethod", "cached_property", "setter", "getter
 
 
 def why_not_called(source: Source) -> str:
-    """Why nobody but its file can call the function, in a sentence; empty if that can be done."""
+    """Reason why only its file can call the function, in a sentence; empty if it can be called."""
     return _inside(source) or _decorated(source) or _twice(source)
 
 
 def _inside(source: Source) -> str:
-    """That it stands in another function. Classes it may stand in."""
+    """Objection: the function stands in another function. Classes are allowed."""
     name = source.subject.function.name
     classes = {each.name for each in source.file.classes}
     around = name.rpartition(".")[0]
@@ -28,7 +28,7 @@ def _inside(source: Source) -> str:
 
 
 def _decorated(source: Source) -> str:
-    """That it is no function any more once it is decorated."""
+    """Objection: a decorator turns it into something other than a function."""
     for each in source.definition.decorator_list:
         called = each.func if isinstance(each, ast.Call) else each
         name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
@@ -41,8 +41,8 @@ def _decorated(source: Source) -> str:
 
 
 def _twice(source: Source) -> str:
-    """That another function has its name, and might be called in its place. Of a notebook's cells, only those
-    before run, and its own."""
+    """Objection: another function has its name, and might be called in its place. Of a notebook's cells, only
+    those before run, and the function's."""
     starts = [start for start, _ in cells_of(source.subject.text)]
     own = _cell(starts, source.item.start)
     for each in source.file.functions:

@@ -1,4 +1,4 @@
-"""How long the arrays of a function of Python have to be, and how much it does, at sizes that are numbers."""
+"""Lengths of the arrays of a Python function, and its number of operations, at numeric sizes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _UNKNOWN_EXTENT = 64
 
 
 class PythonExtents:
-    """The arrays of a function and what it does, asked for at one size after another."""
+    """The arrays of a function and its operations, evaluated at one size after another."""
 
     def __init__(self, subject: Subject, data: Storage, needs: Contents) -> None:
         self._data = data
@@ -29,7 +29,7 @@ class PythonExtents:
         self._is_modelled = is_modelled(subject)
 
     def exceeded(self, sizes: Mapping[str, int]) -> str | None:
-        """None: arrays are made as long as they have to be."""
+        """Always `None`: arrays are allocated as long as necessary."""
         return None
 
     def rung(self, sizes: Mapping[str, int]) -> Rung:
@@ -66,7 +66,7 @@ class PythonExtents:
         return found
 
     def _needed(self, one: Touched, rank: int, sizes: Mapping[str, int]) -> list[int | None]:
-        """How long a nest needs the array to be; `None` where that cannot be told."""
+        """Lengths that a nest needs of the array; `None` where undetermined."""
         ends = box(one.elements, one.scop, sizes)
         if ends is None or len(ends) != rank:
             return [None] * rank
@@ -84,7 +84,7 @@ class PythonExtents:
         return total + 1
 
     def _limit(self, target: Target, sizes: Mapping[str, int], shapes: list[tuple[int, ...]]) -> int:
-        """How many values a subscript may have."""
+        """Number of values that a subscript may have."""
         variable = target.place.variable
         number = self._data.number(variable)
         if number is not None:

@@ -1,4 +1,4 @@
-"""What a function of Python is given: numbers, arrays of NumPy, and objects that hold some."""
+"""Arguments of a Python function: numbers, arrays of NumPy, and objects with such attributes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _WHOLE_NUMBER, _REAL_NUMBER = 3, 1.25
 
 
 def python_storage(source: Source, definite: frozenset[str]) -> Storage | NoPlan:
-    """What the function is given, or why that cannot be made up. After its parameters come the attributes of
-    those that are objects."""
+    """Arguments of the function, or the reason why they cannot be generated. After its parameters come the
+    attributes of those that are objects."""
     subject = source.subject
     made = _Made(subject, counted(subject), spoken_of(subject), definite)
     named = _by_name_alone(source.definition)
@@ -57,7 +57,7 @@ def python_storage(source: Source, definite: frozenset[str]) -> Storage | NoPlan
 
 @dataclass
 class _Made:
-    """What was made up so far: memory `k` is what variable `k` leads to."""
+    """Arguments so far: memory `k` is the one that variable `k` leads to."""
 
     subject: Subject
     known: frozenset[str]
@@ -68,7 +68,7 @@ class _Made:
     variables: list[Variable] = field(default_factory=list[Variable])
 
     def take(self, variable: Variable) -> bool:
-        """Make up what a variable is; no, if nobody knows how."""
+        """Generate the value of a variable; false if its kind is unsupported."""
         is_attribute = "." in variable.source_name
         known = self.spoken if is_attribute else self.known
         found = _argument(self.subject, variable, known, self.definite)

@@ -24,7 +24,7 @@ from polylsp.model.program import (
 )
 
 PER_ROW = 8
-"""How many elements a row has where nothing else says it."""
+"""Default number of elements of a row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ def rows(subject: Subject, data: Storage, places: list[Place]) -> Iterator[Rows]
 
 
 def with_rows(data: Storage, found: Iterable[Rows]) -> Storage:
-    """What the function is given, where some memories say where rows start."""
+    """Arguments of the function, where some memories contain the starts of rows."""
     starts = {each.starts for each in found}
     memories = (replace(m, fill="ascending") if k in starts else m for k, m in enumerate(data.memories))
     return replace(data, memories=tuple(memories))
@@ -82,7 +82,7 @@ def _ends(subject: Subject, data: Storage, value: Expr) -> int | None:
 
 
 def _stays(assign: Assign, iterator: Variable, number: int, data: Storage) -> bool:
-    """Whether an iterator is counted up, or gets an element of the array or a number that is not negative."""
+    """True if an iterator is incremented, or gets an element of the array or a non-negative number."""
     value = bare(assign.value)
     if assign.operator is not None:
         return assign.operator == "+" and _is_natural(value)

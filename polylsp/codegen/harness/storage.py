@@ -1,5 +1,5 @@
-"""What a function is given: numbers, and memories that its parameters point at, or that are variables
-of its file."""
+"""Arguments of a function: numbers, and memories that its parameters point to, or that are variables of its
+file."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _REAL_NUMBERS = (1.25, 0.75, 1.125, 0.875)
 
 @dataclass(frozen=True, slots=True)
 class Storage:
-    """The arguments in their order; the memories, and the variable that leads to each; the lengths of arrays
-    that are no argument of their own, by their spelling (`a.shape[0]`)."""
+    """Arguments in their order; the memories, and the variable that leads to each; the lengths of arrays that
+    are no separate argument, by their spelling (`a.shape[0]`)."""
 
     arguments: tuple[Argument, ...]
     memories: tuple[MemoryPlan, ...]
@@ -52,14 +52,14 @@ class Storage:
         return names.index(spelled) if spelled in names else self.number(place.variable)
 
     def is_number(self, place: Place) -> bool:
-        """Whether a place is a member that is one of the arguments."""
+        """True if a place is a member that is one of the arguments."""
         spelled = spelling(place)
         return any(spelled == each.name for each in self.arguments if isinstance(each, (Size, Number)))
 
 
 def storage(subject: Subject, definite: frozenset[str]) -> Storage | NoPlan:
-    """What the function is given, or why that cannot be made up. `definite` are the names of matrices that
-    have to be positive definite."""
+    """Arguments of the function, or the reason why they cannot be generated. `definite` are the names of
+    matrices that have to be positive definite."""
     arguments: list[Argument] = []
     memories: list[MemoryPlan] = []
     variables: list[Variable] = []
@@ -115,7 +115,7 @@ def _structure(subject: Subject, parameter: Variable) -> tuple[Structure, tuple[
 
 
 def shape_of(variable: Variable) -> tuple[str, ...]:
-    """How the lengths of a parameter that is an array of Python are spelled, outermost first."""
+    """Spelling of the lengths of an array parameter of Python, outermost first."""
     found: list[str] = []
     inner = variable.type
     while isinstance(inner, (Array, Pointer)):

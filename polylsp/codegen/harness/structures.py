@@ -23,7 +23,7 @@ from polylsp.model.program import (
 )
 
 _MOST_FIELDS, _LONGEST = 32, 63
-"""Those for which `runtime/driver.c` has room."""
+"""Limits of `runtime/driver.c` on fields and names."""
 
 
 def fields(subject: Subject, variable: Variable) -> tuple[Member, ...]:
@@ -69,7 +69,7 @@ def _member(place: Place) -> Member | None:
 
 
 def kind_of(of_type: Integer | Floating) -> Literal["f", "i", "u", "b"]:
-    """Which numbers those of a type are. The one bit of `_Bool` is a truth value."""
+    """Kind of the numbers of a type. The one bit of `_Bool` is a truth value."""
     if isinstance(of_type, Floating):
         return "f"
     return "b" if of_type.bits == 1 else "i" if of_type.signed else "u"
@@ -85,7 +85,7 @@ def size_of(found: tuple[Member, ...]) -> int:
 
 
 def is_of_structures(of_type: Type) -> bool:
-    """Whether a type is that of an array of structures, or of a pointer to one."""
+    """True for an array of structures, or a pointer to one."""
     inner = of_type.to if isinstance(of_type, Pointer) else of_type
     while isinstance(inner, Array):
         inner = inner.element

@@ -1,5 +1,5 @@
-"""What comments say of a measurement: `// polylsp: n=2000 A=positive-definite` (or `spd A`); in Python also
-how long an array is, `# polylsp: x.shape[0]=500`."""
+"""Directions for measuring in comments: `// polylsp: n=2000 A=positive-definite` (or `spd A`); in Python also
+the length of an array, `# polylsp: x.shape[0]=500`."""
 
 from __future__ import annotations
 

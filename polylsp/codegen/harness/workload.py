@@ -1,7 +1,7 @@
-"""What a function would do on a device, at sizes that are numbers: operations, bytes, parallelism, launches.
+"""Workload of a function on a device, at numeric sizes: operations, bytes, parallelism, launches.
 
-Boxes around iterations and elements stand for them; how full the box around a statement's iterations is, is
-counted at a small size. Nothing here is more than a basis for an estimate.
+Boxes around iterations and elements stand for them; the fill ratio of the box around a statement's iterations
+is counted at a small size. The results are only a basis for an estimate.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from polylsp.model.verdict import Parallel
 _IN, _SET = isl.dim_type.in_, isl.dim_type.set
 _SMALL = 11
 _TILE = 16
-"""How often an element that is used again and again is used each time it is loaded, without much effort."""
+"""Number of uses of a reused element for each load, with simple tiling."""
 _SECTOR = 32
 """The bytes that a device moves at least at once."""
 _SEVERAL = 4
@@ -48,11 +48,11 @@ def workloads(subject: Subject, rungs: Sequence[Rung], names: Sequence[str]) -> 
 
 
 class _Unbounded(Exception):
-    """How often a statement runs cannot be told."""
+    """Number of runs of a statement is undetermined."""
 
 
 class _Counting:
-    """The statements of a function in groups that one launch runs, asked for at one size after another."""
+    """Statements of a function in groups that one launch runs, evaluated at one size after another."""
 
     def __init__(self, subject: Subject) -> None:
         self._operations = {
@@ -72,18 +72,18 @@ class _Counting:
         return list(groups.values())
 
     def _depth(self, statement: ScopStatement) -> int:
-        """How many loops stand around the first one whose iterations a kernel would share out: one without a
-        sum, if there is any. Where there is none at all, one thread does everything."""
+        """Number of loops around the first one whose iterations a kernel would distribute: one without a sum,
+        if there is any. Where there is none at all, one thread does all the work."""
         shared = [k for k, ordinal in enumerate(statement.loops) if ordinal not in self._sequential]
         plain = [k for k in shared if statement.loops[k] not in self._sums]
         return next(iter([*plain, *shared]), 0)
 
     def _is_shared(self, ordinal: int, first: int) -> bool:
-        """Whether threads of a kernel share out a loop, beside the first of those that they do."""
+        """True if threads of a kernel distribute a loop, given the `first` one that they distribute."""
         return ordinal == first or ordinal not in self._sequential | self._sums
 
     def work(self, sizes: Mapping[str, int]) -> tuple[DeviceWork, ...]:
-        """What each group does."""
+        """Work of each group."""
         return tuple(self._kernel(scop, numbers, sizes) for scop, numbers in self._kernels)
 
     def _kernel(self, scop: Scop, numbers: Sequence[int], sizes: Mapping[str, int]) -> DeviceWork:
@@ -180,7 +180,7 @@ def _touched(
 def _spread(
     access: Access, ends: list[tuple[int, int]] | None, scop: Scop, sizes: Mapping[str, int]
 ) -> float:
-    """How many bytes move for each that is used: a piece of a row brings all of the sectors that it is in."""
+    """Bytes moved for each byte that is used: a piece of a row brings all of its sectors."""
     memory, size = access.memory, _size(access)
     spelled = scop.parameters
     steps: Sequence[int] = [

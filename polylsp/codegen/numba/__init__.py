@@ -20,7 +20,7 @@ from polylsp.text import Span
 
 
 def edit(subject: Subject, ordinal: int) -> Answer:
-    """`prange` in each loop that runs in parallel when loop `ordinal` is asked to."""
+    """`prange` in each loop that is to run in parallel for loop `ordinal`."""
     return edit_loops(subject, parallel_roots(subject.facts, ordinal))
 
 
@@ -67,7 +67,7 @@ def _is_free(source: Source, loop: LoopFacts) -> bool:
 
 
 def _why_not(source: Source, chosen: list[LoopFacts], compiled: Decorated) -> str:
-    """Why the function as a whole cannot be compiled to run in parallel; empty if it can."""
+    """Reason why the function as a whole cannot be compiled to run in parallel; empty if it can."""
     if compiled.in_parallel:
         return ""
     why = "" if compiled.already else why_not_compiled(source)
@@ -75,7 +75,8 @@ def _why_not(source: Source, chosen: list[LoopFacts], compiled: Decorated) -> st
 
 
 def _others_in_parallel(source: Source, chosen: list[LoopFacts]) -> str:
-    """Why a loop that is over `prange` already must not run in parallel, as it will with the others."""
+    """Reason why a loop that is over `prange` already must not run in parallel, as it will with the
+    others."""
     for loop in source.subject.facts.loops:
         if loop in chosen or not source.is_prange(loop):
             continue
@@ -109,7 +110,7 @@ def _told(name: str) -> str:
 
 
 def _rounding(source: Source) -> list[str]:
-    """That numbers are rounded in another way, where there are any smaller than Python's own."""
+    """Remark on different rounding, where there are numbers smaller than Python's."""
     elements = (element_of(each) for each in source.subject.variables)
     small = any(isinstance(each, Floating) and each.bits < 64 for each in elements)
     return ["Numba computes with 64 bits where NumPy rounds to the type of an array."] if small else []

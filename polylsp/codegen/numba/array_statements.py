@@ -11,7 +11,7 @@ from polylsp.model.program import Array, Pointer
 
 
 def overlapping_statement(source: Source) -> str:
-    """Why an array statement must not run in parallel, where one may read elements of an array that it
+    """Reason why an array statement must not run in parallel, where one may read elements of an array that it
     stores to: Numba then stores some before others are computed from them. Empty if there is none."""
     known = source.subject.variables
     arrays = {v.source_name for v in known if isinstance(v.type, (Array, Pointer))}
@@ -19,7 +19,7 @@ def overlapping_statement(source: Source) -> str:
     bound = {n.id for n in source.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for statement, target, value in _stores(source):
         for read in _read(value, target):
-            # A name that is bound, but no variable of its own, is that of a part of an array.
+            # A bound name without a variable is that of a part of an array.
             if read in arrays or read in bound - numbers:
                 line = source.line(statement)
                 told = f"The array statement on line {line} may read what it stores to, in `{read}`"

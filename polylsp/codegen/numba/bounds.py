@@ -51,7 +51,7 @@ class _Reader:
     hides_counter: bool = False
 
     def limits(self, depth: int, call: ast.expr) -> Iterator[str]:
-        """What the counter of a loop obeys."""
+        """Constraints on the counter of a loop."""
         found = range_arguments(call)
         if found is None:
             return
@@ -91,7 +91,7 @@ class _Reader:
         return self._atom(node)
 
     def _atom(self, node: ast.expr) -> Linear:
-        """What is no sum of counters and numbers; it must name no counter."""
+        """Term that is no sum of counters and numbers; it must name no counter."""
         text = ast.unparse(node)
         inside = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
         self.hides_counter = self.hides_counter or not inside.isdisjoint(self.counters)

@@ -1,4 +1,4 @@
-"""What Numba does not compile, as far as is known, or takes for something else than plain Python does."""
+"""Python code that Numba does not compile, or compiles with other semantics than plain Python's."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from polylsp.model.program import Array, Floating, Integer, Pointer, Type, Varia
 
 
 def why_not_compiled(source: Source) -> str:
-    """Why Numba cannot take the function, or would compute something else; empty if nothing is known."""
+    """Reason why Numba cannot compile the function, or would compute another result; empty if none was
+    found."""
     return next(filter(None, _reasons(source)), "")
 
 

@@ -1,4 +1,4 @@
-"""`@njit(parallel=True)` on a function, or `parallel=True` added to what stands there."""
+"""`@njit(parallel=True)` on a function, or `parallel=True` added to an existing decorator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Decorated:
 
 
 def is_compiled(source: Source) -> bool:
-    """Whether Numba compiles the function as it stands."""
+    """True if Numba compiles the function in its present form."""
     return any(source.path(_function(one)) in _COMPILERS for one in source.definition.decorator_list)
 
 

@@ -1,5 +1,5 @@
 """Array statements as the loops that they stand for: `b[1:-1] = a[:-2] + a[2:]` stores `a[i - 1] + a[i + 1]`
-to `b[i]`. What no loop over single elements says (products, sums over an axis, masks) is left as it is."""
+to `b[i]`. Statements without such a loop (products, sums over an axis, masks) are left as they are."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def _subscripts(source: Source, node: ast.Subscript) -> list[ast.expr]:
 
 
 def _is_plain(node: ast.expr) -> bool:
-    """Whether a subscript is a slice without a step, or one index: a number, a name, a sum."""
+    """True if a subscript is a slice without a step, or one index: a number, a name, a sum."""
     if isinstance(node, ast.Slice):
         return node.step is None or constant(node.step) == 1
     return constant(node) is not None or isinstance(node, (ast.Name, ast.BinOp))
@@ -125,7 +125,7 @@ def _bound(node: ast.expr | None, end: str, absent: _Bound) -> _Bound:
 
 
 def _rank(source: Source, name: str) -> int:
-    """How many dimensions an array has; a name of anything else ends it."""
+    """Number of dimensions of an array; raises for any other name."""
     found = [v for v in source.subject.variables if v.source_name == name]
     if len(found) != 1 or not isinstance(found[0].type, (Array, Pointer)):
         raise _Other

@@ -1,4 +1,4 @@
-"""How a file spells `njit` and `prange`, and the import that it lacks."""
+"""Spelling of `njit` and `prange` in a file, and the import that it lacks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WANTED = ("njit", "prange")
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How `njit` and `prange` are written in a function, and what has to be imported for it."""
+    """Spelling of `njit` and `prange` in a function, and the import necessary for it."""
 
     njit: str
     prange: str
@@ -42,7 +42,7 @@ def spelling(source: Source) -> Spelling | Declined:
 
 
 def _known(source: Source, name: str) -> str:
-    """How the file spells one of Numba's names already; empty if it does not."""
+    """Existing spelling of one of Numba's names in the file; empty if there is none."""
     imported = {n: d.path for n, d in source.declarations.items() if isinstance(d, Imported)}
     if imported.get("*") == "numba.*":
         return name

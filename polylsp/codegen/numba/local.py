@@ -1,4 +1,4 @@
-"""Arrays that each iteration fills anew, created in the loop: Numba then gives each thread its own."""
+"""Arrays that each iteration fills anew, created in the loop: Numba then privatises them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def _is_load(node: ast.Name) -> bool:
 
 
 def _is_same_later(source: Source, definition: ast.Assign) -> bool:
-    """Whether the definition would make the same array in the loop: what it names is bound once."""
+    """True if the definition would create the same array in the loop: the names in it are bound once."""
     used = {n.id for n in ast.walk(definition.value) if isinstance(n, ast.Name)}
     bound = [n.id for n in source.nodes if isinstance(n, ast.Name) and not _is_load(n)]
     arguments = {n.arg for n in ast.walk(source.definition.args) if isinstance(n, ast.arg)}

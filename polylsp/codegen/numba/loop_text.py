@@ -28,7 +28,7 @@ class Part:
 @dataclass(frozen=True, slots=True)
 class LoopText:
     """A `for` over a range: `span` from the start of its line to the end of its last one, `header` from `for`
-    to `:`, `remark` the comment behind that, `parts` its body."""
+    to `:`, `remark` the comment after that, `parts` its body."""
 
     ordinal: int
     node: ast.For
@@ -63,7 +63,7 @@ Piece = Union[str, Block, Kept]
 
 
 def loop_text(source: Source, ordinal: int) -> LoopText | Declined:
-    """How a loop is written, if its text can be taken apart."""
+    """Text of a loop, if it can be taken apart."""
     facts = source.subject.known(ordinal)
     name = f"`{facts.iterator or facts.kind}`"
     node = source.loop(facts)

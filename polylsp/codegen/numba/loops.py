@@ -1,4 +1,4 @@
-"""Which loops Numba can run over `prange`, and the edit of their headers."""
+"""Loops that Numba can run over `prange`, and the edit of their headers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FORMS = {"+": ("+", "-"), "*": ("*",), "min": ("min",), "max": ("max",)}
 
 
 def why_not_over_prange(source: Source, root: LoopFacts) -> str:
-    """Why a loop that is parallel cannot run over `prange`; empty if it can."""
+    """Reason why a parallel loop cannot run over `prange`; empty if it can."""
     name = f"`{root.iterator}`"
     node = source.loop(root)
     if node is None:
@@ -91,7 +91,7 @@ def _copies(source: Source, verdict: Parallel, name: str) -> str:
 
 
 def _reduction(node: ast.For, reduction: Reduction, name: str) -> str:
-    """Why Numba does not see a reduction as one; empty if it does."""
+    """Reason why Numba does not recognise a reduction; empty if it does."""
     own = f"`{reduction.variable}`"
     if reduction.is_array:
         return f"Iterations of {name} update the same elements of {own}, which Numba does not make safe."

@@ -28,8 +28,8 @@ from polylsp.codegen.transform.locality import cost, loop_costs
 from polylsp.model.action import Answer, Declined, Edited
 
 _SLOPES = ((1, 1), (2, 1), (1, 2), (3, 1), (1, 3), (4, 1), (1, 4))
-"""How much each of two counters adds to the wavefront, simplest first; one of them is 1, so that it can be
-computed back from the wavefront and the other."""
+"""Coefficients of two counters in the wavefront, simplest first; one of them is 1, so that it can be computed
+back from the wavefront and the other."""
 
 
 def interchanged(source: Source, ordinal: int) -> Answer:
@@ -75,7 +75,7 @@ def _chain(source: Source, ordinal: int) -> tuple[LoopText, ...] | Declined:
 
 
 def _leaves(source: Source, chain: Sequence[LoopText]) -> Leaves | Declined:
-    """What must stay in order, where the headers can be evaluated elsewhere among the loops."""
+    """Dependences to preserve, where the headers can be evaluated elsewhere among the loops."""
     moving = unstable(source.subject, tuple(loop.ordinal for loop in chain))
     return leaves_of(source.subject, [leaf_of(chain)]) if moving is None else moving
 

@@ -1,6 +1,5 @@
-"""Loops of Python rewritten so that Numba can run some of them in parallel. Each rewriting is held against
-the dependences; the text that it makes is read and analysed like any other, and `prange` rests on what is
-found there."""
+"""Rewriting of Python loops so that Numba can run some of them in parallel. Each rewriting is checked against
+the dependences; the new text is read and analysed like any other, and `prange` rests on that analysis."""
 
 from __future__ import annotations
 
@@ -23,8 +22,8 @@ Step = Callable[[Source, int], Answer]
 
 
 def edit(subject: Subject, ordinal: int, again: Again) -> Answer:
-    """`prange` in each loop that runs in parallel when loop `ordinal` is asked to; where none does, or
-    another order of the loops is better, in loops that are rewritten for it."""
+    """`prange` in each loop that runs in parallel for loop `ordinal`; where none does, or another order of
+    the loops is better, in loops that are rewritten for it."""
     source = source_of(subject)
     if isinstance(source, Declined):
         return source
@@ -48,8 +47,8 @@ def edit(subject: Subject, ordinal: int, again: Again) -> Answer:
 
 
 def _possible(subject: Subject, ordinal: int) -> Iterator[tuple[Step, int]]:
-    """What may help, each with the loop that it is about: what makes the largest pieces of work first. Sums
-    are taken apart only where that very loop is asked for: threads for an innermost loop seldom pay."""
+    """Candidate rewritings, each with the loop that it is about: those with the largest pieces of work first.
+    Sums are split only where that very loop was requested: threads for an innermost loop seldom pay."""
     yield created_inside, ordinal
     yield spelled_out, ordinal
     for each in _inside(subject.facts.loops, ordinal):
@@ -60,13 +59,13 @@ def _possible(subject: Subject, ordinal: int) -> Iterator[tuple[Step, int]]:
 
 
 def _made(replacements: Sequence[Replacement]) -> tuple[int, int]:
-    """Where what was replaced begins and ends in the text that was made."""
+    """Start and end of the replaced part in the new text."""
     grown = sum(len(each.text) - (each.span.end - each.span.start) for each in replacements)
     return min(each.span.start for each in replacements), max(each.span.end for each in replacements) + grown
 
 
 def _parallel(subject: Subject, start: int, end: int) -> Iterator[LoopFacts]:
-    """The loops that run in parallel when those are asked to which stand in a part of the text."""
+    """Loops that run in parallel on behalf of those in a part of the text."""
     loops = subject.facts.loops
     here = {loop.ordinal for loop in loops if start <= subject.span(loop.header).start < end}
     outermost = (loop for loop in loops if loop.ordinal in here and loop.parent not in here)
@@ -91,8 +90,8 @@ def _inside(loops: tuple[LoopFacts, ...], ordinal: int) -> Iterator[LoopFacts]:
 
 
 def _rewritten(source: Source, step: Step, root: int, again: Again) -> Answer | None:
-    """Both as one edit: the rewriting, and `prange` in what comes of it; `None` where there is nothing to be
-    rewritten, or no loop of what is made is parallel."""
+    """Rewriting and `prange` as one edit; `None` where no rewriting applies, or no loop of the result is
+    parallel."""
     first = step(source, root)
     if isinstance(first, Declined):
         return None

@@ -18,8 +18,8 @@ _OPERATION = isl.ast_expr_op_type
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What to visit and how to write it: `loops` name the new loops' counters, outermost first; `values` name
-    the counters of the schedule's domain, in its order: the body sets those that no loop counts."""
+    """Specification of the loops: `loops` name the new loops' counters, outermost first; `values` name the
+    counters of the schedule's domain, in its order: the body sets those that no loop counts."""
 
     schedule: isl.Map
     loops: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The syntax tree of a Python function that is edited, beside what is known of it."""
+"""Syntax tree of a Python function that is edited, beside its facts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Source:
 
     @cached_property
     def declarations(self) -> Declarations:
-        """What the file's names stand for."""
+        """Declarations of the file's names."""
         return environment(self.file).names
 
     @cached_property
@@ -64,7 +64,7 @@ class Source:
         return "" if is_local else path_of(node, self.declarations)
 
     def span(self, node: ast.AST) -> Span:
-        """Where a node stands in the file."""
+        """Span of a node in the file."""
         return self.subject.span(self.parsed.site(node))
 
     def line(self, node: ast.AST) -> int:
@@ -80,7 +80,7 @@ class Source:
         return found if first == known.ordinal else None
 
     def is_prange(self, known: LoopFacts) -> bool:
-        """Whether a loop runs over `prange`."""
+        """True if a loop runs over `prange`."""
         node = self.loop(known)
         call = node.iter if node is not None else None
         return isinstance(call, ast.Call) and self.path(call.func) in ("prange", "numba.prange")

@@ -1,5 +1,5 @@
-"""Array statements in a loop as loops of their own, those over the same elements in one: Numba then needs no
-arrays for what is in between."""
+"""Array statements in a loop as separate loops, fusing those over the same elements: Numba then needs no
+temporary arrays."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def _bodies(root: ast.For) -> Iterator[list[ast.stmt]]:
 
 
 def _may_share(source: Source, run: Run, node: ast.stmt, found: Spelled) -> bool:
-    """Whether a statement may run in the loops of those before it: it stands right below them, and what one
-    of them stores is used by the others for the same element alone."""
+    """True if a statement may run in the loops of those before it: it stands right below them, and elements
+    that one of them stores are used by the others in the same iteration alone."""
     same = [pair for each in (*(one for _, one in run), found) for pair in each.equal]
     if _alike(found.headers, same) != _alike(run[0][1].headers, same):
         return False
@@ -103,7 +103,7 @@ def _edit(source: Source, run: Run, span: Span) -> Replacement:
 
 
 def _assumptions(source: Source, run: Sequence[Spelled]) -> list[Assumption] | None:
-    """What has to be true for the loops to do the same; `None` if that is more than can be told."""
+    """Assumptions for the equivalence of the loops; `None` if they cannot be stated."""
     found = [
         Assumption("other", pair, f"`{pair[0]}` and `{pair[1]}` are equal")
         for each in run
@@ -123,7 +123,7 @@ def _assumptions(source: Source, run: Sequence[Spelled]) -> list[Assumption] | N
 
 
 def _is_new(source: Source, name: str) -> bool:
-    """Whether a name stands for nothing but arrays that the function makes."""
+    """True if a name is only bound to arrays that the function creates."""
     bound = [
         n for n in source.nodes if isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Store)
     ]

@@ -1,5 +1,5 @@
-"""Loops of Python in several: parts of the body that do not need each other in a cycle get loops of their own
-(Allen and Kennedy 1987), or the iterations below, at and above the counter of a loop around it do (index set
+"""Loop fission in Python: parts of the body that do not need each other in a cycle get separate loops (Allen
+and Kennedy 1987), or the iterations below, at and above the counter of a loop around it do (index set
 splitting: Griebl, Feautrier and Lengauer 2000)."""
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _cut(source: Source, text: LoopText, outer: LoopText) -> Answer:
 
 
 def _kept(source: Source, text: LoopText) -> Declined | None:
-    """Why the body cannot run outside of a loop, or with a counter that it changes."""
+    """Reason why the body cannot run outside of a loop, or with a counter that it changes."""
     for node in own_nodes(text.node.body):
         if isinstance(node, (ast.Continue, ast.Break)):
             return Declined(

@@ -19,7 +19,7 @@ _NAMES: dict[ReductionOperator, str] = {"+": "total", "*": "product", "min": "lo
 
 
 def summed_apart(source: Source, ordinal: int) -> Answer:
-    """`total = c[i]` before the loop, `total` in it, `c[i] = total` behind it."""
+    """`total = c[i]` before the loop, `total` in it, `c[i] = total` after it."""
     text = loop_text(source, ordinal)
     if isinstance(text, Declined):
         return text

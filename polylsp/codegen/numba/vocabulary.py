@@ -1,4 +1,4 @@
-"""The parts of Python that Numba is known to compile; a list, so that what is not in it is left alone."""
+"""Subset of Python that Numba is expected to compile; an allow-list, so that all other code is left alone."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ATTRIBUTES = ("shape", "size", "ndim", "T", "copy")
 
 
 def why_not(source: Source, node: ast.AST) -> str:
-    """Why Numba does not compile a node, but for the nodes inside it; empty if it does."""
+    """Reason why Numba does not compile a node, regardless of the nodes inside it; empty if it does."""
     match node:
         case ast.BinOp(op=ast.MatMult()) | ast.AugAssign(op=ast.MatMult()):
             return f"`@` on line {source.line(node)} needs SciPy when Numba compiles it: write loops."
@@ -98,7 +98,7 @@ def _attribute(source: Source, node: ast.Attribute) -> str:
 
 
 def _outer(source: Source, node: ast.Name) -> str:
-    """Why a name of the file is nothing for Numba, which keeps the value that it has as it compiles."""
+    """Reason why Numba must not use a name of the file, whose value it freezes at compilation."""
     found = source.declarations.get(node.id)
     if isinstance(found, Value):
         if found.constant is not None and not _is_rebound(source, node.id):
@@ -111,5 +111,5 @@ def _outer(source: Source, node: ast.Name) -> str:
 
 
 def _is_rebound(source: Source, name: str) -> bool:
-    """Whether a function may give a name of the file another value."""
+    """True if a function may give a name of the file another value."""
     return any({"global", name} <= each.words for each in source.file.functions)

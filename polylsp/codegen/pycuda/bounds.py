@@ -1,4 +1,4 @@
-"""What must be true of the arrays of a call: every subscript of the loops is one of theirs."""
+"""Bounds checks on the arrays of a call: every subscript of the loops is within range."""
 
 from __future__ import annotations
 

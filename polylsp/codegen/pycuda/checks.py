@@ -1,4 +1,4 @@
-"""What the host function asks of its arguments: where the kernels were made for others, the loops run."""
+"""Checks of the host function on its arguments: unless they match the kernels, the loops run."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _REFUSED = f"{_INDENT}return False"
 
 
 def checks(host: Host, given: Sequence[Variable], known: Sequence[str], settings: Settings) -> Iterator[str]:
-    """The lines that end the function unless its arguments are what the kernels were made for; `given` are
-    the numbers, and what is `known` must be true of the file's own; raises `Unwritable`."""
+    """Lines that end the function unless its arguments match the kernels; `given` are the numbers, and
+    `known` the conditions on the file's names; raises `Unwritable`."""
     yield "# What the kernels were not made for is left to the loops."
     yield from _numbers(host, given)
     yield from _products(host)
@@ -52,7 +52,7 @@ def _numbers(host: Host, given: Sequence[Variable]) -> Iterator[str]:
 
 
 def _largest(host: Host) -> int:
-    """What sizes stay below, so that no counter overflows."""
+    """Upper limit of sizes, so that no counter overflows."""
     plain = all(made.plain for _, made in host.launched.kernels)
     candidates = (LARGEST, SMALLER[0]) if plain else SMALLER[:1]
     return largest(host.launched.leaves.leaves, candidates)
@@ -94,7 +94,7 @@ def _all(conditions: Sequence[str]) -> Iterator[str]:
 
 
 def _apart(host: Host) -> Iterator[str]:
-    """What is written has its memory for itself."""
+    """Check that arrays written to do not overlap others."""
     names = [b.name for b in host.arrays]
     array, gpu, spans = host.own("array"), host.own("GPUArray"), host.own("spans")
     place = f"int({array}.gpudata) if isinstance({array}, {gpu}) else {array}.ctypes.data"

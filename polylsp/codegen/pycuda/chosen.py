@@ -1,4 +1,4 @@
-"""Subscripts that are elements of another array: whether all of these are in range is seen at a call."""
+"""Subscripts that are elements of another array: a call checks that all of these are in range."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Chosen:
 
 
 def chosen(found: Launched, access: Access) -> list[Chosen] | None:
-    """What must be looked at for the subscripts of an access that data gives; `None` where these are no
-    elements as they stand, or the loops change them."""
+    """Checks on the subscripts of an access that data determine; `None` where these are no plain elements, or
+    the loops change them."""
     place = next((each for each in places_in(found.region.statements) if each.site == access.site), None)
     if place is None:
         return None

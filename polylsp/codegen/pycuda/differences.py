@@ -1,4 +1,4 @@
-"""Where kernels compute in another way than Python does."""
+"""Semantic differences between kernels and Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from polylsp.model.program import Binary, Call, Constant, Expr, Floating
 
 
 def differences(found: Launched) -> Iterator[str]:
-    """What a person should know of the numbers that come out."""
+    """Remarks on numerical differences for the user."""
     values = [e for s in walk(*found.region.statements) for e in expressions(s)]
     if any(_may_fail(each) for value in values for each in subexpressions(value)):
         stops = "a division by zero, or at the root of a negative number"

@@ -94,7 +94,7 @@ def _made(
 
 
 def _already(region: Region) -> str:
-    """Why the loops run elsewhere already, or cannot; empty if they do not."""
+    """Reason why the loops already run elsewhere, or cannot; empty otherwise."""
     subject, loop = region.subject, loops_at(region.statements)[0]
     inside = loops_in(*region.statements)
     if any(is_governed(subject.facts, each.ordinal) for each in inside):
@@ -122,7 +122,7 @@ def _edited(source: Source, found: Sequence[Made], reasons: Sequence[str] = ()) 
 
 
 def _above(text: str, start: int) -> int:
-    """Where the comments begin that stand directly above a function."""
+    """Start of the comments directly above a function."""
     while start > 0:
         line = text.rfind("\n", 0, start - 1) + 1
         if not text.startswith("# ", line) or line == 0:
@@ -142,7 +142,7 @@ def _nodes(source: Source, region: Region) -> list[ast.For | ast.While]:
 
 
 def _unplaced(source: Source, region: Region) -> str:
-    """Why no call can stand before the loops; empty if one can."""
+    """Reason why no call can stand before the loops; empty if one can."""
     nodes = _nodes(source, region)
     lines = lines_of(source, nodes) if nodes else None
     line = source.subject.line_number(loops_at(region.statements)[0].site)
@@ -182,7 +182,7 @@ def _called(
 
 
 def _known(source: Source, region: Region) -> Iterator[str]:
-    """That numbers of the file are still what they were when it was read."""
+    """Conditions that numbers of the file still have the values they had when it was read."""
     found: dict[str, float] = {}
     for statement in walk(*region.statements):
         for value in expressions(statement):
@@ -194,7 +194,7 @@ def _known(source: Source, region: Region) -> Iterator[str]:
 
 
 def _is_named(source: Source, text: str) -> bool:
-    """Whether a number is written with names of the file, and nothing else."""
+    """True if a number is written with names of the file only."""
     names = NAMES.findall(text)
     declared = [source.declarations.get(name) for name in names]
     plain = re.fullmatch(r"[\w.+\-*() ]+", text) is not None and "(" not in re.sub(r"(?<!\w)\(", "", text)

@@ -1,5 +1,5 @@
-"""The text of what is put before a function of Python: its kernels, how they are compiled, and the function
-that runs them."""
+"""Text inserted before a function of Python: its kernels, their compilation, and the function that runs
+them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _INDENT = "    "
 
 
 def helper(host: Host, known: Sequence[str], settings: Settings) -> tuple[list[str], list[str]]:
-    """The lines, and the arguments with which the function is called; what is `known` of numbers of the file
-    is seen to when it runs; raises `Unwritable`."""
+    """Lines of the helper, and the arguments of its call; `known` conditions on numbers of the file are
+    checked when it runs; raises `Unwritable`."""
     run = _run(host)
     draft = list(checks(host, (), known, settings))
     numbers = scalars(host, [*run, *draft])
@@ -150,7 +150,7 @@ def _slabs(host: Host) -> Iterator[str]:
 
 
 def _told_back(host: Host) -> str:
-    """What the function gives back where it has done its work."""
+    """Result that the function returns after its work."""
     values = [f"{host.own(f'{each.name}_back')}[0]" for each in host.returned]
     return f"({listed(values)})" if values else "True"
 
@@ -190,7 +190,7 @@ def _counted(host: Host) -> Iterator[str]:
 
 
 def _all_placed(host: Host) -> Iterator[str]:
-    """What is on the device from the start gets its place there."""
+    """Allocations for data that are on the device from the start."""
     driver, numpy = host.own("driver"), host.own("np")
     for each in host.numbers:
         own, kind = host.own(f"{each.name}_memory"), f"{numpy}.{element_text(each)}"
@@ -252,7 +252,7 @@ def _copying(host: Host) -> Iterator[str]:
 
 
 def _bytes(host: Host) -> str:
-    """How much memory rows take: some, where a slab may have none."""
+    """Size in bytes of rows: not 0, where a slab may have none."""
     rows, slabs = host.own("rows"), host.launched.slabs
     has_none = slabs is not None and any("min(" in part.buffer.count for part in slabs.parts.values())
     return f"max(1, {rows}.nbytes)" if has_none else f"{rows}.nbytes"

@@ -1,4 +1,4 @@
-"""The function of the host that runs kernels from Python: what it takes, and how it calls things."""
+"""Function of the host that runs kernels from Python: its parameters, and its names."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ NAMES = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 
 @dataclass(frozen=True, eq=False)
 class Host:
-    """The host function. `parameters` are isl's in Python; `spelled` gives Python's words for names of the
-    device; `local` are its own names, which `fresh` keeps apart from the user's."""
+    """Host function. `parameters` are isl's in Python; `spelled` gives Python's spelling of device names;
+    `local` are its local names, which `fresh` separates from the user's."""
 
     launched: Launched
     parameters: Mapping[str, str]
@@ -29,7 +29,7 @@ class Host:
     local: dict[str, str] = field(default_factory=dict[str, str])
 
     def own(self, wanted: str) -> str:
-        """A name of its own: the one that is wanted, or one like it."""
+        """A local name: the `wanted` one, or one like it."""
         if wanted not in self.local:
             self.local[wanted] = self.fresh.name(wanted)
         return self.local[wanted]
@@ -51,7 +51,7 @@ class Host:
 
     @property
     def moving(self) -> list[Buffer]:
-        """What each slab brings along and takes away; without slabs, all arrays."""
+        """Arrays that each slab transfers; without slabs, all."""
         slabs = self.launched.slabs
         if slabs is None:
             return self.arrays
@@ -59,13 +59,13 @@ class Host:
 
     @property
     def staying(self) -> list[Buffer]:
-        """What stays on the device while slabs come and go."""
+        """Arrays that stay on the device while slabs come and go."""
         moving = {each.name for each in self.moving}
         return [each for each in self.arrays if each.name not in moving]
 
     @property
     def index(self) -> str:
-        """What kernels call the type in which they count elements, if one of them is made for several."""
+        """Name of the index type of kernels, if one of them is a template over it."""
         return next((made.index for _, made in self.launched.kernels if made.index), "")
 
     @property
@@ -75,7 +75,7 @@ class Host:
 
     @property
     def written(self) -> list[Buffer]:
-        """Those whose elements change."""
+        """Arrays whose elements change."""
         return [each for each in self.arrays if each.written]
 
     @property
@@ -85,13 +85,12 @@ class Host:
 
     @property
     def returned(self) -> list[Buffer]:
-        """Those that the caller needs then."""
+        """Numbers that the caller needs afterwards."""
         return [each for each in self.numbers if each.goes_out]
 
 
 def host_of(found: Launched, known: Sequence[str]) -> Host:
-    """The host function of some kernels, which sees to it that something `known` is true; raises
-    `Unwritable`."""
+    """Host function of some kernels, which checks the `known` conditions; raises `Unwritable`."""
     setting = found.setting
     texts = plain_names(found.region).parameters
     parameters = {name: text for name, text in texts.items() if name in setting.parameters}
@@ -135,7 +134,7 @@ def _variables(found: Launched) -> Iterator[Variable]:
 
 
 def listed(items: Sequence[str]) -> str:
-    """What stands between the parentheses of a tuple."""
+    """Items of a tuple, as they stand between its parentheses."""
     return f"{items[0]}," if len(items) == 1 else ", ".join(items)
 
 

@@ -1,4 +1,4 @@
-"""The loops of the host around the kernels, and what each launch says, in Python."""
+"""Loops of the host around the kernels, and the text of each launch, in Python."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def _launched(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator
 
 
 def _grid(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str]:
-    """How many blocks there are along each axis."""
+    """Number of blocks along each axis."""
     frame = kernel.frame
     inside = {f"__h{k}": _grouped(counters[name]) for k, name in enumerate(kernel.counters)}
     atoms = {**host.parameters, **inside}
@@ -161,7 +161,7 @@ def _number(host: Host, target: Target, counters: dict[str, str]) -> str:
 
 
 def _is_there(host: Host, target: Target, counters: dict[str, str]) -> str:
-    """Whether the device has the element: whether its number is one of the rows there."""
+    """Condition that the device has the element: its number is one of the rows there."""
     buffer = target.buffer
     first, behind = (" * ".join([factor(row), *buffer.inner]) for row in (buffer.first, buffer.end))
     return f"{first} <= {_number(host, target, counters)} < {behind}"

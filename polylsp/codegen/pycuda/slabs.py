@@ -11,7 +11,7 @@ _INDENT = "    "
 
 
 def slab_loop(host: Host, slabs: Slabs, body: Sequence[str]) -> Iterator[str]:
-    """What runs a `body` for each slab."""
+    """Loop that runs a `body` for each slab."""
     called, driver, memory = slabs.called, host.own("driver"), host.own("memory")
     names = dict.fromkeys(host.launched.region.subject.known(each).iterator for each in slabs.loops)
     parts = [slabs.parts[b.variable.name].room for b in host.moving]

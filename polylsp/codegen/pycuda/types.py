@@ -23,7 +23,7 @@ def element_text(buffer: Buffer) -> str:
 
 
 def itemsize(buffer: Buffer) -> int:
-    """How many bytes an element has."""
+    """Size of an element in bytes."""
     element = buffer.memory.element
     assert isinstance(element, (Integer, Floating))
     return max(8, element.bits) // 8

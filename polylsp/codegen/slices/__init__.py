@@ -1,4 +1,4 @@
-"""Loops of Python as statements of NumPy on slices, for functions that nothing compiles."""
+"""Loops of Python as statements of NumPy on slices, for functions that are not compiled."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ def _sliced(
 
 
 def _is_kept(source: Source, dependence: LeafDependence, stores: Sequence[Store]) -> bool:
-    """Whether statements that run as wholes, and read all that they read before they store anything, keep
-    the order of a dependence: that of earlier statements to later ones, and of a read to a write."""
+    """True if statements that run as wholes, and read all operands before the first store, preserve a
+    dependence: from earlier statements to later ones, and from a read to a write."""
     if dependence.source != dependence.sink:
         return dependence.source < dependence.sink
     target = source.parsed.site(target_of(stores[dependence.source]))

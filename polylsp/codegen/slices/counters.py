@@ -20,19 +20,19 @@ _BOUND = (
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where a range begins or ends, and the least number that this can be, where it is known."""
+    """Bound of a range, and its least value, if determined."""
 
     node: ast.expr
     least: int | None
 
     def moved(self, by: int) -> str | None:
-        """The bound with a number added; `None` where that may be less than zero and nobody can tell when."""
+        """The bound with a number added; `None` where that may be less than zero undetected."""
         return moved(self.node, by) if self.least is None or self.least + by >= 0 else None
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A counter `name` from `start`, of which the least value is known, up to `stop`, by `step`."""
+    """A counter `name` from `start`, whose least value is determined, up to `stop`, by `step`."""
 
     name: str
     start: Bound
@@ -62,7 +62,7 @@ def counters_of(source: Source, chain: Sequence[LoopText]) -> tuple[Counter, ...
 
 
 def _outer(source: Source, ordinal: int) -> dict[str, int | None]:
-    """The counters of the loops around a loop, with their least values where these are known."""
+    """Counters of the loops around a loop, with their least values, if determined."""
     found: dict[str, int | None] = {}
     for each in source.subject.around(ordinal):
         node = source.loop(each)

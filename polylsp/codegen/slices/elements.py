@@ -18,7 +18,7 @@ _WHOLE_NUMBERS = (
 
 
 class RefusedError(Exception):
-    """Why a statement has no form on slices, in one sentence."""
+    """Signals that a statement has no form on slices, with the reason in one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ empty where the subscript is the same in all iterations."""
 
 
 def known_of(source: Source, counters: Sequence[Counter]) -> Known:
-    """What is known of a function's names."""
+    """Types of a function's names."""
     numbers: dict[str, Type] = {}
     arrays: dict[str, Type] = {}
     for variable in source.subject.variables:

@@ -21,7 +21,7 @@ _ELEMENTWISE = frozenset(("abs", *(f"numpy.{name}" for name in ELEMENTWISE)))
 
 
 def target_of(node: Store) -> ast.expr:
-    """What a statement stores to."""
+    """Target of a store."""
     return node.target if isinstance(node, ast.AugAssign) else node.targets[0]
 
 
@@ -42,7 +42,8 @@ def on_slices(known: Known, node: Store) -> str:
 
 
 def assumptions(known: Known, stores: Sequence[Store]) -> Iterator[Assumption]:
-    """What makes slices end where loops do: an end below zero counts from behind."""
+    """Assumptions under which slices end where loops do: an end below zero counts from the end of the
+    array."""
     shifts: dict[str, int] = {}
     for node in (one for store in stores for one in ast.walk(store)):
         for _, name, shift in along(known, node) if isinstance(node, ast.Subscript) else ():
@@ -55,14 +56,14 @@ def assumptions(known: Known, stores: Sequence[Store]) -> Iterator[Assumption]:
 
 
 def remarks(stores: Sequence[Store]) -> Iterator[str]:
-    """What is not quite the same."""
+    """Remarks on inexact equivalence."""
     yield "Slices leave out what is out of range, where a loop would raise an error."
     if any(isinstance(one, (ast.Pow, ast.Call)) for store in stores for one in ast.walk(store)):
         yield "NumPy may round functions of whole arrays in another way than those of one number."
 
 
 def _is_whole(known: Known, node: Store) -> bool:
-    """Whether nothing in a statement is, or gives, anything else than whole numbers."""
+    """True if a statement computes with integers only."""
     for one in ast.walk(node):
         text = ast.unparse(one) if isinstance(one, (ast.Name, ast.Attribute)) else ""
         types = (known.numbers.get(text), known.arrays.get(text))
@@ -96,7 +97,7 @@ def _value(known: Known, node: ast.expr, order: tuple[str, ...]) -> ast.expr:
 
 
 def _may_raise(node: ast.BinOp) -> bool:
-    """Whether numbers alone are divided, which loops that do not run at all would not do."""
+    """True if only numbers are divided, which loops that do not run at all would not do."""
     divisor = node.right.value if isinstance(node.right, ast.Constant) else 0
     is_sure = isinstance(divisor, (int, float)) and divisor > 0
     return not is_sure and not any(isinstance(one, ast.Subscript) for one in ast.walk(node))
@@ -114,7 +115,7 @@ def _is_number(known: Known, node: ast.Name | ast.Attribute) -> bool:
 
 
 def _is_length(node: ast.expr) -> bool:
-    """Whether an expression is a length: `len(a)`, or `a.shape[0]`."""
+    """True for a length: `len(a)`, or `a.shape[0]`."""
     match node:
         case ast.Call(func=ast.Name("len")) | ast.Subscript(value=ast.Attribute(attr="shape")):
             return True

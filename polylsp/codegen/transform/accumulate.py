@@ -1,5 +1,5 @@
-"""Reduction in a local variable: an array element or member that a loop adds something up in is kept in a
-variable while the loop runs (scalar replacement: Callahan, Carr and Kennedy, PLDI 1990)."""
+"""Reduction in a local variable: an array element or member in which a loop accumulates stays in a variable
+while the loop runs (scalar replacement: Callahan, Carr and Kennedy, PLDI 1990)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NAMES: dict[ReductionOperator, str] = {
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-    """`double sum = c[i];` before the loop, `sum` in it, `c[i] = sum;` behind it."""
+    """`double sum = c[i];` before the loop, `sum` in it, `c[i] = sum;` after it."""
     text = undirected(subject, ordinal)
     if isinstance(text, Declined):
         return text

@@ -1,4 +1,4 @@
-"""Array elements and members in which a loop adds something up, and that stay the same all the while."""
+"""Loop-invariant array elements and members in which a loop accumulates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Accumulator:
 
 
 def accumulators(subject: Subject, ordinal: int) -> list[Accumulator] | Declined:
-    """What a loop adds up in elements of arrays or structures, or why there is nothing to rewrite."""
+    """Loop-invariant array elements and members in which a loop accumulates, or the reason why there is
+    nothing to rewrite."""
     facts = subject.known(ordinal)
     name, found = facts.iterator or facts.kind, subject.nest(ordinal)
     if not isinstance(facts.verdict, Parallel) or found is None:
@@ -58,7 +59,7 @@ def accumulators(subject: Subject, ordinal: int) -> list[Accumulator] | Declined
 
 
 def _updated(scop: Scop, ordinal: int) -> list[Memory]:
-    """The memories of which a loop updates elements, apart from variables of their own."""
+    """Memories of which a loop updates elements, apart from plain variables."""
     found = {
         a.memory.name: a.memory
         for a in _inside(scop, ordinal)
@@ -68,7 +69,7 @@ def _updated(scop: Scop, ordinal: int) -> list[Memory]:
 
 
 def _is_own(access: Access, scop: Scop, ordinal: int) -> bool:
-    """Whether each iteration of the loop has a variable of its own, declared in it."""
+    """True if each iteration of the loop has a private variable, declared in it."""
     return access.memory.scoped > scop.statements[access.statement].loops.index(ordinal)
 
 
@@ -139,8 +140,8 @@ def _joined(scop: Scop, ordinal: int, groups: list[list[Access]]) -> list[list[A
 
 
 def _are_one(scop: Scop, ordinal: int, one: Access, other: Access) -> bool | None:
-    """Whether two places are one element in each run of the loop that gets to either of them, or in none of
-    these; `None` if that is not known."""
+    """True if two places are one element in each run of the loop that gets to either of them, false if in
+    none of these; `None` if undetermined."""
     places = [element_in(scop, each, ordinal) for each in (one, other)]
     if places[0] is None or places[1] is None:
         return None
@@ -152,7 +153,7 @@ def _are_one(scop: Scop, ordinal: int, one: Access, other: Access) -> bool | Non
 
 
 def _is_another(scop: Scop, ordinal: int, update: Access, other: Access) -> bool:
-    """Whether an access never gets to the element that a run of the loop updates."""
+    """True if an access never gets to the element that a run of the loop updates."""
     place = element_in(scop, update, ordinal)
     if place is None or not other.exact:
         return False
@@ -197,7 +198,7 @@ def _local_name(subject: Subject, loop: Loop, place: Place) -> str:
 
 
 def _is_disturbed(loop: Loop) -> bool:
-    """Whether the loop may change variables that others can reach."""
+    """True if the loop may change variables that others can reach."""
     return bool(effects(loop).calls)
 
 
@@ -205,7 +206,7 @@ def _is_disturbed(loop: Loop) -> bool:
 
 
 def _not_parallel(subject: Subject, ordinal: int) -> Declined:
-    """Whether a partial sum is used in between, or what else is in the way."""
+    """Reason why the loop is no reduction: the use of a partial sum in between, or another obstacle."""
     facts, found = subject.known(ordinal), subject.nest(ordinal)
     name = facts.iterator or facts.kind
     inside = list(_inside(found[1].scop, ordinal)) if found is not None else []

@@ -25,7 +25,7 @@ class Axis:
 
 
 def axis_of(subject: Subject, chain: Chain, depth: int) -> Axis | None:
-    """How a loop of a chain stays in a tile, if its bounds say so."""
+    """Tile axis of a loop of a chain, if its bounds permit."""
     names = tuple(subject.known(o).iterator or "" for o in chain.ordinals)
     bounds = bounds_of(subject, chain.ordinals[depth], chain.texts[depth], names[:depth])
     for first in bounds.firsts if bounds else ():

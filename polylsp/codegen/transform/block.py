@@ -22,8 +22,8 @@ from polylsp.model.action import Answer, Declined, Edited
 from polylsp.settings import Settings
 
 _WIDE, _NARROW = 256, 64
-"""How many iterations of the loop that the vector unit runs, and of the others, make a tile: what three
-arrays have in one then fits the second cache of a core."""
+"""Tile sizes of the loop that the vector unit runs, and of the others: the elements of three arrays in one
+tile then fit the second-level cache of a core."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +41,13 @@ class Plan:
 
     @property
     def reorders(self) -> bool:
-        """Whether the loops take another order."""
+        """True if the loops take another order."""
         return self.points != tuple(range(len(self.points)))
 
 
 def planned(subject: Subject, chain: Chain) -> Plan | Declined:
-    """How to block the loops of a chain from one on that is as far out as possible, if they reuse what they
-    load."""
+    """Blocking plan for the loops of a chain from one on that is as far out as possible, if they reuse loaded
+    data."""
     refused = Declined("None of these loops reuses what another one loads.")
     for first in range(len(chain.ordinals) - 1):
         part = chain.part(first, len(chain.ordinals))

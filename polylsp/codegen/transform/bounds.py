@@ -1,5 +1,5 @@
-"""What a header counts from and to, where that may be the largest or smallest of several sums, as the loops
-over the points of a tile have it."""
+"""Bounds in a header, including minima and maxima of several sums, as the loops over the points of a tile
+have them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Bounds:
         return extremum(list(self.lasts), "<")
 
     def depends_on(self, counter: str) -> bool:
-        """Whether a counter is among the terms."""
+        """True if a counter is among the terms."""
         return any(each.get(counter) for each in (*self.firsts, *self.lasts))
 
     def at(self, counter: str, offset: int) -> Bounds:
@@ -74,7 +74,7 @@ def bounds_of(subject: Subject, ordinal: int, text: LoopText, outer: tuple[str, 
 
 
 def start(bounds: Bounds) -> str:
-    """What sets the counter to its first value, in C."""
+    """Initialisation of the counter, in C."""
     return f"{bounds.declared} {bounds.name} = {bounds.first}".lstrip()
 
 

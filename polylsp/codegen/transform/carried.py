@@ -1,5 +1,5 @@
-"""Integers and pointers among leaves. The model knows their values in closed form and has no memory for
-them there, but their text is moved along: what flows through them must stay in order too."""
+"""Integers and pointers among leaves. The model knows their values in closed form and has no memory for them
+there, but their text is moved along: their dependences must stay in order too."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _places(statement: Statement) -> Iterator[tuple[Place, bool]]:
 def _stays(
     subject: Subject, variable: Variable, homes: set[int | None], leaves: Sequence[Leaf], alive: Live
 ) -> bool:
-    """Whether no value of the variable leaves an instance of a leaf that names it."""
+    """True if no value of the variable leaves an instance of a leaf that names it."""
     if variable.name in alive or "*" in alive or variable.storage in ("global", "static"):
         return False
     for home in homes:

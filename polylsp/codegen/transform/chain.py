@@ -38,7 +38,7 @@ class Chain:
 
     @property
     def braces(self) -> tuple[Braces, ...]:
-        """Where the braces of each loop stand."""
+        """Brace style of each loop."""
         return tuple(text.braces for text in self.texts)
 
     def part(self, first: int, last: int) -> Chain:
@@ -76,7 +76,7 @@ def _grown(subject: Subject, ordinal: int) -> Chain | Declined:
 
 
 def opened(subject: Subject, ordinal: int) -> LoopText | Declined:
-    """A loop that can be taken apart: one with a counter, whose header and body are known."""
+    """A loop that can be taken apart: one with a counter, whose header and body are understood."""
     facts = subject.known(ordinal)
     name = facts.iterator or facts.kind
     if facts.misfit:
@@ -99,26 +99,26 @@ def chain_inside(subject: Subject, ordinal: int) -> Chain | Declined:
 
 
 def _handed_out(subject: Subject, text: LoopText) -> int:
-    """How many loops the directives before a loop name at most."""
+    """Largest number of loops that the directives before a loop cover."""
     words = [each.words for each in pragmas_above(subject, text.span.start)]
     counts = [n for each in words for n in re.findall(r"(?:collapse|ordered|tile)\W+(\w+)", each)]
     return max([1, *(int(n) if n.isdigit() else 99 for n in counts)])
 
 
 def is_directed(subject: Subject, text: LoopText) -> bool:
-    """Whether a directive or a vendor's hint stands before a loop, be it in a branch that is not compiled
+    """True if a directive or a vendor's hint stands before a loop, be it in a branch that is not compiled
     here (`#ifdef _OPENMP`)."""
     return next(governing(subject, text.span.start), None) is not None
 
 
 def comments(subject: Subject, part: Part) -> tuple[str, str]:
-    """The comments before a statement, and those behind it."""
+    """Comments before a statement, and those after it."""
     before = subject.text[part.whole.start : part.core.start]
     return before.strip(), subject.text[part.core.end : part.whole.end].strip()
 
 
 def chain_comments(subject: Subject, chain: Chain, depth: int) -> tuple[str, str]:
-    """The comments before and behind a loop; those about the outermost one stay where they are."""
+    """Comments before and after a loop; those about the outermost one stay where they are."""
     return comments(subject, chain.texts[depth - 1].parts[0]) if depth else ("", "")
 
 
@@ -137,7 +137,7 @@ def _only_loop(subject: Subject, ordinal: int, text: LoopText) -> int | None:
 
 
 def header_values(subject: Subject, loop: Loop) -> Iterator[Expr]:
-    """What the header of a loop evaluates: first value, bound, step."""
+    """Expressions in the header of a loop: first value, bound, step."""
     if loop.condition is not None:
         yield loop.condition
     for each in walk(subject.function.body):
@@ -146,15 +146,15 @@ def header_values(subject: Subject, loop: Loop) -> Iterator[Expr]:
 
 
 def uses(subject: Subject, inner: int, outer: int) -> bool:
-    """Whether the header of a loop depends on the counter of another."""
+    """True if the header of a loop depends on the counter of another."""
     wanted = counter(subject, outer)
     nodes = (n for value in header_values(subject, subject.loop(inner)) for n in subexpressions(value))
     return any(isinstance(n, Read) and n.place.variable == wanted for n in nodes)
 
 
 def unstable(subject: Subject, ordinals: tuple[int, ...]) -> Declined | None:
-    """Why the headers of loops cannot be evaluated elsewhere among them: they name what the loops may
-    change, what may only be reached inside, or what has the name of another loop's counter."""
+    """Reason why the headers of loops cannot be evaluated elsewhere among them: they name variables that the
+    loops may change, that are visible only inside, or that have the name of another loop's counter."""
     counters = {counter(subject, o) for o in ordinals}
     changed = effects(*(subject.loop(o) for o in ordinals)).scalars - {each.name for each in counters}
     for ordinal in ordinals:
@@ -170,7 +170,7 @@ def unstable(subject: Subject, ordinals: tuple[int, ...]) -> Declined | None:
 
 
 def is_homonym(variable: Variable, others: Collection[Variable]) -> bool:
-    """Whether a variable is none of some others, but has the name of one."""
+    """True if a variable is none of some others, but has the name of one."""
     return variable not in others and variable.source_name in {each.source_name for each in others}
 
 

@@ -1,4 +1,4 @@
-"""Edits made one after the other: each rests on the analysis of the text that the one before has made."""
+"""Composition of edits: each rests on the analysis of the text that the previous one produced."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def until_done(state: State, steps: Callable[[State], Iterator[Answer]]) -> bool
 
 
 def attempted(state: State, work: Callable[[State], bool]) -> bool:
-    """Whether some work succeeds; if it does not, nothing of it is left."""
+    """Run some work, and undo it if it fails; true if it succeeded."""
     tried = replace(state, assumptions=dict(state.assumptions), remarks=dict(state.remarks))
     if not work(tried):
         return False
@@ -60,7 +60,7 @@ def attempted(state: State, work: Callable[[State], bool]) -> bool:
 
 
 def limited(settings: Settings, work: Callable[[], T]) -> T | Declined:
-    """What `work` returns, if isl does not take too long: each of the many questions has its own limit."""
+    """Result of `work`, if isl does not take too long: each of the many queries has a separate limit."""
     found = budgeted(settings.max_operations, work)
     if isinstance(found, Exhausted):
         return Declined("Looking for another order of these loops was given up because it took too long.")
@@ -71,13 +71,13 @@ def limited(settings: Settings, work: Callable[[], T]) -> T | Declined:
 
 
 def depth_inside(subject: Subject, loop: LoopFacts) -> int:
-    """How many loops stand in each other inside of a loop."""
+    """Nesting depth of the loops inside of a loop."""
     inner = [each for each in subject.facts.loops if each.parent == loop.ordinal]
     return max((1 + depth_inside(subject, each) for each in inner), default=0)
 
 
 def stands_in_tiles(subject: Subject, ordinal: int) -> bool:
-    """Whether a loop, or one around it, steps from tile to tile."""
+    """True if a loop, or one around it, steps from tile to tile."""
     found = subject.nest(ordinal)
     around = [*(each.ordinal for each in subject.around(ordinal)), ordinal]
     loops = found[1].scop.loops if found is not None else {}

@@ -1,4 +1,4 @@
-"""Copies of a loop's body in which counters are larger by a number, and what array elements these name."""
+"""Copies of a loop's body in which counters are larger by a number, and the array elements in these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from polylsp.model.program import Assign, Binary, Block, Call, Expr, Place, Read
 from polylsp.text import Span
 
 Offsets = Mapping[str, int]
-"""How much larger each counter is in a copy; those that are not named are as they stand."""
+"""Offsets of the counters in a copy; those that are not named are unchanged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ def _uses(subject: Subject, assigns: list[Assign], counters: set[Variable]) -> d
 
 
 def _written(subject: Subject, chain: Chain, names: set[str]) -> Iterator[Span]:
-    """Where the text of the body has the name of a counter."""
+    """Occurrences of a counter's name in the text of the body."""
     for part in chain.texts[-1].parts:
         for node in every(part.node):
             if node.type == "identifier" and (node.text or b"").decode("ascii", "replace") in names:

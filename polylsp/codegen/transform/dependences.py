@@ -1,5 +1,5 @@
-"""What must stay in order among leaves: dependences on memory, and on integers and pointers, of which the
-model has no memory where it knows their values."""
+"""Dependences among leaves to preserve: on memory, and on integers and pointers that have closed forms and
+thus no memory in the model."""
 
 from __future__ import annotations
 
@@ -24,8 +24,9 @@ _IN, _OUT = isl.dim_type.in_, isl.dim_type.out
 
 
 def leaves_of(subject: Subject, leaves: Sequence[Leaf]) -> Leaves | Declined:
-    """The dependences among leaves that are all of the bodies of the opened loops, or why they cannot be
-    told. Loops that follow each other may be opened together; one iteration of those around is meant."""
+    """Dependences among leaves that are all of the bodies of the opened loops, or the reason why they are
+    undetermined. Loops that follow each other may be opened together; one iteration of those around is
+    meant."""
     roots = tuple(dict.fromkeys(leaf.loops[0] for leaf in leaves))
     found = subject.nest(roots[0])
     if found is None or any(root not in found[1].scop.loops for root in roots):
@@ -143,7 +144,7 @@ def _opened(pairs: isl.Map, kind: isl.dim_type, outer: int, leaf: Leaf, statemen
 def _is_own(
     conflicts: Conflicts, memory: Memory, leaves: Sequence[Leaf], home: dict[int, int], alive: Live
 ) -> bool:
-    """Whether each instance of a leaf writes a variable before it reads it, and nothing reads it later."""
+    """True if each instance of a leaf writes a variable before it reads it, and no later code reads it."""
     variable = memory.variable
     if memory.pointer is not None or memory.fresh or memory.follows_pointers:
         return False

@@ -1,6 +1,5 @@
-"""How far apart in a grid the instances of stages are that depend on each other, and how the edges of a block
-must move from one stage to the next for what it needs to be inside (as in split tiling: Krishnamoorthy et
-al., PLDI 2007)."""
+"""Dependence distances in a grid between instances of stages, and the motion of a block's edges from one
+stage to the next that preserves them (as in split tiling: Krishnamoorthy et al., PLDI 2007)."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ import islpy as isl
 from polylsp.codegen.transform.leaves import LeafDependence, Leaves
 
 _STEEPEST = 8
-"""How far at most an edge moves from one iteration of the time loop to the next."""
+"""Largest motion of an edge from one iteration of the time loop to the next."""
 
 _FAR = 4
 """A longer distance may come from the extent of the grid, which is another one where a macro is changed."""
@@ -20,14 +19,14 @@ _FAR = 4
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """How far an edge of a block has moved inwards: by `offsets` in each stage, and by `slope` more with each
+    """Inward motion of an edge of a block: by `offsets` in each stage, and by `slope` more with each
     iteration of the time loop."""
 
     offsets: tuple[int, ...]
     slope: int
 
     def after(self, steps: int) -> int:
-        """How far at most it moves in some iterations of the time loop."""
+        """Largest motion in `steps` iterations of the time loop."""
         return max(self.offsets) + self.slope * (steps - 1)
 
 
@@ -78,12 +77,13 @@ def limit(values: isl.Set, dimension: int, up: bool) -> int | None:
 
 
 def lower_edge(found: Sequence[Distance], stages: int) -> Edge | None:
-    """How the lower edge of a block moves, if it can: nothing that the block does needs what is below it."""
+    """Motion of the lower edge of a block, if one exists: the block's instances need no values from below
+    it."""
     return _edge([(d.dependence, d.carried, d.most) for d in found], stages)
 
 
 def upper_edge(found: Sequence[Distance], stages: int) -> Edge | None:
-    """How the upper edge moves, if it can: nothing that the block does needs what is above it."""
+    """Motion of the upper edge, if one exists: the block's instances need no values from above it."""
     return _edge([(d.dependence, d.carried, None if d.least is None else -d.least) for d in found], stages)
 
 

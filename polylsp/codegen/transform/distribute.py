@@ -1,5 +1,5 @@
-"""Distribution: parts of a loop's body that do not need each other in a cycle get loops of their own (Allen
-and Kennedy 1987), as few as keep what can run in parallel apart from what cannot (Kennedy, McKinley 1993)."""
+"""Loop distribution: parts of a loop's body that do not need each other in a cycle get separate loops (Allen
+and Kennedy 1987), as few as separate parallel parts from the others (Kennedy, McKinley 1993)."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def _naming(subject: Subject, ordinal: int, variable: Variable) -> Iterator[Stat
 
 
 def _reason(found: Leaves, name: str, groups: list[Group]) -> Declined:
-    """Why splitting does not help: what ties the parts together, or each part to itself."""
+    """Reason why splitting does not help: the dependence that ties the parts together, or each part to
+    itself."""
     if not any(carries(found, group) for group in groups):
         return Declined(f"The loop {name} can run in parallel as it stands.")
     back = next((d for d in found.dependences if d.source > d.sink), None)

@@ -1,5 +1,5 @@
-"""The iterations of a chain of loops, in terms of what its headers say: a bound that is written `n - 1` stays
-`n - 1`, also where the analysis knows that `n` is a macro for 40."""
+"""The iterations of a chain of loops, in terms of its headers: a bound that is written `n - 1` stays `n - 1`,
+also where the analysis knows that `n` is a macro for 40."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def counters(subject: Subject, chain: Chain, found: Iterations) -> tuple[Counter
 
 
 def counts_signed(subject: Subject, ordinal: int) -> bool:
-    """Whether a loop compares and counts in signed integers."""
+    """True if a loop compares and counts in signed integers."""
     loop = subject.loop(ordinal)
     condition = loop.condition
     if not isinstance(condition, Binary):

@@ -1,4 +1,4 @@
-"""Which element of an array a place is, in each run of a loop, whether or not the loop gets there."""
+"""Element of an array that a place denotes, in each run of a loop, even if the loop does not reach it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _IN, _SET = isl.dim_type.in_, isl.dim_type.set
 
 def element_in(scop: Scop, access: Access, ordinal: int) -> isl.Map | None:
     """`{ [iterators of the loops around the loop] -> A[x] }`, for an access to the same element in all of a
-    run of the loop; `None` where this cannot be told."""
+    run of the loop; `None` where this is undetermined."""
     statement = scop.statements[access.statement]
     depth = statement.loops.index(ordinal)
     if not access.exact:

@@ -1,7 +1,7 @@
 """Blocks of an elimination: where each element has one term after the other taken from it, those of a block
 are first taken from the rows and columns that other elements need, then from all of these at once, as a
 product (Dongarra, Du Croz, Hammarling and Duff, TOMS 1990). The order is one for all statements of the nest,
-whatever loops they stand in."""
+in any of its loops."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from polylsp.model.action import Answer, Declined, Edited
 from polylsp.settings import Settings
 
 _BLOCK = 64
-"""How many terms make a block: few, for little to be done one by one, but enough for the product."""
+"""Number of terms of a block: few, for little sequential work, but enough for the product."""
 
 _SET, _PARAM = isl.dim_type.set, isl.dim_type.param
 
@@ -42,8 +42,8 @@ class _Statement:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a statement stands in the new order: the names of the loops whose counters are its row, column
-    and term there, and whether it comes before (0), among (1) or behind (2) the updates of its term."""
+    """Place of a statement in the new order: the names of the loops whose counters are its row, column and
+    term there, and whether it comes before (0), among (1) or after (2) the updates of its term."""
 
     row: str
     column: str
@@ -111,7 +111,7 @@ def _inside(subject: Subject, chain: Chain) -> list[_Statement] | Declined:
 
 
 def _takes_terms(statement: _Statement) -> bool:
-    """Whether a statement sets an element, the same one with each term; it may still be refused later."""
+    """True if a statement sets an element, the same one with each term; it may still be refused later."""
     target = statement.text.partition("=")[0]
     return "[" in target and (len(statement.names) < 3 or f"[{statement.names[2]}]" not in target)
 
@@ -131,8 +131,8 @@ def _places(
 
 
 def _choices(statement: _Statement, names: tuple[str, ...]) -> Iterator[_Place]:
-    """Where a statement may stand: a loop that it is in stands for one of that name, another one for those
-    that it is not in."""
+    """Possible places of a statement: a loop around it stands for the one of that name, and other loops for
+    those that it is not in."""
     if len(statement.names) == 3:
         yield _Place(*names, turn=1)
         return
@@ -145,8 +145,8 @@ def _choices(statement: _Statement, names: tuple[str, ...]) -> Iterator[_Place]:
 
 
 def _dates(statement: _Statement, place: _Place, size: int) -> isl.Map:
-    """When the instances of a statement run: `[block, part, row, term, turn, column]`. The rows of a block
-    come first, then its columns in the rows below, then all other elements."""
+    """Schedule of a statement's instances: `[block, part, row, term, turn, column]`. The rows of a block come
+    first, then its columns in the rows below, then all other elements."""
     at = {name: f"i{k}" for k, name in enumerate(statement.names)}
     inside = ", ".join(at.values())
     row, column, term = at[place.row], at[place.column], at[place.term]

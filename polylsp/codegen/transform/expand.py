@@ -26,7 +26,7 @@ from polylsp.settings import Settings
 from polylsp.text import Span
 
 _MOST_BYTES = 1 << 16
-"""What an array on the stack may take."""
+"""Largest size of an array on the stack, in bytes."""
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -107,7 +107,7 @@ def _start(subject: Subject, statement: Statement) -> int:
 
 
 def _count(subject: Subject, ordinal: int) -> int | None:
-    """How often the loop runs at most in one iteration of those around it, if that is known."""
+    """Largest trip count of the loop in one iteration of those around it, if it is constant."""
     found = subject.nest(ordinal)
     domain = found[1].scop.loops[ordinal].domain if found is not None else None
     if domain is None or not domain.dim(isl.dim_type.set):
@@ -121,13 +121,13 @@ def _count(subject: Subject, ordinal: int) -> int | None:
     if apart.is_empty() or not apart.is_bounded():
         return None
     high = apart.dim_max_val(0)
-    # isl's own optimum can be wrong where there are divisions: nothing may lie beyond.
+    # isl's optimum can be wrong beside divisions: no point may lie beyond.
     within = apart.upper_bound_val(isl.dim_type.set, 0, high)
     return high.to_python() + 1 if apart.is_subset(within) else None
 
 
 def _index(points: Iterations) -> str:
-    """How far an iteration is from the first one."""
+    """Distance of an iteration from the first one."""
     (first,), (counter,) = points.firsts, points.counters
     start = spelled(points, first)
     if start == "0":
@@ -136,7 +136,7 @@ def _index(points: Iterations) -> str:
 
 
 def _extent(subject: Subject, ordinal: int, text: LoopText, points: Iterations) -> str:
-    """How many elements the array needs: a number where one bound is as far from the first value."""
+    """Number of elements that the array needs: a number where one bound is as far from the first value."""
     own = bounds_of(subject, ordinal, text, ())
     (first,), (last,) = points.firsts, points.lasts
     apart = [_difference(each, own.firsts[0]) for each in own.lasts] if own and len(own.firsts) == 1 else []
@@ -149,7 +149,7 @@ def _difference(last: Linear, first: Linear) -> Linear:
 
 
 def spans_of(subject: Subject, ordinal: int, variable: Variable) -> list[Span] | None:
-    """Where the loop names a variable."""
+    """Occurrences of a variable in the loop."""
     found: set[Span] = set()
     for statement in walk(subject.loop(ordinal)):
         places = [n.place for n in nodes(statement) if isinstance(n, Read)]

@@ -38,8 +38,8 @@ def time_tiles(state: State) -> bool:
 
 
 def sums_in_place(state: State) -> bool:
-    """Sums held in the elements that they end in, where eliminations and products then are seen; whether
-    there were any."""
+    """Replace sums by updates of the elements that they end in, which reveals eliminations and products; true
+    if there were any."""
     made = False
     for ordinal in [loop.ordinal for loop in reversed(state.subject.facts.loops) if loop.depth == 1]:
         made |= attempted(state, lambda tried, o=ordinal: _helps_in_place(tried, o))
@@ -56,7 +56,7 @@ def _helps_in_place(state: State, root: int) -> bool:
 
 
 def _is_product(state: State, loops: list[int]) -> bool:
-    """Whether there are products in a nest, whose loops follow each other, once it is split."""
+    """True if there are products in a nest, whose loops follow each other, once it is split."""
     behind = len(state.subject.facts.loops) - loops[-1]
 
     def inside() -> list[int]:
@@ -87,7 +87,7 @@ def _is_eliminated(state: State, root: int) -> bool:
 
 
 def _ends_in_product(state: State, root: int) -> bool:
-    """Whether the last loops in a nest are a product; its tiles are made then."""
+    """True if the last loops in a nest are a product; its tiles are generated then."""
     inside = [each.ordinal for each in state.subject.facts.loops if root in _ancestry(state.subject, each)]
     chain = chain_inside(state.subject, inside[-1])
     return isinstance(chain, Chain) and panel.made(state, [chain])
@@ -132,7 +132,7 @@ def partings(state: State) -> Iterator[Answer]:
 
 
 def _frees(state: State, loop: LoopFacts, answer: Edited) -> bool:
-    """Whether the first and the last part of a loop that was cut in three can run in parallel."""
+    """True if the first and the last part of a loop that was cut in three can run in parallel."""
     after = state.again(applied(state.subject.text, answer.replacements))
     if after is None:
         return False

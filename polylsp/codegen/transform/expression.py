@@ -50,7 +50,7 @@ def condition_text(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
 
 
 def _alternative(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
-    """One side of `||`: compilers warn of `&&` there without parentheses."""
+    """A side of `||`: compilers warn of `&&` there without parentheses."""
     text = condition_text(expression, atoms)
     return f"({text})" if _operator(expression) in _AND else text
 
@@ -137,7 +137,7 @@ def _factor(text: str) -> str:
 
 
 def _plus_one(expression: isl.AstExpr, atoms: Mapping[str, str]) -> str:
-    """One more than the expression; within a minimum or maximum, one more than each operand."""
+    """Expression plus one; within a minimum or maximum, each operand plus one."""
     if expression.get_type() == _KIND.op and _operator(expression) in (_OP.min, _OP.max):
         found = [added(_linear(each, atoms), {"": 1}, 1) for each in _arguments(expression)]
         return extremum(found, "<" if _operator(expression) == _OP.min else ">")
@@ -202,7 +202,7 @@ def _operator(expression: isl.AstExpr) -> isl.ast_expr_op_type:
 
 
 def _arguments(expression: isl.AstExpr) -> list[isl.AstExpr]:
-    """The operands; those of a minimum of minima (or maxima) are its own."""
+    """Operands; nested minima (or maxima) are flattened."""
     operator = _operator(expression)
     found: list[isl.AstExpr] = []
     for k in range(expression.get_op_n_arg()):

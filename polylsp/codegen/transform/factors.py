@@ -1,4 +1,4 @@
-"""What the rows of a product multiply all columns by, computed once for a tile."""
+"""Factors: products common to all columns of a product's rows, computed once for a tile."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ class Factors:
     values: tuple[Mapping[Span, str], ...]
 
     def lines(self, loop: str) -> tuple[Piece, ...]:
-        """What declares and computes them, in a loop over the terms."""
+        """Lines that declare and compute them, in a loop over the terms."""
         inside = tuple(map(Written, self.assignments))
         return (*map(Written, self.declarations), Made(loop, inside, "same line"))
 
 
 def factors_of(jam: Jam, rows: int) -> Factors | None:
-    """The products in the body that are the same for all columns; none where the terms are not in a tile of a
-    known size."""
+    """Products in the body that are the same for all columns; none where the terms are not in a tile of a
+    constant size."""
     row, column, term = jam.counters
     axis = _axis(jam)
     spans = {span: value for value in _products(jam, column) for span in (jam.subject.span(value.site),)}
@@ -104,14 +104,15 @@ def _largest(jam: Jam, value: Expr, column: str) -> Iterator[Expr]:
 
 
 def _changes(jam: Jam, value: Expr) -> bool:
-    """Whether the loops write what it reads before that: what comes before a read can only be a write."""
+    """True if the loops write a place before the expression reads it: an access before a read can only be a
+    write."""
     written = {each.second.site for each in jam.found.dependences}
     reads = (node.place.site for node in subexpressions(value) if isinstance(node, Read))
     return not written.isdisjoint(reads)
 
 
 def _jumps(jam: Jam, value: Expr) -> bool:
-    """Whether an element is not beside that of the next term: compilers take such for different ones in each
+    """True if an element is not adjacent to that of the next term: compilers assume a different one in each
     column."""
     if not isinstance(value, Read) or not value.place.steps:
         return False

@@ -1,5 +1,5 @@
-"""Reads from copies of arrays in C: the copies are made before the loop, where there is memory for them; else
-the loop runs as it was."""
+"""Reads from copies of arrays in C: the copies are allocated before the loop, if memory suffices; otherwise
+the original loop runs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class _Copy:
 
     @property
     def bytes(self) -> str:
-        """Its size, in C."""
+        """Size in bytes, in C."""
         row = f"({self.words}{self.extents})" if self.extents else f" *{self.name}"
         return f"{self.rows} * sizeof{row}"
 
@@ -139,7 +139,7 @@ def _included(subject: Subject) -> Iterator[Replacement]:
 
 
 def _place(text: str) -> int:
-    """Behind the last header that is included always; else at the start."""
+    """Offset after the last header that is always included; otherwise the start."""
     depth, at, found = 0, 0, 0
     for line in text.splitlines(keepends=True):
         at += len(line)

@@ -1,4 +1,4 @@
-"""Names and types for what an edit declares."""
+"""Names and types for the declarations of an edit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polylsp.model.program import Integer
 
 def fresh_name(subject: Subject, *wanted: str, taken: Collection[str] = ()) -> str:
     """A name that the file does not use, and that is not taken: one of those wanted, or one with a number
-    behind it."""
+    appended."""
     used = {*re.findall(r"\w+", subject.text), *taken}
     numbered = (f"{wanted[-1]}{k}" for k in range(2, len(used) + 3))
     return next(name for name in (*wanted, *numbered) if name not in used)

@@ -1,4 +1,4 @@
-"""Tiles of a time loop and a grid whose places are slanted, where each stage needs what is below it in the
+"""Tiles of a time loop and a grid whose places are slanted, where each stage needs the values below it in the
 same time step (Gauss-Seidel): tiles on one diagonal do not need each other (time skewing: Wonnacott 2000;
 Lamport 1974)."""
 
@@ -20,7 +20,7 @@ PARALLEL = 1
 
 @dataclass(frozen=True, slots=True)
 class Fronts:
-    """How tiles are slanted (`upper` is how far they move down), how many time steps they run, and `ratio`
+    """Slanted tiles: `upper` is how far they move down, `count` their number of time steps, with `ratio`
     times as many places."""
 
     upper: Edge
@@ -29,12 +29,12 @@ class Fronts:
 
     @property
     def width(self) -> int:
-        """How many places a tile has in a time step."""
+        """Number of places of a tile in a time step."""
         return self.count * self.ratio
 
     def dates(self, places: Sequence[int | None]) -> list[isl.Map]:
-        """When the instances of each stage run: the front, the block of time steps, the time step, the stage,
-        the place. They hold wherever the first tile begins."""
+        """Schedule of each stage's instances: the front, the block of time steps, the time step, the stage,
+        the place. It is valid wherever the first tile begins."""
         return [self._dates(number, place) for number, place in enumerate(places)]
 
     def _dates(self, stage: int, place: int | None) -> isl.Map:
@@ -61,7 +61,7 @@ class Fronts:
         return (Made(header, (tiles,), loop.text.braces),)
 
     def extent(self, steps: Steps) -> str:
-        """What the fronts count up to, in C."""
+        """Upper end of the fronts, in C."""
         loop, slope = steps.loop, self.upper.slope + self.ratio
         places = added(added(steps.end, {"": max(self.upper.offsets)}, 1), steps.begin, -1)
         duration = added(added(loop.last, loop.first, -1), {"": 1}, -1)

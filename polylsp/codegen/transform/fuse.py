@@ -81,7 +81,7 @@ def _pair(subject: Subject, ordinal: int) -> tuple[int, int] | Declined:
 
 
 def _plain(subject: Subject, text: LoopText, name: str) -> str:
-    """What a header says, whatever the counter's name."""
+    """Text of a header, independent of the counter's name."""
     header = subject.text[text.header.start : text.header.end]
     words = re.sub(rf"\b{re.escape(name)}\b", "#", header)
     words = words[words.index("#") :]
@@ -96,7 +96,7 @@ def _fused(subject: Subject, first: LoopText, second: LoopText, names: list[str]
         words = re.split(rf"\b{re.escape(names[1])}\b", inside, maxsplit=1)[0]
         first_lines.append(f"{'const ' if words.strip() else ''}{words}{names[1]} = {names[0]};")
     bodies: list[Piece] = [kept(first.parts), kept(second.parts, tuple(line.strip() for line in first_lines))]
-    # Both bodies may declare the same name: each keeps a scope of its own.
+    # Both bodies may declare the same name: each stays in a separate scope.
     scoped = [_declares(first), names[0] != names[1] or _declares(second)]
     pieces = [Made("", (body,)) if own else body for body, own in zip(bodies, scoped, strict=True)]
     remark = " ".join(filter(None, (first.remark, second.remark)))

@@ -1,5 +1,5 @@
-"""Which parts of a loop's body get a loop of their own when it is split, whatever the language
-(Allen and Kennedy 1987)."""
+"""Partition of a loop's body into the groups that get a loop each in a split, for any language (Allen and
+Kennedy 1987)."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ def loops_of(found: Leaves) -> list[Group]:
 
 
 def carries(found: Leaves, group: Sequence[int]) -> bool:
-    """Whether a loop with these leaves alone carries a dependence."""
+    """True if a loop with these leaves alone carries a dependence."""
     inside = [d for d in found.dependences if d.source in group and d.sink in group]
     return any(not d.pairs.is_subset(isl.Map.identity(d.pairs.get_space())) for d in inside)
 
 
 def dates_of(found: Leaves, groups: Sequence[Group]) -> list[isl.Map]:
-    """When each leaf runs: its loop, the iteration, and its place in the body."""
+    """Schedule of each leaf: its loop, the iteration, and its place in the body."""
     dates: list[isl.Map] = []
     for number, leaf in enumerate(found.leaves):
         loop = next(k for k, group in enumerate(groups) if number in group)

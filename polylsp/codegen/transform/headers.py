@@ -64,16 +64,16 @@ class Reader:
         return name
 
     def mentions_counter(self) -> bool:
-        """Whether an atom hides a counter, so that it is not the same in all iterations."""
+        """True if an atom hides a counter, so that it is not the same in all iterations."""
         words = {word for text in self.atoms.values() for word in re.findall(r"\w+", text)}
         return not words.isdisjoint(self.counters)
 
     def tokens_at(self, node: Node) -> int:
-        """How many tokens a word is once macros are expanded."""
+        """Number of tokens of a word after macro expansion."""
         return self.subject.starts.count(node.start_byte)
 
     def text(self, node: Node) -> str:
-        """What is written there."""
+        """Source text of a node."""
         start = self.subject.start
         return self.subject.text[start + node.start_byte : start + node.end_byte]
 
@@ -91,7 +91,7 @@ class Header:
 
 
 def header_of(reader: Reader, depth: int, node: Node) -> Header | None:
-    """What the header of the loop at `depth` says, if it steps by one between linear bounds."""
+    """Header of the loop at `depth`, if it steps by one between linear bounds."""
     start, test, advance = (node.child_by_field_name(f) for f in ("initializer", "condition", "update"))
     if start is None or test is None or advance is None or test.type != "binary_expression":
         return None
@@ -115,11 +115,11 @@ def header_of(reader: Reader, depth: int, node: Node) -> Header | None:
 
 
 _COMPARED: dict[int, tuple[str, str]] = {1: ("<", "<="), -1: (">", ">=")}
-"""How a counter is compared with its bound, by its step."""
+"""Comparisons of a counter with its bound, by its step."""
 
 
 class _Bound(NamedTuple):
-    """What is written, and what is added to it."""
+    """Bound as written, and the offset added to it."""
 
     node: Node
     beyond: Linear
@@ -177,7 +177,7 @@ def declaring(subject: Subject, start: Node) -> str:
 
 
 def first_value(start: Node) -> Node | None:
-    """What the counter starts from, in `i = e` or `int i = e;`."""
+    """Initial value of the counter, in `i = e` or `int i = e;`."""
     if start.type == "declaration":
         declarator = start.child_by_field_name("declarator")
         return declarator.child_by_field_name("value") if declarator is not None else None
@@ -185,7 +185,7 @@ def first_value(start: Node) -> Node | None:
 
 
 def adds_one(reader: Reader, step: Node, name: str) -> bool:
-    """Whether a step adds one to a counter."""
+    """True if a step adds one to a counter."""
     text = "".join(reader.text(step).split())
     return text in (f"{name}++", f"++{name}", f"{name}+=1", f"{name}={name}+1", f"{name}=1+{name}")
 

@@ -1,6 +1,6 @@
-"""Sums held in place: what a loop adds up in a variable, and then stores in an array element, is added up in
-that element instead (scalar replacement, backwards). Loops around can then be moved, and what is held in
-registers is chosen anew."""
+"""Sums in place: a loop's sum in a variable that is then stored in an array element is accumulated in that
+element instead (scalar replacement, backwards). Loops around can then be moved, and registers are allocated
+anew."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def _part(subject: Subject, text: LoopText, statement: Assign) -> Part | None:
 
 
 def _is_fixed(subject: Subject, ordinal: int, place: Place) -> bool:
-    """Whether an element, as it is written, is one and the same wherever an iteration may name it."""
+    """True if an element, as it is written, is the same one wherever an iteration may name it."""
     body = subject.loop(ordinal).body
     if not all(isinstance(step, Index) for step in place.steps):
         return False
@@ -103,7 +103,7 @@ def _is_fixed(subject: Subject, ordinal: int, place: Place) -> bool:
 
 
 def _is_alone(found: Leaves, ordinal: int, one: _Sum) -> bool:
-    """Whether nothing else in an iteration uses the element, from where the variable is set on."""
+    """True if no other code in an iteration uses the element, from the initialisation of the variable on."""
     conflicts = Conflicts(found.scop)
     stores = [a for a in found.scop.accesses if a.site == one.last.target.site and a.kind == "write"]
     if len(stores) != 1 or stores[0].indirect or not stores[0].exact:
@@ -186,7 +186,7 @@ def _shorter(subject: Subject, one: _Sum) -> Replacement | None:
 
 
 def _is_needless(subject: Subject, text: LoopText, one: _Sum) -> bool:
-    """Whether nothing outside of the loop names the variable."""
+    """True if no code outside of the loop names the variable."""
     declaration = declaration_of(subject, one.variable)
     assert declaration is not None
     outside = [s for s in mentions(one.variable, subject.function.body) if not _is_in(subject, text, s)]

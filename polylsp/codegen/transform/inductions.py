@@ -28,7 +28,7 @@ class Counted:
 
 
 def counted_along(subject: Subject, ordinal: int) -> list[Counted] | Declined:
-    """The variables of a parallel loop that are known in closed form, or why not all can be rewritten."""
+    """Variables of a parallel loop that have a closed form, or the reason why not all can be rewritten."""
     facts = subject.known(ordinal)
     name = facts.iterator or facts.kind
     if not isinstance(facts.verdict, Parallel) or not facts.verdict.inductions:

@@ -20,7 +20,7 @@ from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
 
 Order = tuple[int, ...]
-"""Which of a chain's loops (counted from 0) comes first, second, …"""
+"""Permutation of a chain's loops (counted from 0)."""
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -73,7 +73,7 @@ def _best(found: Leaves, chain: Chain) -> Order | Declined:
 
 
 def _needs_parallelism(found: Leaves, chain: Chain, dates: list[isl.Map]) -> bool:
-    """Whether neither the outermost loop nor one around it can run in parallel."""
+    """True if neither the outermost loop nor one around it can run in parallel."""
     around = found.subject.around(chain.ordinals[0])
     return carried_at(found, dates, 0) is not None and not any(
         isinstance(loop.verdict, Parallel) for loop in around

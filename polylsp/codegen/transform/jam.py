@@ -1,5 +1,5 @@
-"""Unroll and jam: several iterations of outer loops run together in the innermost one, so that what they
-share is loaded once and stays in registers (Callahan, Carr and Kennedy, PLDI 1990)."""
+"""Unroll and jam: several iterations of outer loops run together in the innermost one, so that shared
+elements are loaded once and stays in registers (Callahan, Carr and Kennedy, PLDI 1990)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from polylsp.model.verdict import Parallel
 from polylsp.settings import Settings
 
 _FACTORS = {1: (4,), 2: (4, 2)}
-"""How many iterations of each jammed loop run together: so many that sums and factors fit 16 registers."""
+"""Unroll factors of each jammed loop: as many as let sums and factors fit 16 registers."""
 _MOST = 16
 
 ONE_BY_ONE = "The setting `unroll_factors` lets the iterations of these loops run one by one."
@@ -68,8 +68,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
 
 
 def held(subject: Subject, chain: Chain) -> Answer:
-    """A loop as it stands, with the sums that it adds to array elements held in variables, if the vector unit
-    can add them up."""
+    """A loop with its sums of array elements in variables, if the vector unit can add them up."""
     jam = understood(subject, chain, ())
     if isinstance(jam, Declined):
         return jam
@@ -80,7 +79,7 @@ def held(subject: Subject, chain: Chain) -> Answer:
 
 
 def wanted_factors(settings: Settings, usual: tuple[int, ...]) -> tuple[int, ...]:
-    """How many iterations of each of some loops run together: as the user says, or the usual numbers."""
+    """Unroll factors of some loops: the user's, or the usual ones."""
     given = (*settings.unroll_factors, *(1 for _ in usual))[: len(usual)]
     return tuple(min(max(each, 1), _MOST) for each in given) if settings.unroll_factors else usual
 
@@ -98,7 +97,7 @@ def _jam(subject: Subject, chain: Chain, settings: Settings) -> Jam | Declined:
 
 
 def understood(subject: Subject, chain: Chain, factors: tuple[int, ...]) -> Jam | Declined:
-    """What is known of a chain, as far as copies of its body need it."""
+    """Chain with the analyses that copies of its body need."""
     body = body_of(subject, chain)
     if isinstance(body, Declined):
         return body
@@ -127,8 +126,8 @@ def _bounds(subject: Subject, chain: Chain) -> tuple[Bounds, ...] | Declined:
 def _factors(
     found: Leaves, bounds: tuple[Bounds, ...], body: Body, settings: Settings
 ) -> tuple[int, ...] | LeafDependence | Declined:
-    """How many iterations of each loop can run together, or what stands in the way. Bounds that depend on
-    a loop's counter are possible for the innermost loop, if the other's iterations are independent."""
+    """Unroll factors of each loop, or the obstacle. Bounds that depend on a loop's counter are possible for
+    the innermost loop, if the other's iterations are independent."""
     inner = len(bounds) - 1
     shared = [any(own.name not in m.counters for m in body.mentions) for own in bounds[:inner]]
     if not any(shared):
@@ -170,7 +169,7 @@ def _against(found: Leaves, first: int, inner: int) -> LeafDependence | None:
 
 
 def one_sided(bounds: Bounds, counter: str) -> bool:
-    """Whether a counter moves only the beginning of a loop, or only its end, and up."""
+    """True if a counter moves only the beginning of a loop, or only its end, and up."""
     first, last = ([each.get(counter, 0) for each in side] for side in (bounds.firsts, bounds.lasts))
     return not (any(first) and any(last)) and all(each >= 0 for each in (*first, *last))
 
@@ -216,7 +215,7 @@ def _level(jam: Jam, depth: int, copies: Sequence[Offsets]) -> Iterator[Piece]:
 
 
 def named(jam: Jam, operands: Sequence[Linear], order: str, name: str) -> tuple[list[Piece], Linear]:
-    """The extremum of some sums, in a variable of its own where there are several."""
+    """Extremum of some sums, in a variable where there are several."""
     if len(operands) == 1:
         return [], operands[0]
     words, name = type_words(jam.subject, jam.chain), fresh_name(jam.subject, name)
@@ -237,7 +236,8 @@ def _rest(jam: Jam, depth: int, copies: Sequence[Offsets]) -> Iterator[Piece]:
 
 
 def _innermost(jam: Jam, copies: Sequence[Offsets]) -> Iterator[Piece]:
-    """The innermost loop over what all copies have in common, and before or behind it what only some have."""
+    """Innermost loop over the iterations common to all copies, and before or after it those of some
+    copies."""
     own, outer = jam.bounds[-1], jam.counters[0]
     rows = sorted({copy.get(outer, 0) for copy in copies}) if own.depends_on(outer) else [0]
     if len(rows) == 1:
@@ -295,16 +295,16 @@ def _simd(jam: Jam, held: Held) -> str:
 
 
 def _meets_at_times(pairs: isl.Map, last: int) -> bool:
-    """Whether iterations that run together use one element in some iterations of the innermost loop, and not
-    in others. gcc 12 takes such accesses to be apart once it is told that iterations are, and loads before it
-    has stored."""
+    """True if iterations that run together use one element in some iterations of the innermost loop, and not
+    in others. gcc 12 takes such accesses as independent if the iterations are declared so, and loads before
+    it has stored."""
     same = pairs.equate(isl.dim_type.in_, last, isl.dim_type.out, last).project_out(isl.dim_type.out, last, 1)
     equal = same.wrap().flatten().remove_divs().affine_hull()
     return bool(equal.involves_dims(isl.dim_type.set, last, 1))
 
 
 def _only_adds(jam: Jam, held: Held) -> bool:
-    """Whether all that iterations of the innermost loop pass on are sums held in variables."""
+    """True if iterations of the innermost loop only pass on sums in variables."""
     verdict = jam.subject.known(jam.chain.ordinals[-1]).verdict
     if not isinstance(verdict, Parallel) or any(each.operator != "+" for each in verdict.reductions):
         return False

@@ -1,4 +1,4 @@
-"""Loops and kept statements to text, in the style of what stands around."""
+"""Loops and existing statements to text, in the style of the surroundings."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Written:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A loop, or another statement with a body, that is written anew. `lead` are the comments that stood
-    before its header, `remark` the one behind it, `after` those behind its end;
-    `otherwise` is what an `else` runs, `tail` what stands behind a closing brace."""
+    """A generated loop, or another statement with a body. `lead` are the comments before its header, `remark`
+    the one after it, `after` those after its end; `otherwise` is the body of an `else`, `tail` the text after
+    a closing brace."""
 
     header: str
     body: tuple[Piece, ...]
@@ -53,7 +53,7 @@ Piece = Union[Kept, Written, Made]
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """How the surroundings are written: one level of indentation, and where `{` stands where there is one."""
+    """Style of the surroundings: one level of indentation, and the placement of `{`."""
 
     unit: str
     braces: Braces
@@ -68,7 +68,7 @@ def kept(parts: Iterable[Part], first: tuple[str, ...] = ()) -> Kept:
 
 
 def kept_statement(span: Span) -> Kept:
-    """One statement with its text."""
+    """A single statement with its text."""
     return Kept(span, (), True)
 
 
@@ -97,7 +97,7 @@ def replaced(subject: Subject, root: LoopText, pieces: tuple[Piece, ...], style:
 
 
 def _opening(subject: Subject, root: LoopText) -> int | None:
-    """Just behind the header of the loop around, if nothing but a line's end stands between."""
+    """Offset just after the header of the loop around, if only a line's end stands between."""
     parent = root.node.parent
     closing = (
         [n for n in parent.children if n.type == ")"] if parent and parent.type == "for_statement" else []
@@ -110,12 +110,12 @@ def _opening(subject: Subject, root: LoopText) -> int | None:
 
 
 def _has_condition(piece: Piece) -> bool:
-    """Whether an `else` that follows could be taken for the piece's."""
+    """True if an `else` that follows could be taken for the piece's."""
     return isinstance(piece, Made) and (piece.header.startswith("if") or any(map(_has_condition, piece.body)))
 
 
 def _unit(subject: Subject, loops: list[LoopText]) -> str:
-    """What a body is indented by."""
+    """Indentation of a body relative to its header."""
     for loop in loops:
         outer = subject.indentation(loop.span.start)
         for part in loop.parts:
@@ -153,7 +153,7 @@ def _piece(subject: Subject, piece: Piece, indentation: str, style: Style) -> It
 
 
 def _headed(header: str, comment: str, braces: Braces, indentation: str) -> Iterator[str]:
-    """A header and the brace behind it."""
+    """A header and the brace after it."""
     remark = f" {comment}" if comment else ""
     if not header:
         yield f"{indentation}{{"

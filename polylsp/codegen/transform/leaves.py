@@ -1,8 +1,8 @@
-"""The statements that an edit moves as wholes, and another order for them.
+"""Leaves: statements that an edit moves as wholes, and another order for them.
 
-A leaf is a run of statements whose text is kept; one instance of it belongs to each iteration of the loops
-that are opened around it. Whole inner loops may stand in a leaf. Inside an instance nothing changes,
-so only dependences between different instances matter.
+A leaf is a run of statements whose text is preserved; one instance of it belongs to each iteration of the
+loops that are opened around it. Whole inner loops may stand in a leaf. Inside an instance the order is
+unchanged, so only dependences between different instances matter.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """One end of a dependence: what is written or read there, for a person."""
+    """An end of a dependence: the access, for a person."""
 
     text: str
     site: Site
@@ -125,7 +125,7 @@ def varies(found: Leaves, depth: int) -> LeafDependence | None:
 
 
 def _differ(pairs: isl.Map, depth: int) -> bool:
-    """Whether there are pairs that differ in a dimension. (Of a difference of maps isl is slow to say so.)"""
+    """True if there are pairs that differ in a dimension. (Of a difference of maps isl is slow to say so.)"""
     ends = _IN, depth, _OUT, depth
     return not (pairs.order_lt(*ends).is_empty() and pairs.order_gt(*ends).is_empty())
 
@@ -141,7 +141,7 @@ def listed(names: Iterable[str]) -> str:
 
 
 def refusal(found: Leaves, doing: str, broken: LeafDependence) -> Declined:
-    """Why an order is refused: the two accesses and their lines. `doing` begins the sentence."""
+    """Refusal of an order: the two accesses and their lines. `doing` begins the sentence."""
     first, second = (_end(found.subject, e) for e in (broken.first, broken.second))
     return Declined(f"{doing} would change the order of {first} and {second}, which use the same memory.")
 

@@ -1,5 +1,5 @@
-"""How an order of loops walks through memory (McKinley, Carr and Tseng, TOPLAS 1996: loop cost), and how much
-of it a tile touches."""
+"""Locality of an order of loops (McKinley, Carr and Tseng, TOPLAS 1996: loop cost), and the footprint of a
+tile."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def loop_costs(scop: Scop, ordinals: Sequence[int]) -> tuple[int, ...]:
 
 
 def walks_along(scop: Scop, ordinal: int) -> bool:
-    """Whether each access inside of an innermost loop is to the same element in the next iteration, or to its
+    """True if each access inside of an innermost loop is to the same element in the next iteration, or to its
     neighbour."""
     inside = [a for a in scop.accesses if ordinal in scop.statements[a.statement].loops]
     return all(_lines(scop, a, ordinal) < 8 for a in inside)
 
 
 def cost(costs: Sequence[int], order: Sequence[int]) -> tuple[int, ...]:
-    """What an order of loops costs, from the innermost outwards."""
+    """Cost of an order of loops, from the innermost outwards."""
     return tuple(costs[k] for k in reversed(order))
 
 
@@ -48,7 +48,7 @@ def _lines(scop: Scop, access: Access, ordinal: int) -> int:
 
 
 def depends_on(scop: Scop, access: Access, ordinal: int) -> bool:
-    """Whether an access inside of a loop is to another element in another iteration of it."""
+    """True if an access inside of a loop is to another element in another iteration of it."""
     statement = scop.statements[access.statement]
     relation = access.relation.gist_domain(statement.domain)
     return relation.involves_dims(_IN, statement.loops.index(ordinal), 1)

@@ -1,5 +1,5 @@
-"""Blocks of a grid that get narrower with each time step, so that none needs another one, and then what is
-left between them, which gets wider (split tiling: Krishnamoorthy et al., PLDI 2007)."""
+"""Blocks of a grid that get narrower with each time step, so that none needs another one, and then the gaps
+between them, which get wider (split tiling: Krishnamoorthy et al., PLDI 2007)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PARALLEL = 2
 
 @dataclass(frozen=True, slots=True)
 class Narrowing:
-    """How the edges of a block move inwards, how many time steps it runs, and how wide it is at first."""
+    """Inward motion of a block's edges, its number of time steps, and its initial width."""
 
     lower: Edge
     upper: Edge
@@ -27,8 +27,9 @@ class Narrowing:
     width: int
 
     def dates(self, places: Sequence[int | None]) -> list[isl.Map]:
-        """When the instances of each stage run: the block of time steps, blocks before what is between, which
-        of these, the time step, the stage, the place. They hold wherever the first block begins."""
+        """Schedule of each stage's instances: the block of time steps, blocks before the gaps between them,
+        the number of the block or gap, the time step, the stage, the place. It is valid wherever the first
+        block begins."""
         return [self._dates(number, place) for number, place in enumerate(places)]
 
     def _dates(self, stage: int, place: int | None) -> isl.Map:

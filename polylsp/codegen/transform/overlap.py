@@ -27,7 +27,7 @@ from polylsp.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """C expressions for the first element that is touched, and for the one behind the last."""
+    """C expressions for the first element that is touched, and for the one after the last."""
 
     start: str
     end: str
@@ -125,7 +125,7 @@ def _moved(name: str, offset: str) -> str:
 
 
 def _pointed(of_type: Type) -> Type:
-    """What one step of a pointer or array leads to."""
+    """Type after one step through a pointer or array."""
     return (
         of_type.to
         if isinstance(of_type, Pointer)

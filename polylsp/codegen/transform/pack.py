@@ -1,5 +1,6 @@
-"""Packing: what the outermost of three loops reads again in each iteration is copied once, from a tile of a
-large array to a small one, which lies together in the cache (Goto and van de Geijn, TOMS 2008)."""
+"""Packing: elements that the outermost of three loops reads again in each iteration are copied once, from a
+tile of a large array to a small contiguous one, which fits in the cache (Goto and van de Geijn, TOMS
+2008)."""
 
 from __future__ import annotations
 
@@ -21,14 +22,14 @@ from polylsp.model.action import Answer, Declined, Edited
 from polylsp.model.program import Floating
 
 _MOST_BYTES = 1 << 16
-"""What one array on the stack may take."""
+"""Largest size of one array on the stack, in bytes."""
 
 _TYPES = {32: "float", 64: "double"}
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Three loops, of which the inner two stay in a tile of a known size."""
+    """Three loops, of which the inner two stay in a tile of a constant size."""
 
     subject: Subject
     chain: Chain
@@ -94,7 +95,7 @@ def _tile(subject: Subject, ordinal: int) -> Tile | Declined:
 
 
 def _can_be_copied(tile: Tile, mention: Mention) -> bool:
-    """Whether an element is the same for all iterations of the outermost loop, is surely read, and is not
+    """True if an element is the same for all iterations of the outermost loop, is surely read, and is not
     written in a tile before it is read there."""
     kind = mention.place.type
     if mention.writes or mention.sometimes or not isinstance(kind, Floating) or kind.bits not in _TYPES:

@@ -1,5 +1,5 @@
-"""Panels of a product: tiles of the loop over columns and of the one that adds up, in which what all rows use
-is small enough for the cache, and then for registers (Goto and van de Geijn, TOMS 2008)."""
+"""Panels of a product: tiles of the loop over columns and of the one that adds up, in which the data common
+to all rows are small enough for the cache, and then for registers (Goto and van de Geijn, TOMS 2008)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from polylsp.model.action import Declined, Edited
 from polylsp.model.program import Binary, Cast, Expr, Index, Read
 
 COLUMNS, DEPTH = 32, 256
-"""How many columns, and how many terms of each sum, make a tile: 64 KB of doubles, which stay in the second
+"""Number of columns, and of terms of each sum, in a tile: 64 KB of doubles, which stay in the second-level
 cache while all rows use them."""
 
 
 def made(state: State, chains: Sequence[Chain]) -> bool:
-    """Tiles of the products among some chains, and copies of what rows share in one, if all sums can then be
-    kept in registers; whether the text is another one now."""
+    """Tile the products among some chains, and copy the elements that rows share in one, if all sums then fit
+    in registers; true if the text changed."""
     plans = [limited(state.settings, lambda c=chain: planned(state.subject, c)) for chain in chains]
     found = [plan for plan in plans if isinstance(plan, Plan)]
     if found and attempted(state, lambda tried: _is_made(tried, found)):
@@ -50,7 +50,7 @@ def all_made(state: State, chains: Sequence[Chain | Declined]) -> bool:
 
 
 def _is_made(state: State, plans: Sequence[Plan]) -> bool:
-    """Whether all the tiles could be made, and hold their sums in registers."""
+    """True if all the tiles were generated, with their sums in registers."""
     before = _innermost(state)
     places = [before.index(plan.chain.ordinals[-1]) for plan in plans]
     tiles = [
@@ -131,7 +131,7 @@ def _roles(subject: Subject, part: Chain, body: Body) -> tuple[int, int, int] | 
 
 
 def _terms(value: Expr) -> tuple[Expr, ...]:
-    """What a subscript adds up, or takes from that."""
+    """Summands of a subscript, added or subtracted."""
     if isinstance(value, Cast):
         return _terms(value.operand)
     if isinstance(value, Binary) and value.operator in ("+", "-"):

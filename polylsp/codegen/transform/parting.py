@@ -1,6 +1,6 @@
-"""Parting: a loop that passes the value of a counter around it falls into what is below, that one iteration,
-and what is above, in the same order. Each part may then run in parallel (index set splitting: Griebl,
-Feautrier and Lengauer 2000)."""
+"""Parting: a loop that passes the value of a counter around it falls into the iterations below, that one, and
+those above, in the same order. Each part may then run in parallel (index set splitting: Griebl, Feautrier and
+Lengauer 2000)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def parted(subject: Subject, ordinal: int, outer: int) -> Answer:
 
 
 def passes(subject: Subject, ordinal: int, outer: int) -> bool:
-    """Whether the counter of a loop takes the value of one around it each time the loop runs."""
+    """True if the counter of a loop takes the value of one around it each time the loop runs."""
     parent, nest = subject.known(ordinal).parent, subject.nest(ordinal)
     scop = nest[1].scop if nest is not None else None
     if scop is None or not {parent, outer, ordinal} <= scop.loops.keys():

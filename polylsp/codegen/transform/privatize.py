@@ -86,7 +86,7 @@ def _moved(
 
 
 def _declares(subject: Subject, statement: Statement, variable: Variable, declaration: Declaration) -> bool:
-    """Whether a statement is the variable's own declarator, or its initialiser."""
+    """True if a statement is the variable's declarator, or its initialiser."""
     match statement:
         case Declare(declared, site):
             own = declared == variable
@@ -175,7 +175,7 @@ def _words(part: Part) -> set[str]:
 
 
 def _sets(part: Part, name: str) -> bool:
-    """Whether a statement is `name = …;`, where the value does not name it."""
+    """True if a statement is `name = …;`, where the value does not name it."""
     inner = (
         part.node.named_children[0]
         if part.node.type == "expression_statement" and part.node.named_children

@@ -1,4 +1,4 @@
-"""Whether an element that a loop adds up in is there, and may be read, also where the loop does not run."""
+"""Safety of accessing an accumulator element also where the loop does not run."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from polylsp.model.verdict import Assumption
 
 
 def doubt(subject: Subject, ordinal: int, one: Accumulator) -> Assumption | None:
-    """What is assumed where the element is read and written though the loop might not have done so."""
+    """Assumption where the element is read and written though the loop might not have done so."""
     found = subject.nest(ordinal)
     assert found is not None
     scop = found[1].scop
@@ -31,7 +31,7 @@ def doubt(subject: Subject, ordinal: int, one: Accumulator) -> Assumption | None
 
 
 def _is_surely_updated(scop: Scop, ordinal: int, access: Access) -> bool:
-    """Whether the loop touches the element in each of its runs."""
+    """True if the loop touches the element in each of its runs."""
     statement = scop.statements[access.statement]
     if not access.exact or statement.guards or access.kind != "write":
         return False
@@ -42,7 +42,7 @@ def _is_surely_updated(scop: Scop, ordinal: int, access: Access) -> bool:
 
 
 def _lies_inside(scop: Scop, ordinal: int, access: Access) -> bool:
-    """Whether the element lies in an array of constant size, whatever the loops around are at."""
+    """True if the element lies in an array of constant size, in all iterations of the loops around."""
     extents, place = _extents(access.memory), element_in(scop, access, ordinal)
     if extents is None or place is None or access.memory.scoped:
         return False
@@ -64,7 +64,7 @@ def _extents(memory: Memory) -> tuple[int, ...] | None:
 
 
 def _is_set_beside(subject: Subject, ordinal: int, place: Place) -> bool:
-    """Whether a statement before the loop sets the element, and control gets from there to the loop."""
+    """True if a statement before the loop sets the element, and control gets from there to the loop."""
     block = _block(subject.function.body, ordinal) or ()
     wanted = {place.variable.name} | {
         n.place.variable.name for e in subscripts(place) for n in subexpressions(e) if isinstance(n, Read)
@@ -81,14 +81,14 @@ def _is_set_beside(subject: Subject, ordinal: int, place: Place) -> bool:
 
 
 def _is_harmless(statement: Statement, wanted: set[str]) -> bool:
-    """Whether control passes a statement, and it leaves some variables alone."""
+    """True if control passes through a statement, and it leaves some variables alone."""
     own = effects(statement)
     changed = own.scalars | {each.variable.name for each in own.places}
     return not isinstance(statement, (If, Loop)) and not own.calls and changed.isdisjoint(wanted)
 
 
 def _block(block: Block, ordinal: int) -> tuple[Statement, ...] | None:
-    """What stands before a loop in the body, or the branch, that it stands in."""
+    """Statements before a loop in the body, or the branch, that it stands in."""
     for number, each in enumerate(block.statements):
         if isinstance(each, Loop) and each.ordinal == ordinal:
             return block.statements[:number]

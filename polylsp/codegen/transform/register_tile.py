@@ -25,15 +25,15 @@ from polylsp.model.action import Answer, Declined, Edited
 from polylsp.settings import Settings
 
 ROWS = 8
-"""How many rows run together: each needs a vector register, and so many sums keep the vector unit busy while
-each waits for what was added last."""
+"""Number of rows that run together: each needs a vector register, and so many sums occupy the vector unit
+while each waits for its last addition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """Three loops over rows, columns and terms, whose sums stay in variables. `columns` is what the vector
-    unit runs, `terms` the innermost loop; `together` rows run at once; `known` is what was found out about so
-    many rows."""
+    """Three loops over rows, columns and terms, whose sums stay in variables. `columns` is the loop of the
+    vector unit, `terms` the innermost loop; `together` rows run at once; `known` is the analysis for so many
+    rows."""
 
     jam: Jam
     columns: Bounds
@@ -54,7 +54,7 @@ class Tile:
         return self.known[count]
 
     def holds_sums(self, held: Held, copies: Sequence[Offsets]) -> bool:
-        """Whether all that the body writes is in variables while the innermost loop runs."""
+        """True if all elements that the body writes are in variables while the innermost loop runs."""
         body = self.jam.body
         written = [m for m in body.mentions if m.writes]
         return not held.end and all(body.copy(m.span, c, {}) in held.names for m in written for c in copies)
@@ -124,20 +124,20 @@ def _product(subject: Subject, ordinal: int, count: int) -> Tile | Declined:
 
 
 def _is_steady(tile: Tile) -> bool:
-    """Whether all rows have the same terms."""
+    """True if all rows have the same terms."""
     return not tile.terms.depends_on(tile.rows.name)
 
 
 def _are_there(terms: Bounds) -> bool:
-    """Whether the bounds alone say that there are terms."""
+    """True if the bounds alone prove that there are terms."""
     apart = [added(last, first, -1) for first in terms.firsts for last in terms.lasts]
     found = [{name: factor for name, factor in each.items() if factor} for each in apart]
     return all(set(each) == {""} and each[""] > 0 for each in found)
 
 
 def _hoisted(tile: Tile, own: Bounds) -> tuple[list[Piece], Bounds]:
-    """What the columns or the terms begin and end with, in variables where it is the same for all rows. Sums
-    are more likely to stay in registers where compilers need not compute that among them."""
+    """Bounds of the columns or the terms, in variables where they are the same for all rows. Sums are more
+    likely to stay in registers where compilers need not compute that among them."""
     row, lines = tile.rows.name, list[Piece]()
     if not any(each.get(row) for each in own.firsts):
         more, first = named(tile.jam, own.firsts, ">", f"{own.name}_begin")
@@ -152,7 +152,7 @@ def _hoisted(tile: Tile, own: Bounds) -> tuple[list[Piece], Bounds]:
 
 
 def _block(tile: Tile, copies: Sequence[Offsets]) -> Iterator[Piece]:
-    """Several rows: what all of them have together, and before or behind it what only some have."""
+    """Several rows: their common iterations, and before or after them those of only some rows."""
     columns, terms, name = tile.columns, tile.terms, tile.rows.name
     slanted = next((each for each in (columns, terms) if each.depends_on(name)), None)
     if slanted is None:
@@ -173,7 +173,7 @@ def _block(tile: Tile, copies: Sequence[Offsets]) -> Iterator[Piece]:
 
 
 def _odd(tile: Tile, slanted: Bounds, part: Bounds, edge: Linear, high: bool) -> Piece:
-    """What only some of the rows have, row by row, where there is any."""
+    """Iterations that only some of the rows have, row by row, where there are any."""
     name, jam = tile.rows.name, tile.jam
     row = fresh_name(jam.subject, f"{name}_row")
     renamed = {span: row for span, counter in jam.body.uses.items() if counter == name}

@@ -1,5 +1,5 @@
-"""Scalar replacement: array elements that copies of a loop's body share are held in local variables
-(Callahan, Carr and Kennedy, PLDI 1990)."""
+"""Scalar replacement: array elements that copies of a loop's body share live in local variables (Callahan,
+Carr and Kennedy, PLDI 1990)."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ _TYPES = {32: "float", 64: "double"}
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """What is held in variables: lines `before` the innermost loop and `behind` it, lines at the `top` of its
+    """Elements in variables: lines `before` the innermost loop and `behind` it, lines at the `top` of its
     body and at its `end`, and for the text of each element the name of its variable. `sums` are the variables
-    that the loop passes from one iteration to the next, `places` the spans of what these hold."""
+    that the loop passes from one iteration to the next, `places` the spans of their elements."""
 
     before: tuple[str, ...]
     top: tuple[str, ...]
@@ -38,7 +38,7 @@ class Held:
 
 @dataclass
 class Registers:
-    """The elements of one loop's body that may be held. `counters` are the chain's, outermost first."""
+    """Elements of one loop's body that may live in variables. `counters` are the chain's, outermost first."""
 
     found: Leaves
     body: Body
@@ -89,8 +89,8 @@ class Registers:
             yield text, list({m.span: m for m in mentions}.values()), len(mentions)
 
     def _may_be_held(self, mentions: list[Mention], written: bool) -> bool:
-        """Whether nothing else in an execution of the chain uses the element: if it is `written`, in another
-        iteration of the loops that it depends on; otherwise, whether nothing writes it."""
+        """True if no other code in an execution of the chain uses the element: if it is `written`, in another
+        iteration of the loops that it depends on; otherwise, if no code writes it."""
         if any(not _is_plain(m) for m in mentions):
             return False
         own = [a for m in mentions for a in self._accesses(m)]
@@ -111,8 +111,8 @@ class Registers:
         return [a for a in self.found.scop.accesses if a.site == site]
 
     def meets(self, first: Access, second: Access, apart: frozenset[str] | None) -> bool:
-        """Whether two accesses may be to one element in one iteration of the loops around the chain; if
-        there are counters, even an empty set, with some of these different."""
+        """True if two accesses may be to one element in one iteration of the loops around the chain; if there
+        are counters, even an empty set, with some of these different."""
         statement = self.conflicts.statement(first)
         chain = self.found.leaves[0].loops
         outer = statement.loops.index(chain[0])
@@ -134,7 +134,7 @@ class Registers:
 
 
 def _is_plain(mention: Mention) -> bool:
-    """Whether an element is a number that each iteration surely uses, and whose subscripts read no memory."""
+    """True if an element is a number that each iteration surely uses, and whose subscripts read no memory."""
     kind = mention.place.type
     nodes = (n for value in subscripts(mention.place) for n in subexpressions(value))
     return (
@@ -152,7 +152,7 @@ def _type(mention: Mention) -> str:
 
 
 def never_empty(found: Leaves) -> bool:
-    """Whether the innermost loop of a chain runs at least once each time it is reached."""
+    """True if the innermost loop of a chain runs at least once each time it is reached."""
     loops = [found.scop.loops[o] for o in found.leaves[0].loops]
     reached, inner = loops[-2].domain if len(loops) > 1 else None, loops[-1].domain
     if reached is None:

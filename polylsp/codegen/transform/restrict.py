@@ -78,7 +78,7 @@ def _parameters(declarator: Node) -> list[Node]:
 
 
 def _qualified_at(parameter: Node) -> int | None:
-    """Where `restrict` goes in the declaration of a pointer: behind its `*`, or in its first `[`."""
+    """Offset for `restrict` in the declaration of a pointer: after its `*`, or in its first `[`."""
     declarator = parameter.child_by_field_name("declarator")
     while declarator is not None:
         inner = declarator.child_by_field_name("declarator")

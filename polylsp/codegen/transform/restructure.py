@@ -1,5 +1,5 @@
-"""Restructuring for locality and parallelism: other transforms, chosen by a model and made one by one. After
-each the new text is analysed, so that each rests on dependences of the text that it changes."""
+"""Restructuring for locality and parallelism: other transforms, chosen by a model and applied one by one.
+After each the new text is analysed, so that each rests on dependences of the text that it changes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from polylsp.settings import Settings
 from polylsp.text import Span
 
 _SELDOM = 2
-"""How deep a loop may stand in sequential ones for threads to start on it."""
+"""Largest depth of a loop inside sequential ones for threads to start on it."""
 
 _FEW_TEXTS = 4
 
@@ -40,7 +40,7 @@ def restructured(subject: Subject, settings: Settings, again: Again) -> Answer:
     """All loops of the function around a loop, restructured."""
     if subject.facts.directives:
         return Declined("There are directives in this function already: remove them first.")
-    # What is tried and then made is the same text.
+    # The trial and the final edit give the same text.
     state = State(subject, settings, lru_cache(_FEW_TEXTS)(again))
     timed = time_tiles(state)
     eliminated = eliminations(state)
@@ -99,7 +99,7 @@ def _separations(state: State) -> Iterator[Answer]:
 
 
 def _helps(state: State, loop: LoopFacts, answer: Edited) -> bool:
-    """Whether a split of a loop makes a nest that can be blocked."""
+    """True if a split of a loop yields a nest that can be blocked."""
     after = state.again(applied(state.subject.text, answer.replacements))
     if after is None:
         return False
@@ -119,7 +119,7 @@ def _products(state: State) -> bool:
 
 
 def _is_worth_it(subject: Subject, plan: block.Plan) -> bool:
-    """Whether blocking does more than cut a loop into strips, or iterations then share what they load."""
+    """True if blocking is more than strip-mining of one loop, or iterations then share loaded data."""
     if plan.reorders or len(plan.points) > 2:
         return True
     return isinstance(_jammed(subject, plan.chain.ordinals[-1], Settings()), Edited)
@@ -144,7 +144,7 @@ def _blocks(state: State) -> Iterator[Answer]:
 
 
 def _is_tiled(state: State, chain: Chain) -> bool:
-    """Whether a loop of the chain, or around it, steps from tile to tile."""
+    """True if a loop of the chain, or around it, steps from tile to tile."""
     found = state.subject.nest(chain.ordinals[0])
     return found is None or stands_in_tiles(state.subject, chain.ordinals[-1])
 

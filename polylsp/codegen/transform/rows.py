@@ -1,4 +1,4 @@
-"""Which elements may stay in variables while several rows of a product run together."""
+"""Elements that may stay in variables while several rows of a product run together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Rows(Registers):
     together: int = 1
 
     def meets(self, first: Access, second: Access, apart: frozenset[str] | None) -> bool:
-        """Whether two accesses may be to one element while one column of these rows runs."""
+        """True if two accesses may be to one element while one column of these rows runs."""
         pairs = self._in_a_block(first, second)
         if apart is None:
             return not pairs.is_empty()

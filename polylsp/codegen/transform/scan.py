@@ -17,9 +17,9 @@ from polylsp.model.action import Declined
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A counter's name, and the words that declare it; none where it is declared before the loops.
-    `header` is how its loop was written; the comments about that loop go with it: `remark` behind the
-    header, `lead` before the loop, `after` behind it."""
+    """A counter's name, and the words that declare it; none where it is declared before the loops. `header`
+    is the original header of its loop; the comments about that loop go with it: `remark` after the header,
+    `lead` before the loop, `after` after it."""
 
     name: str
     declared: str
@@ -31,7 +31,7 @@ class Counter:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """What runs at each point of one part of a schedule's domain: see `Scan`."""
+    """Code for each point of one part of a schedule's domain: see `Scan`."""
 
     values: tuple[Counter | None, ...]
     body: Kept | Written
@@ -39,10 +39,10 @@ class Leaf:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What to visit and how to write it: `loops` are the new loops' counters, outermost first; `values` are
-    the counters of the schedule's domain, in its order: the body sets those that no loop counts, apart
-    from those it has no use for (`None`). Where the domain has parts with names, `others` has what runs in
-    these; loops whose numbers are `apart` only say what comes first."""
+    """Specification of the loops: `loops` are the new loops' counters, outermost first; `values` are the
+    counters of the schedule's domain, in its order: the body sets those that no loop counts, apart from
+    unused ones (`None`). Where the domain has named parts, `others` has their code; loops whose numbers are
+    `apart` only determine the order."""
 
     schedule: isl.Map | isl.UnionMap
     loops: tuple[Counter, ...]
@@ -126,7 +126,7 @@ def _header(scan: Scan, loop: Counter, node: isl.AstNode) -> str:
 
 
 def _same(header: str, made: str) -> bool:
-    """Whether a header says the same, apart from spaces and the side of `++`."""
+    """True if two headers are equal, apart from spaces and the side of `++`."""
     inside = header.partition("(")[2].rpartition(")")[0]
     first, second = (_plain(text) for text in (inside, made))
     return first == second
@@ -153,7 +153,7 @@ def _leaf(scan: Scan, node: isl.AstNode) -> Piece:
     if isinstance(own.body, Written):
         return Made("", (*map(Written, first), own.body)) if first else own.body
     kept = Kept(own.body.span, tuple(first), own.body.single and not first)
-    # Beside others, what it declares has a block of its own.
+    # Beside others, its declarations need a separate block.
     return Made("", (kept,)) if first and scan.others else kept
 
 

@@ -1,4 +1,4 @@
-"""Where a variable is declared, and where in a loop it could be."""
+"""Declaration of a variable, and its possible places in a loop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def mentions(variable: Variable, *blocks: Statement) -> Iterator[Statement]:
 
 
 def reads(variable: Variable, statement: Statement) -> bool:
-    """Whether a statement itself uses the value of a variable."""
+    """True if a statement itself uses the value of a variable."""
     if (
         isinstance(statement, Assign)
         and statement.operator is not None
@@ -49,8 +49,8 @@ def reads(variable: Variable, statement: Statement) -> bool:
 
 
 def declaration_of(subject: Subject, variable: Variable) -> Declaration | None:
-    """Where a local variable is declared, if it stands in no macro and not in a loop's header, and no
-    directive of the function names it."""
+    """Declaration of a local variable, if it stands in no macro and not in a loop's header, and no directive
+    of the function names it."""
     if _is_in_directive(subject, variable.source_name):
         return None
     declares = [s for s in walk(subject.function.body) if isinstance(s, Declare) and s.variable == variable]
@@ -68,8 +68,8 @@ def declaration_of(subject: Subject, variable: Variable) -> Declaration | None:
 
 
 def is_named_outside(subject: Subject, declaration: Declaration, name: str, loop: Span) -> bool:
-    """Whether the text names a variable outside of a loop and its declaration: also where nothing comes of
-    it (`(void)t;`)."""
+    """True if the text names a variable outside of a loop and its declaration: also without effect
+    (`(void)t;`)."""
     block = declaration.node.parent
     assert block is not None
     for node in _named(block, name, declaration.node):
@@ -140,5 +140,5 @@ def removed(subject: Subject, names: list[Declaration]) -> Replacement:
 
 
 def _opens(subject: Subject, start: int) -> bool:
-    """Whether only the function's brace stands before: then an empty line behind the declaration goes too."""
+    """True if only the function's brace stands before: then an empty line after the declaration goes too."""
     return subject.text[:start].rstrip().endswith("{")

@@ -1,5 +1,5 @@
-"""Scratch arrays: what each iteration of a loop fills before it reads it, and that keeps iterations in order
-for nothing (Feautrier, ICS 1988: array expansion)."""
+"""Scratch arrays, which each iteration of a loop fills before it reads them, and which order the iterations
+needlessly (Feautrier, ICS 1988: array expansion)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _directly(block: Block) -> Iterator[Statement]:
 
 
 def _width(subject: Subject, loop: Loop) -> Linear | None:
-    """How far a loop counts from zero."""
+    """Upper bound of a loop that counts from zero."""
     text = opened(subject, loop.ordinal)
     bounds = None if isinstance(text, Declined) else bounds_of(subject, loop.ordinal, text, ())
     if bounds is None or any(factor for first in bounds.firsts for factor in first.values()):
@@ -145,7 +145,7 @@ def _width(subject: Subject, loop: Loop) -> Linear | None:
 
 
 def _is_column(subject: Subject, row: int, place: Place, width: Linear | None) -> bool:
-    """Whether an element's only subscript is the counter of a loop over all columns."""
+    """True if an element's only subscript is the counter of a loop over all columns."""
     if len(place.steps) != 1 or not isinstance(step := place.steps[0], Index):
         return False
     if not isinstance(step.subscript, Read):
@@ -166,7 +166,7 @@ def _holds(loop: Loop, place: Place) -> bool:
 
 
 def _is_fixed(subject: Subject, root: int, width: Linear) -> bool:
-    """Whether a sum is the same before the loops as anywhere in them."""
+    """True if a sum is the same before the loops as anywhere in them."""
     loop = subject.loop(root)
     declared = {each.variable.source_name for each in walk(loop) if isinstance(each, Declare)}
     changed = {each.target.variable.source_name for each in walk(loop) if isinstance(each, Assign)}

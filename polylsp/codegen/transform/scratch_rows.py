@@ -23,10 +23,10 @@ from polylsp.model.action import Answer, Declined, Edited, Replacement
 from polylsp.text import Span
 
 _ROWS, _COLUMNS = 16, 512
-"""How many rows make a tile, and how long they may be."""
+"""Number of rows of a tile, and their largest length."""
 
 _MOST = 1 << 13
-"""How many elements all copies may have: 64 KB of doubles."""
+"""Largest number of elements of all copies: 64 KB of doubles."""
 
 
 def made(state: State, ordinal: int) -> bool:
@@ -60,7 +60,7 @@ def _is_made(state: State, row: int) -> bool:
 
 
 def _has_versions(state: State, one: Scratch, columns: int) -> bool:
-    """Whether either version may run, as far as is known: of what never does, anything seems right."""
+    """True if either version may run: one that never runs would pass every check."""
     root, count = one.chain.ordinals[0], len(state.subject.facts.loops)
     if not state.make(_versions(state.subject, one, columns)):
         return False
@@ -126,7 +126,7 @@ def _expanded(subject: Subject, one: Scratch, row: int, columns: int) -> Answer:
 
 
 def _left(subject: Subject, one: Scratch, axis: Axis, copies: str, text: LoopText) -> tuple[str, ...]:
-    """What stores the row that the last iteration leaves."""
+    """Lines that store the row that the last iteration leaves."""
     *outer, rows = one.bounds
     last = [f"{each.name} == {sum_text(added(each.lasts[0], {'': 1}, -1))}" for each in outer]
     last.append(f"{sum_text(added(axis.origin, {'': axis.size}, 1))} >= {sum_text(rows.lasts[0])}")

@@ -20,7 +20,7 @@ from polylsp.settings import Settings
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-    """The directive on a loop, with sums into array elements held in variables."""
+    """The directive on a loop, with sums of array elements in variables."""
     text = opened(subject, ordinal)
     if isinstance(text, Declined):
         return text
@@ -48,7 +48,7 @@ def _is_directed(subject: Subject, loop: LoopFacts) -> bool:
 
 
 def _sums(subject: Subject, known: LoopFacts, directed: bool) -> Parallel | Declined:
-    """What a loop adds up, if that is all it does, along memory and under no other directive."""
+    """Sums of a loop that only adds up, along memory and under no other directive."""
     ordinal, name, verdict = known.ordinal, known.iterator or known.kind, known.verdict
     if directed:
         return Declined(f"A directive stands before the loop `{name}` already.")
@@ -66,7 +66,7 @@ def _sums(subject: Subject, known: LoopFacts, directed: bool) -> Parallel | Decl
 
 
 def _clauses(subject: Subject, known: LoopFacts, sums: Parallel) -> tuple[Clause, ...] | Declined:
-    """What `omp simd` says of the variables of a loop."""
+    """Clauses of `omp simd` for the variables of a loop."""
     name = known.iterator or known.kind
     if any(each.is_array for each in sums.reductions):
         return Declined(f"The loop `{name}` adds to variables and to array elements: split it first.")

@@ -21,8 +21,8 @@ from polylsp.model.verdict import Assumption
 from polylsp.settings import Settings
 
 _SLOPES = ((1, 1), (2, 1), (1, 2), (3, 1), (1, 3), (4, 1), (1, 4))
-"""How much each of two counters adds to the wavefront, if both count up, simplest first; one of them is 1, so
-that it can be computed back from the wavefront and the other."""
+"""Coefficients of two counters in the wavefront, if both count up, simplest first; one of them is 1, so that
+it can be computed back from the wavefront and the other."""
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -109,7 +109,8 @@ def _edited(
 def _no_overflow(
     found: Leaves, chain: Chain, steps: tuple[int, ...], slope: tuple[int, int], front: str
 ) -> tuple[Assumption, ...]:
-    """That the wavefront can be counted, unless no value that the counters can have is too large for that."""
+    """Assumption that the wavefront's counter does not overflow, unless the counters are too small for
+    that."""
     domain = found.scop.loops[chain.ordinals[1]].domain
     inside = domain.project_out(isl.dim_type.set, 0, domain.dim(isl.dim_type.set) - 2).reset_tuple_id()
     limit = 2 ** (63 if type_words(found.subject, chain) == "long" else 31)

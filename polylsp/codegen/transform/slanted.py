@@ -14,7 +14,7 @@ from polylsp.codegen.transform.syntax import Braces
 from polylsp.model.action import Declined
 
 Slopes = Sequence[Sequence[int]]
-"""For each loop, how often the counters of those around it are added to its own."""
+"""Factors, for each loop, by which the counters of those around it are added to its counter."""
 
 
 def slanted(
@@ -81,8 +81,8 @@ def _beyond(k: int, slopes: Slopes, sizes: Sequence[int], tiles: Sequence[Counte
 
 
 def _skewed(k: int, slopes: Slopes) -> list[int]:
-    """What the slopes of a loop add, in skewed coordinates: the counter of a loop is its coordinate less
-    what its own slopes add."""
+    """Contribution of the slopes of a loop, in skewed coordinates: the counter of a loop is its coordinate
+    minus this."""
     factors = [0] * k
     for m, slope in enumerate(slopes[k]):
         factors[m] += slope

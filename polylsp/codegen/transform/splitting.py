@@ -1,4 +1,4 @@
-"""Splits of loops one after the other, for the products among them to have loops of their own."""
+"""Splits of loops one after the other, so that the products among them get separate loops."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from polylsp.model.action import Edited
 
 
 def products_alone(state: State, tile: int) -> bool:
-    """Splits all loops in a loop over tiles, in which loops over rows and columns are the outer ones; whether
-    all that is in more loops then is a product, whose tiles were made."""
+    """Split all loops in a loop over tiles, in which loops over rows and columns are the outer ones; true if
+    all deeper loops are then a product, whose tiles were generated."""
     split_all(state, lambda: _inside(state.subject, tile))
     around = {each.parent for each in state.subject.facts.loops}
     depth = state.subject.known(tile).depth + 2

@@ -21,8 +21,8 @@ from polylsp.model.program import Block, Variable
 @dataclass(frozen=True, slots=True)
 class Stage:
     """A statement of the time loop's body. `along` is the loop along the grid, `first` and `last` its bounds
-    in C (`last` is not reached), `declared` the words that declare its counter. Without `along` it is at
-    one place, which is known later: then `first` is that and `last` the next one."""
+    in C (`last` is not reached), `declared` the words that declare its counter. Without `along` it is at one
+    place, which is determined later: then `first` is that and `last` the next one."""
 
     part: Part
     leaf: Leaf
@@ -34,7 +34,7 @@ class Stage:
     last: Linear | None = None
 
     def at(self, place: int) -> Stage:
-        """The stage, once its place is known."""
+        """The stage at a determined place."""
         return replace(self, first={"": place}, last={"": place + 1})
 
     def loop(self, subject: Subject, begin: str, end: str) -> Piece:
@@ -68,11 +68,11 @@ class TimeLoop:
 
     @property
     def leaves(self) -> tuple[Leaf, ...]:
-        """One leaf for each stage."""
+        """Leaves, one for each stage."""
         return tuple(stage.leaf for stage in self.stages)
 
     def with_stages(self, stages: tuple[Stage, ...]) -> TimeLoop:
-        """The loop with more known of its stages."""
+        """The loop with refined stages."""
         return replace(self, stages=stages)
 
     @property

@@ -1,4 +1,4 @@
-"""What the loops over blocks of a time loop have in common, in C."""
+"""Common parts of the loops over blocks of a time loop, in C."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Steps:
 
     @property
     def end(self) -> Linear:
-        """The place behind the last one of all stages."""
+        """The place after the last one of all stages."""
         return one_of([stage.last or {} for stage in self.loop.stages], ">")
 
     def blocks_of_time(self, count: int, inside: tuple[Piece, ...], lead: str = "") -> Made:
@@ -73,7 +73,7 @@ def moved(edge: str, slope: int, passed: tuple[str, str]) -> str:
 
 
 def one_of(bounds: Sequence[Linear], order: str) -> Linear:
-    """The extremum of some sums; those that are known not to be it are left out."""
+    """Extremum of some sums; those that are proven not to be it are left out."""
     chosen: list[Linear] = []
     for bound in bounds:
         if any(_beats(other, bound, order) for other in chosen):
@@ -88,6 +88,6 @@ def _beats(one: Linear, other: Linear, order: str) -> bool:
 
 
 def _is_at_least(one: Linear, other: Linear) -> bool:
-    """Whether a sum is known not to be less than another."""
+    """True if a sum is proven not to be less than another."""
     apart = {term: factor for term, factor in added(one, other, -1).items() if factor}
     return set(apart) <= {""} and apart.get("", 0) >= 0

@@ -16,7 +16,7 @@ from polylsp.model.action import Answer, Declined
 from polylsp.settings import Settings
 
 Step = Callable[[Subject], Answer]
-"""An edit of the text that the step before has made."""
+"""An edit of the text that the previous step produced."""
 
 
 def steps(subject: Subject, ordinal: int, settings: Settings) -> tuple[Step, ...] | Declined:

@@ -1,5 +1,5 @@
-"""Induction variable substitution: what is counted along with a loop is computed from its iterator, so that
-no iteration needs the one before (Wolfe 1992)."""
+"""Induction variable substitution: a variable that advances with a loop is computed from its iterator, so
+that no iteration needs the one before (Wolfe 1992)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from polylsp.text import Span
 
 @dataclass(frozen=True, slots=True)
 class _Rewritten:
-    """A variable in closed form: what stands before the loop, first in its body, and behind it."""
+    """A variable in closed form: lines before the loop, first in its body, and after it."""
 
     before: str
     first: str
@@ -37,7 +37,7 @@ class _Rewritten:
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
-    """`const int k0 = k;` before the loop, `k = k0 + 2 * i;` first in it, and the last value behind it."""
+    """`const int k0 = k;` before the loop, `k = k0 + 2 * i;` first in it, and the last value after it."""
     text = undirected(subject, ordinal)
     if isinstance(text, Declined):
         return text
@@ -78,7 +78,7 @@ def _edit(subject: Subject, ordinal: int, text: LoopText, made: list[_Rewritten]
 
 
 def _in_order(edits: list[Replacement]) -> tuple[Replacement, ...]:
-    """Edits sorted, those at one place made one."""
+    """Edits sorted, and merged at equal places."""
     result: list[Replacement] = []
     for each in sorted(edits, key=lambda one: one.span):
         if result and result[-1].span == each.span and each.span.start == each.span.end:
@@ -121,7 +121,7 @@ def _moved(start: str, one: Counted, rounds: str) -> str:
 
 
 def _has_sum(text: str) -> bool:
-    """Whether a text has an operator that stands in no parentheses."""
+    """True if a text has an operator outside of parentheses."""
     depth = 0
     for character in text:
         depth += (character == "(") - (character == ")")
@@ -131,7 +131,7 @@ def _has_sum(text: str) -> bool:
 
 
 def _rounds(points: Iterations, cast: str) -> str:
-    """How often the loop runs, which may be never."""
+    """Trip count of the loop, possibly 0."""
     (first,), (last,) = points.firsts, points.lasts
     rounds = added(last, first, -1)
     if {term for term, factor in rounds.items() if factor} <= {""}:
@@ -152,8 +152,8 @@ def _assumption(points: Iterations, one: Counted, index: str) -> Assumption | No
 
 
 def _removed(subject: Subject, loop: Loop, text: LoopText, one: Counted) -> tuple[Replacement, ...]:
-    """The line of the update, where it is a statement on a line of its own and nothing reads the variable
-    behind it; otherwise it may stay."""
+    """Line of the update, where it is a statement on a separate line and no later code in the body reads the
+    variable; otherwise it may stay."""
     update = one.updates[-1]
     if len(one.updates) > 1 or _is_read_behind(loop, one.variable, update):
         return ()
@@ -172,7 +172,7 @@ def _removed(subject: Subject, loop: Loop, text: LoopText, one: Counted) -> tupl
 
 
 def _is_read_behind(loop: Loop, variable: Variable, update: Assign) -> bool:
-    """Whether the body uses the variable after an update, in the order of the text."""
+    """True if the body uses the variable after an update, in the order of the text."""
     for statement in walk(loop.body):
         for value in expressions(statement):
             for node in subexpressions(value):

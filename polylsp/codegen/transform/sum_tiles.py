@@ -1,5 +1,5 @@
-"""Products whose sums stand in a scalar: in a tile of rows and columns each element gets a sum of its own.
-The loops can then be split, and what adds up is a product like any other."""
+"""Products whose sums stand in a scalar: in a tile of rows and columns each element gets a separate sum. The
+loops can then be split, and the accumulation is a product like any other."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from polylsp.model.expressions import subexpressions
 from polylsp.model.program import Read
 
 _ROWS = 256
-"""How many rows make a tile: many, for a panel of the product to be used by all of them."""
+"""Number of rows of a tile: many, for a panel of the product to be used by all of them."""
 
 _MOST_BYTES = 1 << 16
-"""What an array on the stack may take."""
+"""Largest size of an array on the stack, in bytes."""
 
 
 def made(state: State, ordinal: int) -> bool:
@@ -46,7 +46,7 @@ def _pair(subject: Subject, ordinal: int) -> Chain | None:
 
 
 def _shares(subject: Subject, pair: Chain) -> bool:
-    """Whether a loop inside of these reads elements that depend on the column, but not on the row."""
+    """True if a loop inside of these reads elements that depend on the column, but not on the row."""
     row, column = (counter(subject, each) for each in pair.ordinals)
     for statement in walk(*loops_in(subject.loop(pair.ordinals[1]).body)):
         for value in (node for node in nodes(statement) if isinstance(node, Read) and node.place.steps):

@@ -1,4 +1,5 @@
-"""Statements put before and behind another statement of the text, with braces where it had none around it."""
+"""Statements inserted before and after another statement of the text, with braces where it had none around
+it."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ def _has_directive(subject: Subject, text: LoopText) -> bool:
 def surrounded(
     subject: Subject, facts: LoopFacts, text: LoopText, before: list[str], after: list[str], braces: Braces
 ) -> list[Replacement] | Declined:
-    """Statements before a loop and behind it, on lines of their own where the loop is."""
+    """Statements before a loop and after it, on separate lines where the loop is."""
     parent, name = text.node.parent, facts.iterator or facts.kind
     if parent is None or parent.type not in ("compound_statement", *_UNBRACED):
         return Declined(f"There is no room for a declaration before the loop `{name}`: put it in braces.")
@@ -78,7 +79,7 @@ def headed(subject: Subject, text: LoopText, lines: list[str], braces: Braces) -
 def _inserted(
     subject: Subject, span: Span, before: list[str], after: list[str], closing: str | None = None
 ) -> list[Replacement]:
-    """Lines around a statement; `closing` is the indentation of a brace behind them."""
+    """Lines around a statement; `closing` is the indentation of a brace after them."""
     return [_before(subject, span.start, before), _after(subject, span, after, closing)]
 
 
@@ -96,7 +97,7 @@ def _before(subject: Subject, start: int, lines: list[str]) -> Replacement:
 
 
 def _after(subject: Subject, span: Span, lines: list[str], closing: str | None) -> Replacement:
-    """Behind the comment that ends the line, where nothing else does."""
+    """Insertion after the comment that ends the line, if no other text does."""
     brace = [] if closing is None else ["}"]
     stop = subject.text.find("\n", span.end)
     rest = subject.text[span.end : stop if stop >= 0 else len(subject.text)].rstrip("\r")
@@ -110,15 +111,14 @@ def _after(subject: Subject, span: Span, lines: list[str], closing: str | None) 
 
 
 def is_comment(text: str) -> bool:
-    """Whether a text is one comment that ends with it."""
+    """True if a text is one comment that ends with it."""
     if text.startswith("//"):
         return not text.endswith("\\")
     return text.startswith("/*") and text.find("*/", 2) == len(text) - 2
 
 
 def _stands_alone(subject: Subject, facts: LoopFacts, text: LoopText) -> bool:
-    """Whether the text around the loop is what it looks like: no macro writes what stands before it, around
-    it, or at its end."""
+    """True if no macro expands to the text before the loop, around it, or at its end."""
     if text.span != subject.span(facts.site):
         return False
     ancestors = 0

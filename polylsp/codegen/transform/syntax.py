@@ -1,5 +1,5 @@
-"""Where the parts of a loop stand in the text: header, braces, the statements in its body, the comments
-about them. Read off the source as it is written, since an edit keeps what a person wrote there."""
+"""Parts of a loop in the text: header, braces, the statements in its body, the comments about them. Read off
+the source as it is written, since an edit preserves a person's text."""
 
 from __future__ import annotations
 
@@ -32,19 +32,20 @@ class Part:
 
     @property
     def directive(self) -> bool:
-        """Whether a directive or a hint says how the statement is compiled, so that it is not taken apart."""
+        """True if a directive or a hint controls how the statement is compiled, so that it is not taken
+        apart."""
         return not self.pragmas <= {"mark"}
 
     @property
     def fixed(self) -> bool:
-        """Whether a pragma rests on what stands around it, so that the statement is not moved."""
+        """True if a pragma rests on the code around it, so that the statement is not moved."""
         return not self.pragmas <= {"mark", "hint", "gcc-hint"}
 
 
 @dataclass(frozen=True, slots=True)
 class LoopText:
-    """A `for` loop: its span from `for` on, its `for (...)`, where `{` stands, the comment behind it on
-    the same line, and the statements of its body."""
+    """A `for` loop: its span from `for` on, its `for (...)`, the place of `{`, the comment after it on the
+    same line, and the statements of its body."""
 
     node: Node
     span: Span
@@ -85,7 +86,7 @@ def every(node: Node) -> Iterator[Node]:
 
 
 def loop_text(subject: Subject, ordinal: int) -> LoopText | Declined:
-    """How a loop is written, if its text can be taken apart."""
+    """Text of a loop, if it can be taken apart."""
     facts = subject.known(ordinal)
     name = facts.iterator or facts.kind
     start = subject.span(facts.site).start - subject.start
@@ -159,7 +160,7 @@ def _pragmas(subject: Subject, start: int, end: int) -> frozenset[PragmaKind]:
 
 
 def _line_end(text: str, start: int, limit: int, comments: list[Span]) -> int:
-    """Just behind the first line end after `start` that is in no comment; `start` if there is none."""
+    """Offset just after the first line end after `start` that is in no comment; `start` if there is none."""
     at = start
     while (at := text.find("\n", at, limit)) >= 0:
         if not any(c.start <= at < c.end for c in comments):

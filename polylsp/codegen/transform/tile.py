@@ -23,7 +23,7 @@ from polylsp.model.action import Answer, Declined, Edited
 from polylsp.settings import Settings
 
 _STEEPEST = 2
-"""How often at most a counter is added to one inside it."""
+"""Largest factor of a counter in one inside it."""
 
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
@@ -70,8 +70,8 @@ def _band(subject: Subject, chain: Chain) -> tuple[Chain, Leaves, Slopes] | Decl
 
 
 def _slopes(found: Leaves) -> Slopes | LeafDependence:
-    """For each loop how often the counters around it must be added to its own for no dependence to make the
-    sum smaller; or a dependence that stands in the way."""
+    """Factors, for each loop, of the counters around it in its skewed counter, so that no dependence makes
+    the sum smaller; or a dependence that prevents it."""
     (leaf,) = found.leaves
     inside = ", ".join(f"i{k}" for k in range(len(leaf.loops)))
     chosen: list[tuple[int, ...]] = []

@@ -1,4 +1,4 @@
-"""A loop as a time loop: what must stay in order among its stages, and which of them are at one place."""
+"""Analysis of a loop as a time loop: dependences among its stages, and the stages with a single place."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polylsp.codegen.transform.stages import TimeLoop, shared_counters, time_loo
 from polylsp.model.action import Declined
 
 _BORDER = (0, 1)
-"""Where stages may be that have but one place; others may come from an extent that a macro says."""
+"""Places where stages with a single place may be; others may come from an extent in a macro."""
 
 
 def ordered(subject: Subject, ordinal: int) -> tuple[TimeLoop, Leaves, tuple[int | None, ...]] | Declined:
@@ -84,6 +84,6 @@ def _place(loop: TimeLoop, found: Leaves, number: int) -> int | Declined:
 
 
 def dimensions(subject: Subject, ordinal: int) -> int:
-    """How many loops stand in each other, from a loop on."""
+    """Nesting depth of the loops, from a loop on."""
     inner = [each.ordinal for each in subject.facts.loops if each.parent == ordinal]
     return 1 + max((dimensions(subject, each) for each in inner), default=0)

@@ -1,6 +1,6 @@
 """Time tiling: several time steps of a stencil run on a block of the grid while that is in the cache, and
-blocks run in parallel. The stages of a step may be several loops, each moved so that it finds what it
-needs."""
+blocks run in parallel. The stages of a step may be several loops, each moved so that its inputs are in the
+block."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from polylsp.settings import Settings
 
 _WIDTHS = {1: 512, 2: 64}
 _WIDTH = 16
-"""How many places a block of a grid has, by the dimensions of the grid: what it loads then fits the second
+"""Number of places of a block of a grid, by the dimensions of the grid: its data then fit the second-level
 cache of a core."""
 
 _COUNTS = {1: 64, 2: 16}
 _COUNT = 4
-"""How many time steps slanted tiles run; they have twice as many places."""
+"""Number of time steps of slanted tiles; they have twice as many places."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +96,14 @@ def _blocks(
 
 
 def _too_far(loop: TimeLoop, found: Leaves, apart: Sequence[Distance]) -> Declined:
-    """Why no block finds what it needs."""
+    """Reason why no block finds all values that it needs."""
     doing = f"Running several iterations of the loop `{loop.name}` on a part of the grid"
     broken = next((d.dependence for d in apart if d.least is None or d.most is None), None)
     return refusal(found, doing, broken or apart[0].dependence)
 
 
 def comes_back(plan: Plan) -> bool:
-    """Whether each time step uses the same memory: what is different in different places of the grid is the
-    same in all time steps."""
+    """True if each time step uses the same memory: accesses that vary over the grid do not vary over time."""
     scop, time = plan.found.scop, plan.loop.ordinal
     return not any(
         depends_on(scop, access, time) and depends_on(scop, access, stage.leaf.loops[-1])

@@ -1,4 +1,4 @@
-"""The words that declare a variable of a type, as the source has them where it can be told."""
+"""Declaration words of a type, as in the source where possible."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def element_words(subject: Subject, variable: Variable, of_type: Type) -> str | 
 
 
 def plain_words(of_type: Type) -> str | None:
-    """A number's type in C's own words."""
+    """A number's type as C spells it."""
     if isinstance(of_type, Integer):
         return integer_words(of_type)
     return _FLOATINGS.get(of_type.bits) if isinstance(of_type, Floating) else None
@@ -47,7 +47,7 @@ def _declared(subject: Subject, variable: Variable, levels: int) -> str | None:
 
 
 def _name_and_levels(declarator: Node) -> tuple[str, int]:
-    """What is declared, and through how many pointers and arrays it leads."""
+    """Declared name, and the number of pointers and arrays on the way to its elements."""
     chain = list(_declarators(declarator))
     if any(each.type == "function_declarator" for each in chain):
         return "", 0

@@ -1,4 +1,4 @@
-"""Which brackets of a token list belong together."""
+"""Matching of the brackets in a token list."""
 
 from __future__ import annotations
 

@@ -122,7 +122,8 @@ def _clause(family: Family, name: str, arguments: Sequence[str] | None) -> Claus
 
 
 def _flow(name: str, modifiers: list[str]) -> Flow | None:
-    """Which way a clause moves its items; words beside the type of a `map` may say anything."""
+    """Direction in which a clause moves its items; `None` if undetermined, as with other words beside the
+    type of a `map`."""
     if name != "map":
         return None if modifiers else _COPIES.get(re.sub("^(p|present_or_)(?=c)", "", name))
     return _MAPS.get("".join(modifiers) or "tofrom")
@@ -136,7 +137,7 @@ def _unmodified(given: list[str], name: str) -> list[str]:
 
 
 def _linear_step(given: list[str]) -> int | None:
-    """What `linear(x: 2)`, or `linear(x: val, step(2))`, adds in each iteration: 1 where it does not say."""
+    """Increment per iteration of `linear(x: 2)`, or `linear(x: val, step(2))`: 1 by default."""
     before, after = _after_colon(given)
     if not before:
         return 1
@@ -147,7 +148,7 @@ def _linear_step(given: list[str]) -> int | None:
 
 
 def _after_colon(given: list[str]) -> tuple[list[str], list[str]]:
-    """What stands before and after the first colon outside brackets and conditional expressions."""
+    """Tokens before and after the first colon outside brackets and conditional expressions."""
     depth = 0
     for k, token in enumerate(given):
         depth += (token in "([{") - (token in ")]}")
@@ -159,8 +160,8 @@ def _after_colon(given: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _reduction(given: list[str]) -> Clause:
-    """`reduction(+: s)`, `reduction(inscan, +: s)`; with a modifier the operator is kept apart from it,
-    so that it names none that we compare with."""
+    """`reduction(+: s)`, `reduction(inscan, +: s)`; with a modifier the operator stays joined to it, so that
+    it equals none that we compare with."""
     before, after = _after_colon(given)
     return ReductionClause("".join(before), _items(after))
 

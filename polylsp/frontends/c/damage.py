@@ -1,4 +1,4 @@
-"""Text between the functions of a file that is no C: what is wrong with it, in words."""
+"""Diagnoses of text between the functions of a file that is no C."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def damage(text: str, items: Outline, broken: frozenset[int]) -> Iterator[FilePr
 
 
 def _unclosed_comment(text: str) -> int:
-    """Where a comment starts that is never closed; else -1."""
+    """Offset of a comment that is never closed, or -1."""
     if text.rfind("/*") <= text.rfind("*/"):
         return -1
     return tokenize(normalise(text)).unterminated
 
 
 def _inside(items: Outline, broken: frozenset[int], at: int) -> bool:
-    """Whether an offset is in one of the broken functions."""
+    """True if an offset is in one of the broken functions."""
     k = bisect_right(items.starts, at) - 1
     return k >= 0 and items.starts[k] in broken and at < items.starts[k] + len(items.items[k].text)
 
 
 def _strays(items: Outline, broken: frozenset[int]) -> Iterator[FileProblem]:
-    """What stands between functions and is no C, said once for each run of such text. A bracket too
-    many after a broken function is what that left over."""
+    """Text between functions that is no C, reported once for each run of it. Surplus brackets after a broken
+    function are its remainder."""
     said = False
     for start, item in zip(items.starts, items.items, strict=True):
         message = _stray(item)
@@ -52,7 +52,7 @@ def _strays(items: Outline, broken: frozenset[int]) -> Iterator[FileProblem]:
 
 
 def _stray(item: Item) -> str:
-    """What is wrong with text that is no function, or an empty string."""
+    """Fault of text that is no function, or an empty string."""
     bare = _CONDITION.fullmatch(item.text.strip()) if item.kind == "directive" else None
     if bare is not None:
         return f"This `#{bare[1]}` has no condition."

@@ -27,12 +27,12 @@ _OPEN, _CLOSE = "([{", ")]}"
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """One declaration after macro expansion, its final `;` included, in plain C.
+    """A declaration after macro expansion, its final `;` included, in plain C.
 
-    `names` are those it declares: typedefs, tags, enumerators, variables, functions.
-    `definition` are the tokens of the whole function where a header or a macro defines it (an inline
-    function), else empty; `pragmas` those in it, each with the number of the token it stands before. `uses`
-    are all words in `tokens`.
+    `names` are those it declares: typedefs, tags, enumerators, variables, functions. `definition` are the
+    tokens of the whole function where a header or a macro defines it (an inline function), else empty;
+    `pragmas` those in it, each with the number of the token it stands before. `uses` are all words in
+    `tokens`.
     """
 
     names: tuple[str, ...]
@@ -64,12 +64,12 @@ class Declaration:
 
     @property
     def opaque(self) -> bool:
-        """Stands in for the declaration of a type of which only the name is known."""
+        """True for a stand-in declaration of an opaque type, of which only the name is declared."""
         return _OPAQUE in self.attributes
 
     @property
     def per_thread(self) -> bool:
-        """Each thread has a variable of its own."""
+        """True for a thread-local variable."""
         return PER_THREAD in self.attributes
 
 
@@ -135,7 +135,7 @@ class Splitter:
         self.called = self.assigned = self.body = False
 
     def _opens_body(self) -> bool:
-        """Whether a `{` that comes next begins the body of a function."""
+        """True if the following `{` begins the body of a function."""
         current = self.current
         if not self.called or self.assigned or current[0] == "typedef":
             return False
@@ -147,7 +147,7 @@ _DEEPEST = 100
 
 
 def _depth(texts: tuple[str, ...]) -> int:
-    """How deeply braces are nested."""
+    """Nesting depth of braces."""
     deepest = depth = 0
     for text in texts:
         depth += (text == "{") - (text == "}")
@@ -157,8 +157,7 @@ def _depth(texts: tuple[str, ...]) -> int:
 
 @lru_cache(maxsize=65536)
 def declaration(texts: tuple[str, ...]) -> Declaration | None:
-    """The declaration of one complete piece of `split`; `None` if it declares nothing that can
-    be told."""
+    """Declaration of one complete piece of `split`; `None` if it declares no name that we recognise."""
     if texts.count("{") > _DEEPEST and _depth(texts) > _DEEPEST:
         return None
     attributes = attributes_in(list(texts))

@@ -1,7 +1,7 @@
-"""The preprocessor lines of a text: which are active, and what they do, in order.
+"""Preprocessor lines of a text: the active ones, and their effects, in order.
 
-pcpp follows the conditionals and evaluates their expressions. It sees those lines alone; all
-that lies between two of them is one marker, so its cost does not grow with the code.
+pcpp follows the conditionals and evaluates their expressions. It sees those lines alone; all text between two
+of them is one marker, so its cost does not grow with the code.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Script:
 
     @property
     def conditional(self) -> bool:
-        """Whether any of it depends on a condition."""
+        """True if any part depends on a condition."""
         return any(isinstance(part, Condition) for part in self.parts)
 
 

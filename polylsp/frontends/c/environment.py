@@ -1,4 +1,4 @@
-"""What a file's functions see of it: macros and declarations, from the file and its headers.
+"""Environment of a file's functions: macros and declarations, from the file and its headers.
 
 The file's part is its skeleton, so typing inside a function leaves the environment as it is.
 """
@@ -24,9 +24,9 @@ from polylsp.text import Span
 
 @dataclass(frozen=True, eq=False)
 class Environment:
-    """Macros and declarations of a file. `headers` are the files read, `wanted` those that would
-    have been read, had they existed: changes of either make the environment stale. `per_thread` are
-    the variables of which each thread has its own."""
+    """Macros and declarations of a file. `headers` are the files read, `wanted` those that would have been
+    read, had they existed: changes of either make the environment stale. `per_thread` are the thread-local
+    variables."""
 
     macros: Mapping[int, Mapping[str, Macro]]
     known: Index
@@ -42,7 +42,7 @@ class Environment:
 
     @cached_property
     def has_pragma_operator(self) -> bool:
-        """Whether a macro may stand for a directive (C11 6.10.9)."""
+        """True if a macro may stand for a directive (C11 6.10.9)."""
         seen = {id(macros): macros for macros in self.macros.values()}
         return any("_Pragma" in one.body for macros in seen.values() for one in macros.values())
 
@@ -92,13 +92,13 @@ def definition(known: Environment, name: str) -> Declaration | None:
 
 
 def internal(known: Environment) -> frozenset[str]:
-    """The functions and variables of a file that are its own (C11 6.2.2: internal linkage)."""
+    """Functions and variables of a file with internal linkage (C11 6.2.2)."""
     static = (one for one in known.known.declarations if "static" in one.tokens[: _specifiers(one)])
     return frozenset(name for one in static for name in one.names)
 
 
 def replaceable(known: Environment, name: str) -> bool:
-    """Tell a function whose definition may be replaced by that of another file."""
+    """True for a function whose definition may be replaced by that of another file."""
     places = known.known.places.get(name, ())
     return any(
         not known.known.declarations[k].attributes.isdisjoint(("weak", "ifunc", "alias")) for k in places
@@ -111,24 +111,23 @@ def _specifiers(declared: Declaration) -> int:
 
 
 def per_thread(text: str, known: Environment) -> frozenset[str]:
-    """Names of which each thread may have a variable of its own in a function with that text, or in those
-    that it calls."""
+    """Names that may be thread-local in a function with that text, or in those that it calls."""
     named = words(text)
     if declarations.THREAD_STORAGE.isdisjoint(named):
         return known.per_thread
-    return known.per_thread | named  # One of its own `static` variables; which one is not worth telling.
+    return known.per_thread | named  # One of its `static` variables, not further resolved.
 
 
 def thread_variables(function: Expanded, known: Environment) -> frozenset[str]:
-    """Names in a function of which each thread has a variable of its own by a directive or a declaration of
-    the file, or by a directive of the function."""
+    """Names in a function that are thread-local by a directive or a declaration of the file, or by a
+    directive of the function."""
     pragmas = (pragma.text for pragma in function.pragmas)
     own = frozenset(name for text in pragmas if "threadprivate" in text for name in words(text))
     return (known.per_thread | own) & frozenset(function.texts)
 
 
 def place(problem: Problem, item: Item) -> Span:
-    """Where in its item a problem stands, relative to the item's start."""
+    """Span of a problem in its item, relative to the item's start."""
     directive = problem.directive.strip()
     at = item.text.find(directive)
     if at < 0:

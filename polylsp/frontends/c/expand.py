@@ -44,7 +44,7 @@ class Expanded:
 
 @dataclass(frozen=True, slots=True)
 class Unexpandable:
-    """Why the text of a function could not be turned into tokens, and where (relative)."""
+    """Reason why the text of a function could not be turned into tokens, and its place (relative)."""
 
     code: RejectionCode
     span: Span

@@ -80,7 +80,7 @@ def plain_c(texts: list[str], starts: list[int], ends: list[int]) -> PlainTokens
         return PlainTokens(texts, starts, ends)
     out = PlainTokens()
     partners = _partners(texts)
-    kept: list[tuple[int, int]] = []  # where first arguments end that are kept alone, and their calls
+    kept: list[tuple[int, int]] = []  # ends of calls' first arguments that stay alone, and of the calls
     k, count, depth = 0, len(texts), 0
     while k < count or kept:
         if kept and k >= kept[-1][0]:
@@ -295,7 +295,7 @@ def _add_assumption(
 
 
 def _first_argument(texts: list[str], opening: int, partners: dict[int, int]) -> tuple[int, int]:
-    """Where the first argument of a call ends whose parenthesis is `opening`, and where the call does."""
+    """Ends of the first argument of a call whose parenthesis is `opening`, and of the call."""
     close = partners.get(opening, len(texts))
     n = opening + 1
     while n < close and texts[n] != ",":

@@ -84,8 +84,8 @@ def project_of(path: str) -> Project:
 
 
 def project_root(path: str) -> str:
-    """The folder of a file's repository; without one, the outermost folder above that looks like one that
-    is built, or one beside which headers stand, or the file's own."""
+    """Folder of a file's repository; without one, the outermost folder above with build files, or one beside
+    which headers stand, or the file's folder."""
     outermost = own = Path(path).absolute().parent
     beside = None
     for above in (own, *own.parents)[:_MOST_ABOVE]:
@@ -120,7 +120,7 @@ _projects: dict[str, Project] = {}
 
 
 def _is_shared(folder: Path) -> bool:
-    """Tell a folder in which many projects may stand."""
+    """True for a folder that may contain many projects."""
     shared = {Path(folder.anchor), Path("/home"), Path("/usr"), Path("/opt"), Path("/mnt"), Path("/var")}
     with suppress(RuntimeError):
         shared |= {Path.home(), Path.home().parent}
@@ -145,7 +145,7 @@ def _indexed(root: str) -> Project:
         for name in names:
             found.setdefault(name, []).append(str(Path(folder, name)))
         count += len(names)
-        # What is below a folder like the user's own are other projects.
+        # A folder like the user's home contains other projects.
         if len(stamps) >= _MOST_FOLDERS or count >= _MOST_FILES or _is_shared(Path(root)):
             break
     return Project(root, {name: tuple(paths) for name, paths in found.items()}, tuple(stamps))
@@ -172,7 +172,7 @@ def _folders(root: str) -> Iterator[tuple[str, list[str]]]:
 
 
 def _distance(path: str, folder: str) -> tuple[int, bool]:
-    """The number of folders on the way, then 1 if the header's own is none for headers."""
+    """Number of folders on the way, then 1 if the header's folder is none for headers."""
     to, start = PurePath(path).parent.parts, PurePath(folder).parts
     common = 0
     while common < min(len(to), len(start)) and to[common] == start[common]:

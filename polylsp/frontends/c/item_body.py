@@ -81,7 +81,7 @@ def _body_directive(scan: ItemScan, start: int, end: int) -> bool:
 
 
 def _continues(scan: ItemScan, at: int) -> bool:
-    """Whether the next thing is another branch or the end of the conditional."""
+    """True if another branch or the end of the conditional follows."""
     following = scan.next(at)
     if scan.text[following : following + 1] not in ("#", "%"):
         return False
@@ -89,7 +89,7 @@ def _continues(scan: ItemScan, at: int) -> bool:
 
 
 def _surplus(scan: ItemScan, at: int) -> bool:
-    """Whether the text goes on as the inside of a function does: indented, on a later line."""
+    """True if the text continues like the inside of a function: indented, on a later line."""
     following = scan.next(at)
     text = scan.text
     if following >= len(text) or text[following] in "#%" or scan.column_zero(following):
@@ -101,7 +101,7 @@ def _surplus(scan: ItemScan, at: int) -> bool:
 
 
 def _begins_item(scan: ItemScan, at: int) -> bool:
-    """Whether a new top-level item plainly starts after this."""
+    """True if a new top-level item clearly starts after this."""
     following = scan.next(at)
     if following >= len(scan.text):
         return True

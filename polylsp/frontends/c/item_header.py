@@ -104,7 +104,7 @@ class _Header:
         return self._aggregate(where)
 
     def _aggregate(self, where: int) -> Cut | None:
-        """What stands in the braces of a type or of a value."""
+        """Scan the braces of a type or of a value."""
         scan = self.scan
         self.at, broken = _matching(scan, where)
         self.passed = self.at
@@ -158,8 +158,8 @@ def _old_style_body(scan: ItemScan, begin: int, semicolon: int) -> int:
 
 
 def _split(scan: ItemScan, begin: int, passed: int, brace: int) -> int:
-    """Where a header that follows unfinished text on earlier lines starts, or -1; none starts before the
-    braces that were `passed`."""
+    """Start of a header that follows unfinished text on earlier lines, or -1; none starts before the braces
+    that were `passed`."""
     text = scan.text
     nearest = max(passed, brace - LOOK)
     line = text.rfind("\n", nearest, brace)

@@ -1,4 +1,4 @@
-"""The scan of one item of a file: what its header and its body are found with."""
+"""Scan of one item of a file, shared by the scanners of its header and its body."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class ItemScan:
         return skip_blank(self.scanner, at)
 
     def column_zero(self, at: int) -> bool:
-        """Whether the line of `at`, or the item if it starts in that line, begins in column 0."""
+        """True if the line of `at`, or the item if it starts in that line, begins in column 0."""
         line = self.scanner.line_start(at)
         if line < self.start:  # nothing before the item may matter: it would outdate on an edit there
             return False

@@ -1,4 +1,4 @@
-"""How C text looks to someone who only skims it: comments, headers of functions, names."""
+"""Layout of C text, scanned without parsing: comments, headers of functions, names."""
 
 from __future__ import annotations
 
@@ -50,14 +50,15 @@ _DIRECTIVE_WORD = re.compile(r"[ \t\f\v]*(?:#|%:)[ \t\f\v]*([a-z_]*)")
 
 
 def blanked(match: re.Match[str]) -> str:
-    """What a match of `COMMENTS` becomes: blanks of the same length, a string with nothing in it."""
+    """Replacement for a match of `COMMENTS`: blanks of the same length, or an empty string literal of that
+    length."""
     if match.group(1):
         return '"' + " " * (len(match.group()) - 2) + '"' if len(match.group()) > 1 else " "
     return re.sub(r"[^\n]", " ", match.group())
 
 
 def harmless_before(text: str) -> bool:
-    """Whether lines before a complete header can belong to it: specifiers, macros, attributes."""
+    """True if lines before a complete header can belong to it: specifiers, macros, attributes."""
     if TYPE_WORD.search(ATTRIBUTE_USE.sub(" ", text)):
         return False
     return re.search(r"[=,(\[+\-]\s*$", text) is None and _balanced(text)
@@ -68,7 +69,7 @@ def _balanced(text: str) -> bool:
 
 
 def function_name(header: str) -> str:
-    """The name of the function that a header declares, as far as it can be told."""
+    """Name of the function that a header declares, by heuristics."""
     bare = ATTRIBUTE_USE.sub(" ", header)
     candidates: list[str] = []
     depth = 0
@@ -92,13 +93,13 @@ def directive_word(text: str, start: int) -> str:
 
 
 def starts_line(text: str, at: int) -> bool:
-    """Whether only white space or a comment stands before `at` in its line."""
+    """True if only white space or a comment stands before `at` in its line."""
     at = trimmed(text, 0, at, "\n")
     return at == 0 or text[at - 1] == "\n" or text.startswith("*/", max(0, at - 2))
 
 
 def line_end(text: str, at: int) -> int:
-    """Where the line of `at` ends."""
+    """Offset of the end of the line of `at`."""
     end = text.find("\n", at)
     return len(text) if end < 0 else end
 

@@ -1,4 +1,4 @@
-"""Hands the parser tokens that are known already, in place of a text."""
+"""Lexer that hands the parser given tokens, in place of a text."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Lexer:
             self._stream.append(Token(*classify(text), place, index, *_FILE))
 
     def serve(self, **callbacks: Callable[..., Any]) -> Any:
-        """This lexer, for a parser with these callbacks."""
+        """Configure this lexer with the callbacks of a parser, and return it."""
         self._callbacks = callbacks if "type_lookup_func" in callbacks else {}
         return self
 
     def input(self, text: str, filename: str = "") -> None:
-        """Nothing: the tokens are known already."""
+        """Ignore the text: the tokens are given."""
 
     def token(self) -> Token | None:
         """The next token, or `None` at the end."""
@@ -128,7 +128,7 @@ def known_types(declarations: Iterable[Declaration]) -> frozenset[str]:
 
 
 def _lacks_type(tokens: tuple[str, ...], declarations: Iterable[Declaration]) -> bool:
-    """Whether a definition starts with its name: `main(argc, argv) char **argv; {`."""
+    """True if a definition starts with its name: `main(argc, argv) char **argv; {`."""
     if len(tokens) < 2 or tokens[1] != "(" or not tokens[0] or classify(tokens[0])[0] != "ID":
         return False
     return tokens[0] not in known_types(declarations)

@@ -74,7 +74,7 @@ def expand_texts(texts: tuple[str, ...], macros: Mapping[str, Macro]) -> list[st
 
 
 class _Run:
-    """One expansion: the source tokens that function-like macros may still take in."""
+    """State of one expansion: the source tokens that function-like macros may still take in."""
 
     __slots__ = ("_levels", "_lowest", "ends", "macros", "position", "source", "starts", "steps")
 
@@ -177,7 +177,7 @@ class _Run:
         return None
 
     def _closes(self, depth: int) -> bool:
-        """Whether the source from here on closes `depth` parentheses, or the one that it begins with."""
+        """True if the source from here on closes `depth` parentheses, or the one that it begins with."""
         if depth == 0 and self.source[self.position] != "(":
             return False
         if self._levels is None:
@@ -187,6 +187,6 @@ class _Run:
 
 
 def _parentheses(texts: tuple[str, ...]) -> tuple[list[int], list[int]]:
-    """How many parentheses are open before each token and at the end, and the least of it from there on."""
+    """Numbers of parentheses open before each token and at the end, and their minima from there on."""
     levels = list(accumulate(((text == "(") - (text == ")") for text in texts), initial=0))
     return levels, list(accumulate(reversed(levels), min))[::-1]

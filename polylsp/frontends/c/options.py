@@ -1,4 +1,4 @@
-"""How a file is compiled: where headers are searched and what is defined.
+"""Compilation options of a file: include paths and predefined macros.
 
 From `compile_commands.json` where one names the file, else from `compile_flags.txt`, and from the settings.
 """
@@ -203,7 +203,7 @@ def _arguments(entry: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _neighbour(path: str, commands: dict[str, T]) -> T | None:
-    """What is known of another file of the same folder: good for headers and new files."""
+    """Options of another file of the same folder: good for headers and new files."""
     folder = str(Path(_resolved(path)).parent)
     return next((known for file, known in commands.items() if str(Path(file).parent) == folder), None)
 

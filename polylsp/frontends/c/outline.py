@@ -1,4 +1,4 @@
-"""Cuts a C file into top-level items, whatever state its text is in, and again after each edit.
+"""Cuts a C file into top-level items, in any state of its text, and again after each edit.
 
 The scanner stops only at comments, strings, directives, brackets and semicolons. It reads
 forward from an item's start and keeps no state between items, so that after an edit only the
@@ -23,10 +23,10 @@ ItemKind = Literal["function", "declaration", "directive", "stray"]
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A top-level item. `text` is its exact source; `name` a function's name, as far as it can be
-    told; `skeleton` what the rest of the file must know of it (for a function: its signature as
-    a declaration and the directive lines of its body; else the text); `body` the offset of a
-    function's `{`, else -1. Text of kind `stray` belongs to nothing."""
+    """A top-level item. `text` is its exact source; `name` a function's name, if found; `skeleton` the text
+    that the rest of the file depends on (for a function: its signature as a declaration and the directive
+    lines of its body; else the text); `body` the offset of a function's `{`, else -1. Text of kind `stray`
+    belongs to no item."""
 
     kind: ItemKind
     text: str
@@ -37,11 +37,10 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The items of a file in order, and the offset at which each starts.
+    """Items of a file in order, and the offset at which each starts.
 
-    `reaches[k]` is how far the scanner looked before it had item `k`; `returns[k]` says that
-    it also looked back. An edit beyond the first, with none of the second behind it, cannot
-    have changed the item.
+    `reaches[k]` is how far the scanner looked before it had item `k`; `returns[k]` says that it also looked
+    back. An edit beyond the first, with none of the second after it, cannot have changed the item.
     """
 
     items: tuple[Item, ...]
@@ -61,7 +60,7 @@ def outline(text: str, previous: tuple[str, Outline] | None = None) -> Outline:
         return old
     prefix = common_prefix(old_text, text)
     suffix = common_suffix(old_text, text, prefix)
-    # A line end of two characters may have been made or torn at the border of the edit.
+    # A line end of two characters may have been joined or split at the border of the edit.
     prefix = max(0, prefix - 1)
     suffix = max(0, suffix - 1)
     keep = next((k for k, reach in enumerate(old.reaches) if reach > prefix), len(old.items))
@@ -72,7 +71,7 @@ def outline(text: str, previous: tuple[str, Outline] | None = None) -> Outline:
 
 
 def common_prefix(one: str, other: str) -> int:
-    """How many characters two texts begin with in common."""
+    """Length of the common prefix of two texts."""
     low, high = 0, min(len(one), len(other))
     if one[:high] == other[:high]:
         return high
@@ -90,7 +89,7 @@ def common_prefix(one: str, other: str) -> int:
 
 
 def common_suffix(one: str, other: str, prefix: int) -> int:
-    """How many characters two texts end with in common, beyond their common prefix."""
+    """Length of the common suffix of two texts, beyond their common prefix."""
     limit = min(len(one), len(other)) - prefix
     low, high, step = 0, limit, 4096
     while low + step <= limit and _tail(one, low, low + step) == _tail(other, low, low + step):

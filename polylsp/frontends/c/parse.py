@@ -25,8 +25,8 @@ from polylsp.model.rejection import Rejection
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The tree of a function (`FuncDef`) and those of its declarations, each with its source; `problems`:
-    names that nothing declares, of which only the role in the syntax is known."""
+    """Tree of a function (`FuncDef`) and those of its declarations, each with its source; `problems`:
+    undeclared names, of which only the role in the syntax is determined."""
 
     definition: Any
     declarations: tuple[tuple[Declaration | None, Any], ...]
@@ -96,7 +96,7 @@ _DECLINED = (ParseError, ValueError, AssertionError, AttributeError, TypeError)
 def _explained(
     tokens: tuple[str, ...], declarations: dict[int, Declaration], stop: int, reason: str
 ) -> Rejection:
-    """What is wrong at the token that the parser declined with this reason."""
+    """Explanation of the syntax error at the token that the parser declined with this reason."""
 
     def parser(tried: tuple[str, ...]) -> int:
         lexer = Lexer(tried, declarations)
@@ -122,7 +122,7 @@ def too_deep(tokens: tuple[str, ...]) -> Rejection:
 
 
 def _longest_chain(tokens: tuple[str, ...]) -> int:
-    """How many brackets follow directly upon each other at most."""
+    """Length of the longest chain of brackets that follow directly upon each other."""
     partners = matching_brackets(tokens)
     longest = 0
     lengths: dict[int, int] = {}  # of the chains that end before a token
@@ -179,7 +179,7 @@ def _split(trees: list[Any], declarations: dict[int, Declaration]) -> Parsed | N
 
 
 def _has_parameters(definition: Any) -> bool:
-    """Whether what has a body is a function, unlike `int (f) { }`, which the parser accepts."""
+    """True if the definition is a function, unlike `int (f) { }`, which the parser accepts."""
     return isinstance(definition.decl.type, c_ast.FuncDecl)
 
 

@@ -66,12 +66,12 @@ def directives_in(expanded: Expanded, macros: Mapping[str, Macro]) -> tuple[AnyD
 
 
 def keeps_data(text: str) -> bool:
-    """Whether a part of a file outside of functions has directives on data of a device."""
+    """True if a part of a file outside of functions has directives on data of a device."""
     return _KEEPING.search(text) is not None
 
 
 def pragma_spans(text: str, pragmas: Sequence[Pragma]) -> tuple[Span, ...]:
-    """Where the pragmas stand in the text of their function, without comments that follow."""
+    """Spans of the pragmas in the text of their function, without comments that follow."""
     return tuple(_trimmed(text, pragma.span) for pragma in pragmas)
 
 

@@ -186,7 +186,7 @@ class Reading:
         self._problem("missing-header", self.item, directive, f"The header `{name}` {what}: {_ADD_FOLDER}")
 
     def finish(self) -> None:
-        """Tell of the headers that those of the file include and that cannot be read."""
+        """Report the unreadable headers that those of the file include."""
         for (item, directive), found in self.nested.items():
             (name, what, includer), *others = found
             more = f"; nor were {len(others)} more, {_some(each for each, _, _ in others)}" if others else ""

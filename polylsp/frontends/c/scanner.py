@@ -1,7 +1,7 @@
-"""A text that is being cut into items, and how far it was looked at.
+"""Scanned text that is being cut into items, and the extent of the scan.
 
-Recovery rests on layout: a line that starts in column 0 and looks like a function's header ends whatever
-was left open before it.
+Recovery rests on layout: a line that starts in column 0 and looks like a function's header ends all that was
+left open before it.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from polylsp.frontends.c.layout import BLANK, HEADER, LOOK, line_end
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """One item: `[start, end)` of the text. `merged` items before it are now part of it; the
-    skeleton is `None` where it is the text itself."""
+    """An item: `[start, end)` of the text. `merged` items before it are now part of it; the skeleton is
+    `None` where it is the text itself."""
 
     kind: Literal["function", "declaration", "directive", "stray"]
     start: int
@@ -35,10 +35,10 @@ class Scanner:
     reach: int = 0
     searched: int = 0
     closing: int = 0
-    """Where the first `*/` at or after `searched` stands, or -1."""
+    """Offset of the first `*/` at or after `searched`, or -1."""
     line: int = 0
     line_known: int = 0
-    """Where a line starts that goes on to `line_known` at least."""
+    """Start of a line that goes on to `line_known` at least."""
 
     def look(self, end: int) -> None:
         """Note that the text before `end` played a part in a decision."""
@@ -46,13 +46,13 @@ class Scanner:
             self.reach = end
 
     def at_header(self, at: int) -> bool:
-        """Whether a function's header starts here, up to its brace."""
+        """True if a function's header starts here, up to its brace."""
         self.look(at + LOOK)
         return HEADER.match(self.text, at, at + LOOK) is not None
 
     def comment_end(self, at: int) -> int:
-        """Where the `/*` comment at `at` ends. One that is never closed, or closed only beyond
-        another comment and a function, ends with its line."""
+        """End of the `/*` comment at `at`. An unclosed comment, or one closed only beyond another comment and
+        a function, ends with its line."""
         close = self._close_after(at + 2)
         if close < 0:
             self.look(len(self.text) + 1)
@@ -69,13 +69,13 @@ class Scanner:
         return close + 2
 
     def _close_after(self, at: int) -> int:
-        """Where the next `*/` stands, or -1."""
+        """Offset of the next `*/`, or -1."""
         if not self.searched <= at <= self.closing and not (self.closing < 0 and self.searched <= at):
             self.searched, self.closing = at, self.text.find("*/", at)
         return self.closing
 
     def line_start(self, at: int) -> int:
-        """Where the line of `at` starts."""
+        """Offset of the start of the line of `at`."""
         if at < self.line:
             self.line = self.line_known = self.text.rfind("\n", 0, at) + 1
         if at > self.line_known:

@@ -1,8 +1,8 @@
-"""Where and why a function's tokens are not C, in words.
+"""Explanations of syntax errors in a function's tokens, in words.
 
-A parser knows where it gave up, not what a person left out there. That is found by trying: what may be
-missing is put in, and the first thing that lets the parser read on is named (the simple repairs of
-Burke and Fisher, "A Practical Method for LR and LL Syntactic Error Diagnosis and Recovery", 1987).
+A parser reports where it stopped, not what is missing there. That is found by trying: candidates for the
+missing tokens are inserted, and the first that lets the parser read on is named (the simple repairs of Burke
+and Fisher, "A Practical Method for LR and LL Syntactic Error Diagnosis and Recovery", 1987).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _HEADED = ("if", "for", "while", "switch")  # what parentheses follow
 def syntax_error(
     tokens: tuple[str, ...], stop: int, reason: str, types: frozenset[str], parser: Stop
 ) -> Rejection:
-    """The rejection for tokens of which the parser declined the one at `stop`, with its own reason."""
+    """Rejection for tokens of which the parser declined the one at `stop`, with the parser's reason."""
     if not tokens:
         return Rejection("syntax-error", Site(0, 0), "there is nothing here")
     unknown = unknown_type(tokens, stop, types)
@@ -78,7 +78,7 @@ class _Error:
         return before if before in _HEADED else ""
 
     def helps(self, *missing: str) -> bool:
-        """Whether the parser takes the declined token once these stand before it."""
+        """True if the parser takes the declined token once the `missing` ones stand before it."""
         ahead = self.tokens[self.stop : self.stop + _AHEAD]
         return self.parser((*self.tokens[: self.stop], *missing, *ahead)) > self.stop + len(missing)
 
@@ -133,7 +133,7 @@ _CLOSING = {"(": "`)`", "[": "`]`", "{": "`}`"}
 
 
 def _marks(error: _Error) -> Iterator[tuple[str, ...]]:
-    """What may be missing, and the tokens to try it with."""
+    """Candidates for the missing text, and the tokens to try it with."""
     match error.bracket:
         case "(":
             yield "`)`", ")"
@@ -198,7 +198,7 @@ def _after(error: _Error, what: str, closes: str = "") -> Rejection:
 
 
 def _expected(error: _Error, what: str) -> Rejection:
-    """It is told by the declined token if that goes on with the statement, else by the one before."""
+    """Place the message at the declined token if that continues the statement, else after the one before."""
     if error.found == "}" or error.found[0].isalpha():
         return _after(error, what)
     return _at(error.stop, f"expected {what} before {_shown(error.found)}")

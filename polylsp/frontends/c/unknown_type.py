@@ -40,7 +40,7 @@ def without_attribute(declaration: tuple[str, ...], name: str) -> tuple[str, ...
 
 
 def _declares(tokens: tuple[str, ...], index: int) -> bool:
-    """Whether another name follows, and what stands before lets a declaration begin."""
+    """True if another name follows, and the token before lets a declaration begin."""
     before = tokens[index - 1] if index else ";"
     if before in ("(", ",") and "{" in tokens[:index]:
         return before == "(" and index > 1 and tokens[index - 2] == "for" and _is_name(_after(tokens, index))
@@ -58,7 +58,7 @@ def _casts(tokens: tuple[str, ...], index: int) -> bool:
 
 
 def _is_variable(tokens: tuple[str, ...], index: int) -> bool:
-    """Whether the name was declared before: then it is no type, and something else is missing."""
+    """True if the name was declared before: then it is no type, and another token is missing."""
     return any(
         tokens[k] == tokens[index]
         and (tokens[k - 1] == "*" or tokens[k - 1] in _KEYWORDS or _is_name(tokens[k - 1]))

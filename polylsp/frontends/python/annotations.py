@@ -33,8 +33,8 @@ _JAXTYPING: dict[str, NumberType] = {
 
 
 def annotated(node: ast.expr | None, declarations: Declarations) -> Kind | None:
-    """What an annotation says; `None` where it says nothing that helps. An array of which only the type
-    of the elements is told has the rank -1."""
+    """Kind by an annotation; `None` where it does not help. An array with only the type of its elements
+    annotated has the rank -1."""
     if node is None:
         return None
     if isinstance(node, ast.Constant):

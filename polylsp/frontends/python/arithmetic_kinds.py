@@ -20,7 +20,7 @@ from polylsp.model.program import Floating
 
 
 def either(found: list[Kind | None]) -> Kind | None:
-    """What a value is that is one of several."""
+    """Kind of a value that is one of several."""
     result = found[0]
     for one in found[1:]:
         result = joined(result, one)

@@ -22,7 +22,7 @@ class Known:
 
     @staticmethod
     def of(names: dict[str, Declaration]) -> Known:
-        """Those that say something of types: imports, values and classes."""
+        """Declarations that affect types: imports, values and classes."""
         return _known(tuple((n, d) for n, d in names.items() if not isinstance(d, Callable)))
 
     @cached_property

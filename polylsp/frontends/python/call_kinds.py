@@ -1,4 +1,4 @@
-"""What calls give: functions of Python and NumPy, methods of arrays, functions of the file."""
+"""Kinds of call results: functions of Python and NumPy, methods of arrays, functions of the file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def called(node: ast.Call, kinds: Kinds) -> Kind | None:
-    """What a call gives."""
+    """Kind of a call's result."""
     path = path_of(node.func, kinds.declarations)
     if isinstance(node.func, ast.Attribute):
         base = kinds.of(node.func.value) if not path or path.split(".")[0] in kinds.local else UNKNOWN
@@ -205,7 +205,7 @@ def _made(node: ast.Call, kinds: Kinds) -> Kind | None:
 
 
 def shape_of(node: ast.Call) -> ast.expr | None:
-    """The shape that an array is made with."""
+    """Shape argument of a call that allocates an array."""
     keyword = next((k.value for k in node.keywords if k.arg == "shape"), None)
     return node.args[0] if node.args else keyword
 

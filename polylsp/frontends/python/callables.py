@@ -1,4 +1,4 @@
-"""What callers see of a file's functions and methods."""
+"""Interfaces of a file's functions and methods, as callers see them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polylsp.query import query
 
 @query(size=1024)
 def callable_of(item: Item, known: Known) -> Callable:
-    """What callers see of a function, or of a method."""
+    """Interface of a function or method, as callers see it."""
     return contained(
         f"reading the function `{item.name}`",
         lambda: _callable(item, known),
@@ -47,7 +47,7 @@ def _callable(item: Item, known: Known) -> Callable:
 
 
 def _own(node: Definition) -> list[ast.Attribute]:
-    """Where a method names attributes of its own object, in source order."""
+    """Attributes of its object that a method names, in source order."""
     name = node.args.args[0].arg if node.args.args else ""
     found = (one for one in ast.walk(node) if isinstance(one, ast.Attribute))
     return [one for one in found if isinstance(one.value, ast.Name) and one.value.id == name]
@@ -81,7 +81,7 @@ def _problem(node: Definition) -> str:
 
 
 def _returned(node: Definition, given: dict[str, Kind], declarations: Declarations) -> Kind:
-    """What a function returns, by its `return`s."""
+    """Kind of a function's result, by its `return`s."""
     kinds = inferred(node.body, given, declarations)
     result: Kind | None = None
     for one in own_nodes(node.body):

@@ -1,8 +1,8 @@
-"""What of a notebook has to run before one of its functions can be called: what defines the function, and
-what binds the names that this uses, again and again. All else, plots and long computations, is left out.
+"""Part of a notebook that has to run before one of its functions can be called: the function's definition,
+and the bindings of the names that it uses, transitively. All else, plots and long computations, is left out.
 
-Cells count as run up to the function's own one, as they are when it is called first. A name that none of
-these binds may be bound by a later one.
+Cells count as run up to the function's one, as they are when it is called first. A name without a binding in
+these may be bound by a later one.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from polylsp.frontends.python.magics import without_magics
 from polylsp.notebook import cells_of
 
 _MAGIC = "_"
-"""What stands in the place of what IPython does, called; see `magics.py`."""
+"""Stand-in for a call of an IPython feature; see `magics.py`."""
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
 @dataclass(frozen=True, slots=True)
 class NoProgram:
-    """Why the function cannot be called, in one sentence."""
+    """Reason why the function cannot be called, in one sentence."""
 
     reason: str
 
@@ -62,7 +62,7 @@ def cell_program(text: str, name: str, start: int) -> str | NoProgram:
 
 
 def _statements(text: str, cell: tuple[int, str], number: int) -> Iterator[_Statement]:
-    """Those of a cell; none where it cannot be read."""
+    """Statements of a cell; none where it cannot be read."""
     at, code = cell
     first = text.count("\n", 0, at)
     try:
@@ -82,7 +82,7 @@ def _needed(statements: Sequence[_Statement], root: _Statement) -> list[_Stateme
     own = _bound(root.node)
     found, names = {id(root)}, _used(root.node)
     before = [each for each in statements if each.cell <= root.cell and each is not root]
-    # Whatever binds the function's own name again would take its place.
+    # A later binding of the function's name would replace it.
     before = [each for each in before if not _bound(each.node) & own]
     after = [each for each in statements if each.cell > root.cell and not _bound(each.node) & own]
     known = {name for each in before for name in _bound(each.node)}
@@ -99,7 +99,7 @@ def _needed(statements: Sequence[_Statement], root: _Statement) -> list[_Stateme
 
 
 def _is_always(node: ast.stmt) -> bool:
-    """Whether a statement says where modules are found, or what is in them is not told."""
+    """True if a statement sets the module search path, or imports names that it does not list."""
     if isinstance(node, ast.ImportFrom):
         return node.module == "__future__" or any(each.name == "*" for each in node.names)
     called = node.value if isinstance(node, ast.Expr) else None

@@ -1,4 +1,4 @@
-"""What the attributes of a class's objects are."""
+"""Kinds of the attributes of a class's objects."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from polylsp.query import query
 
 @query(size=256)
 def class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf:
-    """What the attributes of a class's objects are: as its body annotates them, and what its methods
-    assign to them, by how these use them where nothing else tells; and what they are in its `bases`."""
+    """Kinds of the attributes of a class's objects: by the annotations of its body, and by the assignments of
+    its methods, else by their use in these; and those of its `bases`."""
     return contained(
         f"reading the class `{found.name}`",
         lambda: _class_of(found, known, bases),
@@ -62,7 +62,7 @@ def _told(found: Class, declarations: dict[str, Declaration]) -> Iterator[tuple[
 def _kinds_assigned(
     definitions: list[ast.FunctionDef], owner: str, declarations: dict[str, Declaration], final: bool
 ) -> dict[str, Kind]:
-    """What methods assign to attributes; what is not known yet counts in the end alone."""
+    """Kinds that methods assign to attributes; undetermined ones count in the `final` pass alone."""
     found: dict[str, Kind] = {}
     for node in definitions:
         for name, kind in _assigned(node, owner, declarations):
@@ -74,7 +74,7 @@ def _kinds_assigned(
 def _assigned(
     node: ast.FunctionDef, owner: str, declarations: dict[str, Declaration]
 ) -> Iterator[tuple[str, Kind]]:
-    """What a method assigns to attributes of its object."""
+    """Kinds that a method assigns to attributes of its object."""
     kinds = inferred(node.body, parameter_kinds(node, declarations, owner), declarations)
     own = node.args.args[0].arg if node.args.args else ""
     for each in own_nodes(node.body):
@@ -104,7 +104,7 @@ def _attributes(target: ast.expr, value: ast.expr | None, own: str) -> Iterator[
 
 
 def _used(definitions: list[ast.FunctionDef], declarations: dict[str, Declaration]) -> dict[str, Kind]:
-    """What attributes are by how the methods of a class use them."""
+    """Kinds of attributes by their use in the methods of a class."""
     body: list[ast.stmt] = []
     for node in definitions:
         flat = _Flat(node.args.args[0].arg if node.args.args else "")
@@ -116,20 +116,20 @@ def _used(definitions: list[ast.FunctionDef], declarations: dict[str, Declaratio
 
 
 class _Flat(ast.NodeTransformer):
-    """Makes attributes of a method's own object names (`self.u`)."""
+    """Renames attributes of a method's object to names (`self.u`)."""
 
     def __init__(self, own: str):
         self.own = own
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
-        """One attribute."""
+        """Rename an attribute of the object."""
         if isinstance(node.value, ast.Name) and node.value.id == self.own:
             return ast.copy_location(ast.Name(f"self.{node.attr}", node.ctx), node)
         return self.generic_visit(node)
 
 
 def _settled(every: dict[str, Kind], used: dict[str, Kind]) -> Iterator[tuple[str, Kind]]:
-    """What attributes are; by their use where that tells more."""
+    """Kinds of attributes; those of their use where these are more precise."""
     for name in every | used:
         kind, by_use = every.get(name, UNKNOWN), used.get(name, UNKNOWN)
         if isinstance(kind, Array) and kind.rank < 0:

@@ -1,4 +1,4 @@
-"""What functions in functions see of those around them."""
+"""Closures: names of enclosing functions that functions in functions see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Names = dict[str, Declaration]
 
 
 def seen_inside(functions: Sequence[Item], known: Known) -> dict[int, Names]:
-    """What each function in another one sees of the names that those around it bind, by where it starts."""
+    """Names of the enclosing functions that each inner function sees, by its start."""
     named: dict[str, Item] = {}
     found: dict[int, Names] = {}
     for item in sorted(functions, key=lambda item: item.start):

@@ -1,4 +1,4 @@
-"""What a file's functions see of it: imports, constants, functions and classes."""
+"""Environment of a file's functions: imports, constants, functions and classes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _variable(names: Mapping[str, Declaration], items: Outline) -> dict[str, Dec
 
 @query(size=64)
 def _module(item: Item) -> tuple[tuple[str, Declaration], ...]:
-    """What the code outside of functions declares."""
+    """Declarations of the code outside of functions."""
     return contained("reading the code outside of functions", lambda: _declared(item), lambda _: ())
 
 

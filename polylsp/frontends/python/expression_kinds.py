@@ -1,4 +1,4 @@
-"""What expressions are, by what their names are."""
+"""Kinds of expressions, by the kinds of their names."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def kind_of(node: ast.expr, kinds: Kinds) -> Kind | None:
-    """What an expression is; `None` where that is not known yet."""
+    """Kind of an expression; `None` where it is undetermined so far."""
     match node:
         case ast.Constant(value=value):
             return _constant(value)
@@ -160,7 +160,7 @@ def _rank_gathered(parts: list[ast.expr], rank: int, kinds: Kinds) -> int | None
 
 
 def _rank_left(parts: list[ast.expr], rank: int, kinds: Kinds) -> int | None:
-    """The rank of what some subscripts leave of an array; `None` where that can't be told."""
+    """Rank of an array after some subscripts; `None` where it is undetermined."""
     left = rank
     for part in parts:
         match part:

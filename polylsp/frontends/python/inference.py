@@ -1,5 +1,6 @@
-"""What the names of a function are: from annotations where there are some, else from what is assigned to
-them and how they are used. Told once for the whole function, whatever the order of its statements."""
+"""Type inference for the names of a function: from annotations where there are some, else from the values
+assigned to them and from their use. Flow-insensitive: one kind for the whole function, in any order of its
+statements."""
 
 from __future__ import annotations
 
@@ -28,18 +29,18 @@ from polylsp.frontends.python.usage import kinds_by_use, own_nodes
 
 @dataclass(slots=True)
 class Kinds:
-    """What is known so far: of the function's own names, else of the file's."""
+    """Kinds inferred so far: of the function's names, else of the file's."""
 
     declarations: Declarations
     own: dict[str, Kind] = field(default_factory=dict[str, "Kind"])
     local: frozenset[str] = frozenset()
 
     def of(self, node: ast.expr) -> Kind | None:
-        """What an expression is; `None` where that is not known yet."""
+        """Kind of an expression; `None` where it is undetermined so far."""
         return kind_of(node, self)
 
     def of_name(self, name: str) -> Kind | None:
-        """What a name is."""
+        """Kind of a name."""
         if name in self.own or name in self.local:
             return self.own.get(name)
         found = self.declarations.get(name)
@@ -47,8 +48,8 @@ class Kinds:
 
 
 def inferred(body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations) -> Kinds:
-    """What the names assigned in a function are; `given` is what its parameters are. An array that comes
-    from where nothing is known is what its use tells."""
+    """Kinds of the names assigned in a function; `given` are those of its parameters. An array from an
+    unknown source gets the kind of its use."""
     nodes = list(own_nodes(body))
     found = _assigned(nodes, given, {}, declarations)
     used = _used(body, nodes, found)
@@ -73,7 +74,7 @@ def _used(body: list[ast.stmt], nodes: list[ast.AST], kinds: Kinds) -> dict[str,
 def _assigned(
     nodes: list[ast.AST], given: Mapping[str, Kind], used: Mapping[str, Kind], declarations: Declarations
 ) -> Kinds:
-    """What names are by what is assigned to them, but for those that are `used` as something."""
+    """Kinds of names by the values assigned to them, except for those that are `used` as a certain kind."""
     kinds = Kinds(declarations, {**given, **used}, assigned_names(nodes) | frozenset(given))
     for _ in range(6):
         before = dict(kinds.own)
@@ -134,7 +135,7 @@ def _bound(target: ast.expr, kind: Kind | None) -> Iterator[tuple[str, Kind | No
 
 
 def iterated(node: ast.expr, kinds: Kinds) -> Kind | None:
-    """What a loop over an expression gives in each round."""
+    """Kind of the value that a loop over an expression yields in each round."""
     if isinstance(node, ast.Call):
         path = path_of(node.func, kinds.declarations)
         if path in ("range", "prange", "numba.prange"):

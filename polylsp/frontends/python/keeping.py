@@ -1,5 +1,5 @@
-"""What functions of a file do with arrays that others hold too: those that they are given, and those of the
-module. One that such a function returns, or stores where it is found later on, has another name then."""
+"""Escape analysis of arrays for the functions of a file: of their arguments, and of the module's arrays. An
+array that a function returns, or stores where it is found later on, has another name then."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ is named)."""
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Names whose arrays a function keeps, or binds where others see it; and those that it passes on.
-    `outer` are the names among them that are not the function's own."""
+    """Names whose arrays a function retains, or binds where others see it; and those that it passes on.
+    `outer` are the names among them that are not local to the function."""
 
     names: frozenset[str] = frozenset()
     passed: tuple[Passed, ...] = ()
     outer: frozenset[str] = frozenset()
 
     def joined(self, other: Kept) -> Kept:
-        """What either of two keeps."""
+        """Union of the arrays that either of two functions retains."""
         return Kept(self.names | other.names, (*self.passed, *other.passed), self.outer | other.outer)
 
 
 @query(size=1024)
 def kept_by(item: Item, known: Known) -> Kept:
-    """What a function keeps of the arrays that it names."""
+    """Arrays that a function retains, of those that it names."""
     every = Kept(item.words, (), item.words)
     return contained(f"reading what `{item.name}` keeps", lambda: _kept(item, known), lambda _: every)
 
@@ -77,7 +77,7 @@ def _uses(
 def _through(
     aliases: set[tuple[str, str]], found: set[str], passed: set[Passed]
 ) -> tuple[frozenset[str], tuple[Passed, ...]]:
-    """What is done to an array by another name of the function's own is done to it."""
+    """Propagate retention and passing on through local aliases of an array."""
     named: dict[str, list[str]] = {}
     for name, other in aliases:
         named.setdefault(other, []).append(name)
@@ -110,7 +110,7 @@ def _names(node: ast.AST) -> list[str]:
 
 
 def _is_own(target: ast.expr, outside: frozenset[str]) -> bool:
-    """Whether a target is a name of the function's own, or more of them."""
+    """True if a target is a local name of the function, or a tuple of them."""
     parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
     return all(isinstance(one, ast.Name) and one.id not in outside for one in parts)
 
@@ -161,6 +161,6 @@ def _keeps(functions: Mapping[str, Callable], found: Mapping[str, set[str]], to:
 
 
 def named_in_classes(classes: Sequence[Class]) -> Iterator[str]:
-    """The names that the bodies of classes use: what they hold may be kept by the class."""
+    """Names that the bodies of classes use: the class may retain their values."""
     for each in classes:
         yield from (n.id for n in own_nodes(body_of(each.body)) if isinstance(n, ast.Name))

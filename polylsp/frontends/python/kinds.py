@@ -1,4 +1,4 @@
-"""What a Python value is, as far as it can be told without running the program."""
+"""Kinds of Python values, as far as they are determined without running the program."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """A tuple of known length."""
+    """A tuple of a fixed length."""
 
     items: tuple[Kind, ...]
 
@@ -80,13 +80,13 @@ def wider(left: NumberType, right: NumberType) -> NumberType:
         return Floating(max(one.bits for one in (left, right) if isinstance(one, Floating)))
     if left.signed and right.signed:
         return left if left.bits >= right.bits else right
-    # NumPy keeps its own type beside a plain `int`, so that unsigned elements wrap around.
+    # NumPy keeps its type beside a plain `int`, so that unsigned elements wrap around.
     narrow = [one for one in (left, right) if one != INT]
     return max(narrow, key=lambda one: one.bits) if narrow and BOOL not in narrow else INT
 
 
 def joined(left: Kind | None, right: Kind | None) -> Kind | None:
-    """What a name is that is one thing or another; `None` is nothing known yet."""
+    """Join of two kinds of a name; `None` is undetermined so far."""
     if left is None or right is None or left == right:
         return left if right is None else right
     match left, right:

@@ -34,9 +34,9 @@ _NUMPY = ("numpy.", "jax.numpy.", "cupy.")
 _SCALAR = ("math.", "cmath.", "scipy.special.", "numba.cuda.libdevice.")
 
 REAL = frozenset(_REAL.split())
-"""Their result is a floating-point number."""
+"""Functions with a floating-point result."""
 SAME = frozenset(_SAME.split())
-"""Their result has the type of their arguments."""
+"""Functions whose result has the type of their arguments."""
 TRUTH = frozenset(_TRUTH.split())
 WHOLE = frozenset(_WHOLE.split())
 ROUNDING = frozenset(_ROUNDING.split())
@@ -93,7 +93,7 @@ SHAPED = frozenset(
 """NumPy's functions that give a new array of the shape of their first argument, each element of which may
 depend on all of what they are given."""
 COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))
-"""Those of them whose results are whole numbers."""
+"""Functions among them whose results are integers."""
 
 
 def numpy_name(path: str) -> str:
@@ -109,13 +109,13 @@ def math_name(path: str) -> str:
 
 
 def is_pure(path: str) -> bool:
-    """Whether a function is known to compute its result from the numbers that it is given."""
+    """True if a function computes its result from its numeric arguments alone."""
     name = math_name(path)
     return name in REAL or name in SAME or name in TRUTH or name in WHOLE or name in ROUNDING
 
 
 def has_output(name: str, count: int) -> bool:
-    """Whether one of so many arguments of a function of NumPy is the array that it stores its result to."""
+    """True if one of `count` arguments of a NumPy function is its output array."""
     if name in _TWO_ARRAYS:
         return count > 2
     if name in ("where", "clip"):

@@ -1,7 +1,7 @@
 """Code of a notebook's cell to plain Python of the same length, so that every place stays where it is.
 
-What IPython adds to Python (`%time`, `!ls`, `name?`, cells in other languages) becomes a comment, or a call
-of something unknown, `_()`: what it does is not known, and no loop around it may count as understood.
+IPython's additions to Python (`%time`, `!ls`, `name?`, cells in other languages) become a comment, or a call
+of an unknown function, `_()`: their effects are unknown, and no loop around them may count as understood.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def without_magics(code: str) -> str:
 
 
 def _next(code: str, start: int) -> tuple[int, str] | None:
-    """Where the first magic from a line on begins, and what it is."""
+    """Offset and text of the first magic from a line on."""
     texts: list[str] = []
     starts: list[int] = []
     for line in scan_lines(code, start, texts, starts, []):
@@ -82,8 +82,8 @@ def _python(words: str, text: str, indent: str | None) -> str:
 
 
 def _short(text: str, indent: str | None) -> str:
-    """A magic for which a call is too long: a value that is not known; no statement where nothing repeats it,
-    else what it is, which no Python is."""
+    """Stand-in for a magic too short for a call: an unknown value inside a line, a comment at top level, else
+    the magic itself, which is no Python."""
     if indent is None:
         return f"{_UNKNOWN[0]}#"[: len(text)]
     return text if indent else _as_comment(text, indent)

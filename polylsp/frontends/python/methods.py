@@ -1,4 +1,5 @@
-"""What callers see of methods: which arrays of their object they are given, and which calls are followed."""
+"""Interfaces of methods, as callers see them: the arrays of their object that they get, and the calls that
+are followed."""
 
 from __future__ import annotations
 
@@ -64,7 +65,7 @@ def _above(name: str, bases: _Bases) -> frozenset[str]:
 
 
 def _checked(method: Callable, owner: ClassOf, below: Mapping[str, dict[str, Callable]]) -> Callable:
-    """The method, with why calls of it on the own object are not followed."""
+    """The method, with the reason why calls of it on `self` are not followed."""
     if method.problem:
         return method
     other = next((name for name, methods in below.items() if _last(method.name) in methods), "")

@@ -13,7 +13,7 @@ from polylsp.frontends.python.kinds import Kind
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """A module, or a thing of one, by its full dotted name."""
+    """A module, or a member of one, by its full dotted name."""
 
     path: str
 
@@ -46,7 +46,7 @@ class Callable:
 @dataclass(frozen=True, slots=True)
 class Value:
     """A variable of the module. `constant` is its value where it is a number that never changes. `kept`: a
-    function of the file may bind it, or give what it holds another name."""
+    function of the file may bind it, or alias its value."""
 
     kind: Kind
     constant: int | float | None = None
@@ -77,7 +77,7 @@ Declaration = Union[Imported, Callable, Value, ClassOf]
 Declarations = Mapping[str, Declaration]
 
 _ROOTS = {"np": "numpy", "nb": "numba", "jnp": "jax.numpy"}
-"""What people import by these names; a notebook's cell or a snippet may leave the import out."""
+"""Modules that people import by these names; a notebook's cell or a snippet may leave the import out."""
 
 
 def path_of(node: ast.expr, declarations: Declarations) -> str:

@@ -13,11 +13,11 @@ from polylsp.frontends.python.usage import own_nodes
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _Attributes = dict[tuple[str, str], Kind]
-"""What attributes are, by the names of the object and of the attribute."""
+"""Kinds of attributes, by the names of the object and of the attribute."""
 
 
 def is_attribute(name: str) -> bool:
-    """Whether a name is that of an attribute, which others may see."""
+    """True if a name is that of an attribute, which others may see."""
     return "." in name
 
 
@@ -34,7 +34,7 @@ def name_attributes(
 def passed_along(
     name: str, given: Mapping[str, Kind], declarations: Declarations, owner: str
 ) -> dict[str, Kind]:
-    """What a method's callers give it besides: the arrays of its object that it or the methods that it calls
+    """Arguments that a method's callers add: the arrays of its object that it or the methods that it calls
     use, in the order in which calls name them."""
     own = next((one for one, kind in given.items() if kind == Instance(owner)), "")
     found = declarations.get(owner)
@@ -46,16 +46,16 @@ def passed_along(
 
 
 def rebound(body: Sequence[ast.stmt], given: Mapping[str, Kind], kept: frozenset[int]) -> frozenset[str]:
-    """The attributes of objects that get another array while a function runs; names with the identities
-    `kept` are not bound to anything else."""
+    """Attributes of objects that get another array while a function runs; names with the identities `kept`
+    are not rebound."""
     nodes = (node for one in body for node in ast.walk(one) if isinstance(node, ast.Name))
     names = {n.id for n in nodes if not _loads(n) and id(n) not in kept and is_attribute(n.id)}
     return frozenset(name for name in names if isinstance(given.get(name), Array))
 
 
 def made_first(body: Sequence[ast.stmt], own: str) -> frozenset[str]:
-    """The attributes that a function binds before it, or anything that it gives its object to, can have used
-    what they held."""
+    """Attributes that a function binds before it, or any callee that receives its object, can have used their
+    previous values."""
     used, made = set[str](), set[str]()
     for statement in body:
         nodes = [n for n in ast.walk(statement) if isinstance(n, ast.Name)]
@@ -76,8 +76,8 @@ def _given_away(statement: ast.stmt, own: str) -> set[str]:
 
 
 def _followed(body: Sequence[ast.stmt], given: Mapping[str, Kind], declarations: Declarations) -> _Attributes:
-    """The attributes that can be followed by their names: one that is bound is no attribute of another object
-    too, nor bound where nobody knows when."""
+    """Attributes that can be followed by their names: a bound one is no attribute of another object too, nor
+    bound at an unknown time."""
     bound = {n.id for one in body for n in ast.walk(one) if isinstance(n, ast.Name) and not _loads(n)}
     classes = {
         name: found
@@ -95,7 +95,7 @@ def _followed(body: Sequence[ast.stmt], given: Mapping[str, Kind], declarations:
 
 
 def holds_numbers(kind: Kind) -> bool:
-    """Whether an attribute is a number, or an array of them."""
+    """True if an attribute is a number, or an array of them."""
     return isinstance(kind, Number) or (isinstance(kind, Array) and kind.rank > 0 and not kind.lists)
 
 
@@ -122,7 +122,7 @@ class _Renamer(ast.NodeTransformer):
         self.found: set[tuple[str, str]] = set()
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """One node."""
+        """Rename the attributes in a node."""
         if isinstance(node, _SCOPES):
             return node
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -1,7 +1,7 @@
-"""Cuts a Python file into functions and the code around them, whatever state its text is in.
+"""Cuts a Python file into functions and the code around them, in any state of its text.
 
-Layout decides: a function ends where a line stands no further to the right than its `def`, so a function
-that is being typed costs its neighbours nothing.
+Layout decides: a function ends where a line stands no further to the right than its `def`, so a function that
+is being typed leaves its neighbours intact.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ _STRING_ENDS = {quotes: re.compile(rf"(?:[^\\]|\\[\s\S])*?{quotes}") for quotes 
 
 def _pieces(text: str) -> Iterator[str]:
     """The text cut before each definition at the left margin, but within strings of several lines."""
-    start = before = 0  # of the piece, and of what no decision was made of yet
+    start = before = 0  # of the piece, and of the undecided rest
     opened = ""  # the quotes of a string that began before
     for cut in (match.start() for match in _MARGIN.finditer(text)):
         part = text[before:cut]
@@ -141,7 +141,7 @@ def _pieces(text: str) -> Iterator[str]:
 
 
 def _is_decorators(part: str) -> bool:
-    """Whether some lines are nothing but decorators of what follows."""
+    """True if some lines contain only decorators of the text after them."""
     tokens = tokenize(part)
     return all(tokens.texts[line.first] == "@" for line in tokens.lines)
 
@@ -158,7 +158,7 @@ def _open_string(part: str) -> str:
 
 @query(size=8192)
 def _piece(text: str) -> _Piece:
-    """What stands in a run of text."""
+    """Functions, classes and other code in a run of text."""
     tokens = tokenize(text)
     cutter = _Cutter(tokens)
     rest = cutter.block(0, len(tokens.lines), "", "")
@@ -290,6 +290,6 @@ def loop_lines(item: Item) -> Iterator[tuple[int, Line]]:
 
 
 def _is_decorated(item: Item, number: int) -> bool:
-    """Whether the line is the item's own `def`, after its decorators."""
+    """True if the line is the item's `def`, after its decorators."""
     before = islice(item.lines, number)
     return all(item.texts[line.first] == "@" for line in before if line.last > line.first)

@@ -1,4 +1,4 @@
-"""What the parameters of a function are: by annotations, decorators and docstrings, then by their use."""
+"""Kinds of the parameters of a function: by annotations, decorators and docstrings, then by their use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def parameter_kinds(node: Definition, declarations: Declarations, owner: str = "") -> dict[str, Kind]:
-    """What each parameter is, in order; `owner` is the class around a method."""
+    """Kind of each parameter, in order; `owner` is the class around a method."""
     arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
     names = [one.arg for one in arguments]
     told = [_told(one.annotation, declarations) for one in arguments]
@@ -31,7 +31,7 @@ def parameter_kinds(node: Definition, declarations: Declarations, owner: str = "
 
 
 def result_annotated(node: Definition, declarations: Declarations) -> Kind | None:
-    """What a function says that it returns."""
+    """Annotated kind of a function's result."""
     found = _told(node.returns, declarations)
     return Other("a list") if isinstance(found, Array) and found.lists else found
 
@@ -41,7 +41,7 @@ def _told(node: ast.expr | None, declarations: Declarations) -> Kind | None:
 
 
 def _settled(told: Kind | None, used: Kind) -> Kind:
-    """What is told; the rank of an array by its use, where only the elements are told."""
+    """Annotated kind; the rank of an array by its use, where only the elements are annotated."""
     if told is None:
         return used
     if isinstance(told, Array) and told.rank < 0:
@@ -59,7 +59,7 @@ def _is_static(node: Definition) -> bool:
 
 
 def _signed(node: Definition, count: int) -> list[Kind | None]:
-    """What decorators say: `@njit("void(f8[:,:], i8)")`, `@guvectorize([...], "(n)->(n)")`, `@jit(…)`,
+    """Kinds by decorators: `@njit("void(f8[:,:], i8)")`, `@guvectorize([...], "(n)->(n)")`, `@jit(…)`,
     `@unpython.type('ndarray[double,2]', 'int')`."""
     for decorator in node.decorator_list:
         if not isinstance(decorator, ast.Call) or not decorator.args:
@@ -97,7 +97,7 @@ _SHAPE = re.compile(r"\(([\w\s,*+-]+)\)")
 
 
 def _documented(node: Definition, names: list[str]) -> list[Kind | None]:
-    """What a docstring in numpydoc's form says (`a : (n, m) ndarray of float`)."""
+    """Kinds by a docstring in numpydoc's form (`a : (n, m) ndarray of float`)."""
     text = ast.get_docstring(node) or ""
     if "Parameters" not in text:
         return [None] * len(names)

@@ -1,6 +1,6 @@
-"""A function's tokens to a syntax tree whose nodes know their tokens.
+"""A function's tokens to a syntax tree whose nodes refer to their tokens.
 
-The tree is made from the tokens alone, written out anew with one space between them: comments and layout
+The tree is parsed from the tokens alone, written out anew with one space between them: comments and layout
 within lines leave it as it is.
 """
 

@@ -1,4 +1,4 @@
-"""Text to Python tokens, whatever state it is in: words with their offsets, in logical lines."""
+"""Tokeniser for Python in any state of its text: words with their offsets, in logical lines."""
 
 from __future__ import annotations
 
@@ -115,6 +115,6 @@ def _line(text: str, starts: list[int], first: int, last: int) -> Line:
 
 
 def comments(text: str) -> list[tuple[int, int]]:
-    """Where the comments of a text stand."""
+    """Spans of the comments of a text."""
     found = (match for match in _TOKEN.finditer(text) if match.lastindex is None)
     return [match.span() for match in found if match[0].startswith("#")]

@@ -1,4 +1,4 @@
-"""What the parameters of a function must be, by how its body uses them."""
+"""Kinds of the parameters of a function, by their use in its body."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def subscripted(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
 
 
 def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declarations) -> dict[str, Kind]:
-    """What names are, as far as their uses tell."""
+    """Kinds of names, as far as their uses determine them."""
     nodes = list(own_nodes(body))
     ranks = _ranks(nodes, declarations)
     _copied(nodes, ranks, declarations)
@@ -57,7 +57,7 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
 
 
 def _ranks(nodes: list[ast.AST], declarations: Declarations) -> dict[str, int]:
-    """The number of subscripts of each name that has any, and of lengths that are asked of it."""
+    """Number of subscripts of each name that has any, or of the lengths requested of it."""
     found: dict[str, int] = {}
 
     def note(base: ast.expr, rank: int) -> None:
@@ -134,7 +134,7 @@ def _sources(node: ast.AST, declarations: Declarations) -> Iterator[tuple[str, t
 
 
 def looped(target: ast.expr, iterable: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What a loop gives names to, and what it takes it from."""
+    """Targets of a loop with the iterables that they run over."""
     match target, iterable:
         case ast.Tuple(elts=[_, inner]), ast.Call(func=ast.Name(id="enumerate"), args=[of, *_]):
             yield from looped(inner, of)
@@ -168,7 +168,7 @@ def _part_of(node: ast.expr, declarations: Declarations) -> tuple[str, int]:
 
 
 def _takes_none(node: ast.expr, declarations: Declarations) -> bool:
-    """Whether a subscript is for no dimension of its own: `None`, `np.newaxis` or `...`."""
+    """True if a subscript takes no dimension of the array: `None`, `np.newaxis` or `...`."""
     plain = isinstance(node, ast.Constant) and node.value in (None, ...)
     return plain or path_of(node, declarations) == "numpy.newaxis"
 

@@ -1,6 +1,6 @@
-"""Names that a function binds again: where no use may see both of two bindings, each gets a name of its own
-(`x`, then `x#2`), so that one name is one thing. What a use may see is told by the statements' order alone
-(reaching definitions; the groups are the webs of register allocation)."""
+"""Names that a function binds again: where no use may see both of two bindings, each gets a separate name
+(`x`, then `x#2`). The order of the statements alone determines which bindings a use may see (reaching
+definitions; the groups are the webs of register allocation)."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def spelled(text: str) -> str:
 
 
 def split(body: Sequence[ast.stmt], given: Iterable[str], names: Iterable[str]) -> bool:
-    """Give the bindings of some names names of their own, where that changes nothing; whether any got one.
-    Parameters (`given`) keep theirs."""
+    """Give bindings of the chosen names separate names, where that preserves semantics; true if any were
+    renamed. Parameters (`given`) keep their names."""
     chosen = frozenset(names) - _entangled(body)
     flow = _Flow(chosen)
     flow.reaching = {name: frozenset((flow.new(name),)) for name in given if name in chosen}
@@ -61,8 +61,8 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 @dataclass(slots=True)
 class _Flow:
-    """The walk: `reaching` is what is known at a point, `None` where no way leads. `group` joins bindings
-    that a use may both see; `named` are the nodes of each binding, and of the uses that see it."""
+    """The walk: `reaching` are the bindings that reach a point, `None` for unreachable code. `group` joins
+    bindings that a use may both see; `named` are the nodes of each binding, and of the uses that see it."""
 
     chosen: frozenset[str]
     reaching: Reaching | None = field(default_factory=dict[str, "frozenset[int]"])
@@ -74,7 +74,7 @@ class _Flow:
     continues: list[list[Reaching]] = field(default_factory=list[list[Reaching]])
     tried: list[dict[str, set[int]]] = field(default_factory=list[dict[str, set[int]]])
     back: dict[int, Reaching | None] = field(default_factory=dict[int, "Reaching | None"])
-    """What the last walk found to come back to the header of each loop."""
+    """Bindings that return to the header of each loop, by the last walk."""
     settled: bool = False
 
     # --- Bindings and uses ---------------------------------------------------------------
@@ -253,7 +253,7 @@ class _Flow:
 
 
 def _merged(ends: Iterable[Reaching | None]) -> Reaching | None:
-    """What may reach a point to which several ways lead."""
+    """Bindings that may reach a point to which several ways lead."""
     ways = [end for end in ends if end is not None]
     if not ways:
         return None

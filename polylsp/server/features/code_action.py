@@ -26,12 +26,12 @@ from polylsp.server.session import PolylspServer
 from polylsp.settings import Settings
 
 FIX_ALL = "source.fixAll.polylsp"
-"""The kind of the action that applies every safe fix of a file; clients apply it on save if asked to."""
+"""Kind of the action that applies every safe fix of a file; clients apply it on save where configured."""
 
 
 async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list[Json] | None:
-    """What can be done at a cursor or in a selection. Edits of loops are left to `resolve`, if the client
-    asks for it; clients that know nothing but commands get these."""
+    """Code actions at a cursor or in a selection. Edits of loops are left to `resolve`, if the client
+    supports it; clients that support commands alone get these."""
     uri = params.text_document.uri
     document = ls.document_of(uri)
     is_wish = params.context.trigger_kind == types.CodeActionTriggerKind.Invoked
@@ -53,7 +53,7 @@ async def code_action(ls: PolylspServer, params: types.CodeActionParams) -> list
 
 
 async def resolve(ls: PolylspServer, action: types.CodeAction) -> Json:
-    """An action with its edit; where there turns out to be none, the user is told why."""
+    """Add the edit to an action; where there turns out to be none, report the reason to the user."""
     made: Json = ls.protocol.plain(action)
     document, answer = await _worked_out(ls, action.data)
     if isinstance(answer, Declined):
@@ -84,7 +84,7 @@ async def apply(ls: PolylspServer, data: Any) -> Json:
 
 
 def _tell_why(ls: PolylspServer, answer: Declined) -> None:
-    """Tell the user why there is no edit; what it would make of files that stand in its way, in the log."""
+    """Report to the user why there is no edit; the refused changes to existing files go to the log."""
     shown = " The log shows the difference." if answer.kept else ""
     ls.tell_user(f"{answer.reason}{shown}", types.MessageType.Info)
     for each in answer.kept:
@@ -95,14 +95,14 @@ def _tell_why(ls: PolylspServer, answer: Declined) -> None:
 
 
 def _is_wanted(kind: str, only: Sequence[types.CodeActionKind | str] | None) -> bool:
-    """Whether a kind is one of those that were asked for, or below one."""
+    """True if a kind is one of those requested, or below one."""
     return only is None or any(f"{kind}.".startswith(f"{each}." if each else "") for each in only)
 
 
 def _of_kind(
     offer: Offer | ReadyOffer, only: Sequence[types.CodeActionKind | str] | None
 ) -> list[Offer | ReadyOffer]:
-    """The offer under the first of its kinds that is asked for, if any is."""
+    """The offer under the first of its kinds that is requested, if any is."""
     kinds = [kind for kind in offer.kinds or (offer.kind,) if _is_wanted(kind, only)]
     if not kinds or isinstance(offer, ReadyOffer):
         return [offer] if kinds else []
@@ -154,7 +154,7 @@ def _answered(
     offer: Offer | ReadyOffer,
     diagnostics: Sequence[types.Diagnostic],
 ) -> list[Json]:
-    """Those of the client's diagnostics that an offer answers."""
+    """Diagnostics of the client that an offer answers."""
     if isinstance(offer, ReadyOffer):
         span = offer.span
     else:

@@ -19,17 +19,17 @@ _COMMAND = "polylsp.{}"
 
 
 async def code_lens(ls: PolylspServer, params: types.CodeLensParams) -> list[convert.Json] | None:
-    """The links that the settings ask for, and where a measurement can be asked for."""
+    """Links that the settings enable, and links to measuring."""
     uri = params.text_document.uri
     document = ls.document_of(uri)
     report = await fresh(document)
     if document is None:
         return None
-    # Methods have lenses once it is known what edits there are.
+    # Methods have lenses once their edits are found.
     is_first = document.needs_full and document.language == PYTHON.name
     if not document.is_reported or is_first:
         ls.owe_lenses(document)
-    # Of a notebook, each cell asks for its own; what a client does by itself it does in files.
+    # Of a notebook, each cell requests its lenses; commands of the client work in files.
     source = document.seen(uri)
     if report is None or source is None:
         return None
@@ -38,7 +38,7 @@ async def code_lens(ls: PolylspServer, params: types.CodeLensParams) -> list[con
 
 
 def _links(ls: PolylspServer, document: Document, report: FileReport) -> list[convert.Json]:
-    """Those that a client has a command for."""
+    """Links with a command that the client has."""
     source, encoding = document.source, ls.client.encoding
     found: list[convert.Json] = []
     for each in lenses(report, ls.settings_of(document)):

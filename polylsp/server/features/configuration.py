@@ -1,4 +1,4 @@
-"""workspace/didChangeConfiguration, and workspace/configuration asked of the client."""
+"""workspace/didChangeConfiguration, and workspace/configuration requested from the client."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ async def pull(ls: PolylspServer) -> None:
 
 
 def register(ls: PolylspServer) -> None:
-    """Ask to be told of changes, where that has to be asked for."""
+    """Register for notifications of changes, where the client requires that."""
     if ls.client.registers_configuration:
         ls.register(
             types.WORKSPACE_DID_CHANGE_CONFIGURATION,

@@ -13,7 +13,7 @@ _NOTHING = JsonText('{"kind":"full","items":[]}')
 
 
 def register(ls: PolylspServer) -> None:
-    """Offer to be asked; not done for clients that are sent diagnostics."""
+    """Register as a provider of diagnostics; not for clients to which they are published."""
     if types.TEXT_DOCUMENT_DIAGNOSTIC not in ls.protocol.fm.features:
         options = types.DiagnosticOptions(
             identifier="polylsp",

@@ -1,4 +1,4 @@
-"""How long a request waits for the analysis of the present text."""
+"""Time limits of requests that wait for the analysis of the present text."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from polylsp.server.documents import Document
 _PATIENCE_SECONDS = 0.3
 
 PATIENCE_OF_A_PERSON = 3.0
-"""For what somebody has asked for, and would ask for again if there was nothing."""
+"""For explicit requests, which a person would repeat if there was no answer."""
 
 
 async def fresh(document: Document | None, seconds: float = _PATIENCE_SECONDS) -> FileReport | None:
-    """What is known of a document: about the present text if that comes within some seconds, else what
+    """Report of a document: about the present text if that comes within some seconds, else the functions that
     the edits since have left untouched. Raises `JsonRpcContentModified` if the text changes meanwhile."""
     if document is None:
         return None

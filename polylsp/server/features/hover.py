@@ -17,7 +17,7 @@ from polylsp.server.session import PolylspServer
 
 
 async def hover(ls: PolylspServer, params: types.HoverParams) -> convert.Json | None:
-    """What is known of the loop under the cursor."""
+    """Facts of the loop under the cursor."""
     document = ls.document_of(params.text_document.uri)
     report = await fresh(document)
     source = document.seen(params.text_document.uri) if document is not None else None

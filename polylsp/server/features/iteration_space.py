@@ -1,4 +1,4 @@
-"""polylsp/loopAt, the loop under the cursor, and polylsp/iterationSpace, what a drawing of it shows."""
+"""polylsp/loopAt, the loop under the cursor, and polylsp/iterationSpace, the content of its drawing."""
 
 from __future__ import annotations
 

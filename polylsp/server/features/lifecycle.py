@@ -1,4 +1,4 @@
-"""initialize, initialized, shutdown, and what is asked of the client in between."""
+"""initialize, initialized, shutdown, and the requests to the client in between."""
 
 from __future__ import annotations
 

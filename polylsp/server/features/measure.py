@@ -66,7 +66,7 @@ async def in_turn(ls: PolylspServer, data: Any, doing: str, do: Doing) -> conver
 
 
 async def named(document: Document, ask: AskToMeasure) -> Named:
-    """The loop that is asked for, in the text as it is now."""
+    """The requested loop, in the text as it is now."""
     report = await fresh(document, PATIENCE_OF_A_PERSON)
     found = loop_by_number(report, ask.function, ask.ordinal) if report is not None else None
     if report is None or found is None:

@@ -22,14 +22,14 @@ from polylsp.server.session import PolylspServer
 
 
 async def tune(ls: PolylspServer, data: Any) -> convert.Json:
-    """Look for the fastest version of the function of a loop, named as for measuring. The settings that made
-    it are remembered, also where the search is cancelled after one was found."""
+    """Look for the fastest version of the function of a loop, named as for measuring. Its settings are
+    remembered, also where the search is cancelled after one was found."""
     return await in_turn(ls, data, "Tuning", _tuned)
 
 
 @dataclass(slots=True)
 class _Shown:
-    """A bar that keeps the fastest version that it was told of."""
+    """A progress bar that stores the fastest version reported to it."""
 
     bar: Bar
     best: Figure | None = None

@@ -18,7 +18,7 @@ def did_change_watched_files(ls: PolylspServer, params: types.DidChangeWatchedFi
 
 
 def register(ls: PolylspServer) -> None:
-    """Ask to be told of changes."""
+    """Register for notifications of changes."""
     if ls.client.registers_watched_files:
         watchers = [types.FileSystemWatcher(glob_pattern=pattern) for pattern in _PATTERNS]
         ls.register(

@@ -1,4 +1,4 @@
-"""What polylsp says of a drawn program, and every edit that it makes of it."""
+"""Findings of polylsp for a drawn program, and every edit of it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Made:
 
 @dataclass
 class Answers:
-    """What came of one program."""
+    """Results for one program."""
 
     loops: list[LoopSaid] = field(default_factory=list)
     made: list[Made] = field(default_factory=list)
@@ -84,7 +84,7 @@ def _functions(one: Drawn, report: FileReport) -> list[PlacedFunction]:
 
 
 def admitted(one: Drawn, assumptions: Sequence[Assumption]) -> str:
-    """Why a program does not keep to what an edit assumes; empty if it does."""
+    """Reason why a program violates the assumptions of an edit; empty if it does not."""
     for each in assumptions:
         if each.kind in one.violated:
             return each.kind

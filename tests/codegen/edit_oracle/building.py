@@ -1,4 +1,5 @@
-"""Programs that are compiled together and run one after the other, each in a process of its own."""
+"""Compilation of several programs together, and their runs one after the other, each in a separate
+process."""
 
 from __future__ import annotations
 
@@ -62,14 +63,14 @@ static long place_in_order(long q, long count, int keep)
     return count % 7 ? (q * 7 + 3) % count : count - 1 - q;
 }
 """
-"""Other orders of the numbers below `count`; the last one stays where it is if it is to be kept."""
+"""Other orders of the numbers below `count`; the last one stays where it is if `keep` is set."""
 VIRTUAL = "static const int counts[] = {64, 64, 3, 64, 5}, orders[] = {0, 2, 0, 1, 1};\n"
 
 
 @dataclass(frozen=True)
 class Version:
     """A program's text under test, with the names of its file scope: where programs are compiled together,
-    each gets names of its own."""
+    each gets unique names."""
 
     text: str
     names: tuple[str, ...]
@@ -136,12 +137,12 @@ def _offload(compiler: str) -> tuple[str, ...]:
 
 
 Outcome = tuple[str, ...]
-"""What a program printed in each run, or how it failed."""
+"""Output of a program in each run, or its failure."""
 UNTRIED = "needs more of OpenMP than ordered threads have"
 
 
 def outcomes(build: Build, programs: Sequence[Version]) -> list[Outcome]:
-    """What each of some programs prints; `("does not compile: ...",)` for one that a compiler refuses."""
+    """Output of each of some programs; `("does not compile: ...",)` for one that a compiler refuses."""
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
         support = _compiled(build, at, SUPPORT.read_text(), "support")
@@ -249,5 +250,5 @@ def _ran(build: Build, program: Path, count: int) -> Iterator[Outcome]:
 
 
 def version(one: Drawn, text: str | None = None) -> Version:
-    """A drawn program, or what an edit made of it."""
+    """A drawn program, or an edited version of it."""
     return Version(text or one.whole, one.names)

@@ -164,7 +164,7 @@ def _matrix(w: Writer, kind: str) -> str:
 
 
 def statements(w: Writer) -> None:
-    """Statements that do several things at once, are written in unusual ways, or reach memory in two ways."""
+    """Statements with several effects, written in unusual ways, or with two paths to one memory."""
     kind = w.pick("double", "int", "long")
     a, b, c = w.array(kind), w.array(kind), w.read(kind)
     t, k, p = w.local("t"), w.local("k"), w.local("p")

@@ -52,11 +52,11 @@ CLASSES: dict[str, Callable[[Writer], None]] = {
     "reports": control.reports,
     "mixed": _mixed,
 }
-"""What the programs of each class are made of."""
+"""Pieces of the programs of each class."""
 
 
 def drawn(group: str, seed: int, number: int) -> Drawn:
-    """One program of a class: the same for the same seed and number."""
+    """A program of a class: the same for the same seed and number."""
     w = Writer(Random(f"{group} {seed} {number}"))
     for _ in range(w.pick(1, 1, 1, 2)):
         CLASSES[group](w)

@@ -130,7 +130,7 @@ def _pointer_arrays(w: Writer, container: str, element: str, value: str, seen: s
 
 
 def _loop_in_main(w: Writer, fill: str, seen: str, count: int = ROOM) -> None:
-    """What is filled and shown element by element."""
+    """Lines of `main` that fill and show an array element by element."""
     w.fill.append(f"for (int k = 0; k < {count}; k++) {fill}")
     w.show.append(
         f"{{ double sum = 0; for (int k = 0; k < {count}; k++) sum = sum * 3 + (double)({seen}), "

@@ -1,4 +1,4 @@
-"""Batches of programs of a class, and failures made small."""
+"""Batches of programs of a class, and reduction of failures."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def callees(w: Writer) -> None:
 
 
 def threads(w: Writer) -> None:
-    """Variables of which each thread has its own."""
+    """Thread-private variables."""
     kind = w.pick("double", "int", "long")
     buf = w.name("buf")
     storage = w.pick("plain", "_Thread_local", "__thread", "threadprivate")

@@ -1,4 +1,4 @@
-"""One program: every verdict and edit of it, held against what the program prints as it was written."""
+"""Trial of one program: every verdict and edit of it, checked against the output of the original."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Failure:
 
 @dataclass
 class Harvest:
-    """What came of some programs of a class."""
+    """Results for some programs of a class."""
 
     programs: int = 0
     edits: int = 0
@@ -72,7 +72,7 @@ class Harvest:
 
 @dataclass(frozen=True)
 class Tested:
-    """A version of a program, and what it is held to."""
+    """A version of a program, and the reference that it is checked against."""
 
     program: Drawn
     text: str
@@ -157,7 +157,8 @@ def _compare(programs: Sequence[Drawn], tested: Sequence[Tested], build: Build, 
 
 
 def _fits(each: Tested, build: Build) -> bool:
-    """A version is told apart by a build: OpenACC has one of its own; reordered loops need no threads."""
+    """True if a build can show an error of a version: OpenACC has a separate one; reordered loops need no
+    threads."""
     if "OpenACC" in build.name:
         return "openacc" in each.sort
     if each.sort == "wrong verdict":

@@ -17,7 +17,8 @@ def conversions(w: Writer) -> None:
 
 
 def _accumulated(w: Writer, kind: str, start: str) -> tuple[str, bool]:
-    """What an update changes: a variable, an element that is the same for all iterations, or (true) one of each."""
+    """Target of an update: a variable, an element that is the same for all iterations, or (true) one of
+    each."""
     if w.chance(25):
         out = w.array(kind, least=1, most=9)
         return (f"{out}[i]", True) if w.chance(35) else (f"{out}[0]", False)

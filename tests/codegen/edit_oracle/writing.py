@@ -218,7 +218,7 @@ class Writer:
     # --- The whole
 
     def program(self, group: str) -> Drawn:
-        """What was gathered, as a program."""
+        """Program of the pieces gathered so far."""
         self.names += ["kernel"]
         params = [("int n", "n"), *self.params]
         order = list(range(1, len(params)))

@@ -1,5 +1,5 @@
-"""Draws loop nests that transforms have something to do with: chains of two or three loops, with bounds that
-depend on each other, statements before and behind inner loops, temporaries, and neighbours' elements."""
+"""Random loop nests for transforms: chains of two or three loops, with bounds that depend on each other,
+statements before and after inner loops, temporaries, and neighbours' elements."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class _Drawer:
             yield f"{indent}}}"
 
     def alone(self, body: list[str]) -> bool:
-        """Whether the lines are one statement without braces: only the first is indented so little."""
+        """True if the lines are one statement without braces: only the first is indented so little."""
         least = min(len(line) - len(line.lstrip()) for line in body)
         return sum(len(line) - len(line.lstrip()) == least for line in body) == 1 and "double" not in body[0]
 

@@ -1,4 +1,4 @@
-"""What an action makes of a text, and what a program prints."""
+"""Edit of a text by an action, and the output of a program."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WARNINGS = ("-Wall", "-Wextra", "-Werror")
 def answers(
     path: str, text: str, action: ActionName, function: str = "", settings: Settings | None = None
 ) -> Iterator[tuple[PlacedFunction, int, Answer]]:
-    """What an action answers on each loop of a file, or of one function of it."""
+    """Answers of an action on each loop of a file, or of one function of it."""
     settings = settings or Settings(tile_sizes=(3, 4, 5))
     for placed in analyse(path, text, settings, schedules=False).functions:
         name = placed.answer.facts.name

@@ -248,7 +248,7 @@ def test_rows_of_sums_get_copies(name: str) -> None:
 
 
 def test_rows_that_may_be_long_have_versions() -> None:
-    """One of which runs for long rows alone, as there are where the matrices have so many columns."""
+    """Versions for long rows, which run where the matrices have so many columns."""
     loops = indent(f"{SCRATCH['rows of its own']}\n(void)a, (void)l, (void)s;", "    ")
     made = _compare(_PROGRAM.format(loops=loops, type="double").replace("N = 40", "N = 600"))
     assert "ts[9][512]" in made and "if (m <= 512) {" in made

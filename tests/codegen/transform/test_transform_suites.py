@@ -1,6 +1,6 @@
 """Suites of edits, before and after, in the notation of tests/actions: a fence `c action=NAME` has `$0`
-before the loop that is asked about; the fence that follows is the text after the edit (`c after`), or why
-there is none (`text declined`). `exposes` says that some loop can run in parallel then."""
+before the loop in question; the fence that follows is the text after the edit (`c after`), or why there is
+none (`text declined`). `exposes` says that some loop can run in parallel then."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SUITES = sorted(Path(__file__).parent.glob("*.md"))
 
 @dataclass(frozen=True)
 class Case:
-    """An edit that is asked for, and what should come of it."""
+    """A requested edit, and the expected result."""
 
     path: Path
     title: str
@@ -51,7 +51,7 @@ CASES = [case for suite in SUITES for case in _cases(suite)]
 
 
 def _asked(case: Case) -> tuple[str, Answer]:
-    """The program of a case, and what its action answers on the loop behind `$0`."""
+    """Program of a case, and the answer of its action on the loop after `$0`."""
     at = case.before.text.index("$0")
     text = case.before.text.replace("$0", "")
     settings = Settings(tile_sizes=(32,))

@@ -1,4 +1,4 @@
-"""Which of the loops that run several iterations together are given to the vector unit."""
+"""Choice of the loops that run several iterations together for the vector unit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random nests: every edit that is offered is made, compiled, run, and compared with the original.
+"""Random nests: every offered edit is applied, compiled, run, and compared with the original.
 
 python -m tests.codegen.transform.trials --examples 500 --seed 1
 """
@@ -32,7 +32,7 @@ from .edited import WARNINGS, answers, printed
 
 @dataclass(slots=True)
 class Outcome:
-    """How many edits were made and run, by transform, and those that changed what is printed."""
+    """Number of edits applied and run, by transform, and those that changed the output."""
 
     made: Counter[str] = field(default_factory=Counter)
     declined: Counter[str] = field(default_factory=Counter)

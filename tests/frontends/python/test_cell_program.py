@@ -1,4 +1,4 @@
-"""What of a notebook runs when one of its functions is called."""
+"""Part of a notebook that runs when one of its functions is called."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An error of our own costs one function of a file; and strange code is no reason for one."""
+"""An internal error costs one function of a file; and strange code is no reason for one."""
 
 from __future__ import annotations
 

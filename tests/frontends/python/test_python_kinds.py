@@ -1,4 +1,4 @@
-"""What names and expressions are told to be."""
+"""Inferred kinds of names and expressions."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Cells of notebooks as Python: of the same length, and where something runs that is no Python, a call that
-nobody knows."""
+"""Cells of notebooks as Python: of the same length, and where non-Python code runs, a call of an unknown
+function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The outline of a Python file: functions whatever the text looks like, each with its own tokens."""
+"""The outline of a Python file: functions whatever the text looks like, each with separate tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is found as `nvcc` in tests: a compiler of C++, with the header that plays CUDA on the host.
+"""Stand-in for `nvcc` in tests: a compiler of C++, with the header that simulates CUDA on the host.
 
 nvcc.py GXX HEADERS ARGUMENT…
 """

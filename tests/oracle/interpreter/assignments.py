@@ -100,7 +100,7 @@ class Assignments(Expressions):
         return store_all(place, new, target.uid, shape, others, self.reads_once(value))
 
     def masked_assignment(self, target: Target, mask: Expr, value: Expr) -> Code:
-        """One number is stored where the mask was true for all elements alike before."""
+        """Store a number where the mask was true, for all elements alike, before."""
         place, type = self.place(target)
         test, new = self.condition(mask), self.converted(value, type)
         shapes = self.shapes(mask)

@@ -116,7 +116,7 @@ class Places(Scopes):
         return tuple((self.expression(s.start)[0], self.expression(s.stop)[0], s.step) for s in found)
 
     def reads_once(self, e: Node) -> bool:
-        """Whether there are elements without slices in an expression."""
+        """True if there are elements without slices in an expression."""
         return any(isinstance(inner, Element | Linear) and not self.slices(inner) for inner in walk(e))
 
     def shapes(self, e: Node) -> list[tuple[Extent, ...]]:

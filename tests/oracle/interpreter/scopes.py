@@ -18,8 +18,8 @@ Typed = tuple[Code, Type]
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """A name in scope: its place in the frame and what it is. A `pointer` is a variable, which holds where
-    it points to; that of any other array is known."""
+    """A name in scope: its place in the frame and its kind. A `pointer` is a variable, which contains its
+    target; that of any other array is fixed."""
 
     index: int
     type: Type
@@ -67,7 +67,7 @@ class Scopes(ABC):
         return next(s for s in self.program.structures if s.name == name)
 
     def root(self, name: str) -> Reached:
-        """What the first name of a path stands for."""
+        """Entity that the first name of a path stands for."""
         symbol = self.find(name)
         index = symbol.index
         shape = Shape("structure" if symbol.structure else "number", symbol.type, symbol.structure)

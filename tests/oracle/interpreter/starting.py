@@ -1,4 +1,4 @@
-"""What a run starts with: the arguments of the kernel, as the inputs give them."""
+"""Initial state of a run: the arguments of the kernel, as the inputs give them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def scalar(m: Machine, name: str, type: Type, value: Value) -> Any:
 
 
 def walks_rows(program: Program) -> bool:
-    """Whether there are pointers that move, or in structures, and products in subscripts or steps."""
+    """True if there are pointers that move, or in structures, and products in subscripts or steps."""
     nodes = list(walk(program))
     pointers = {node.name for node in nodes if isinstance(node, Declare) and node.pointer}
     pointers |= {node.pointer.name for node in nodes if isinstance(node, Pointed)}
@@ -58,7 +58,7 @@ def variable(m: Machine, name: str, held: View) -> Slot:
 
 
 def arguments(m: Machine, program: Program, held: dict[str, View]) -> list[Any]:
-    """What the kernel is given; `held` are the variables that all functions share."""
+    """Arguments of the kernel; `held` are the variables that all functions share."""
     kernel = program.kernel
     given = dict(m.inputs.parameters)
     aliases = {name: (of, offset) for name, of, offset in m.inputs.aliases}

@@ -33,7 +33,7 @@ MADE = 8
 
 
 def whole_made(name: str) -> Element:
-    """All of an array that is made."""
+    """All of an array that the program creates."""
     return Element(name, (Slice(Number(0), Number(MADE)),))
 
 
@@ -85,7 +85,7 @@ class Programs(drawing.Programs):
         return replace(program, wraps=True, features=program.features | {"negative subscripts"})
 
     def with_made(self, program: Program) -> Program:
-        """The program with arrays that get new ones as it runs: made at its start."""
+        """The program with arrays that get new ones as it runs: created at its start."""
         if not self.made:
             return program
         self.feature("made anew")

@@ -1,4 +1,4 @@
-"""What is known of a program that is printed as Python."""
+"""Evidence on a program that is printed as Python."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _made(program: Program) -> dict[LoopKey, tuple[str, ...]]:
 
 
 def _runs_through(found: of_any.Evidence, start: Machine) -> bool:
-    """Whether CPython raises nothing: it looks at the subscript beside an empty slice as well."""
+    """True if CPython raises nothing: it checks the subscript beside an empty slice as well."""
     try:
         run(found.program, found.layout.text, start)
     except IndexError:
@@ -42,7 +42,7 @@ def _runs_through(found: of_any.Evidence, start: Machine) -> bool:
 
 
 def _overlapping(program: Program) -> list[Inputs]:
-    """The inputs with two of the arrays made one."""
+    """Inputs with two of the arrays identical."""
     arrays = [p for p in program.kernel.parameters if p.extents and not p.constant]
     pairs = [(p, q) for p, q in combinations(arrays, 2) if len(p.extents or ()) == len(q.extents or ())]
     plain = [one for one in program.inputs if not one.aliases]

@@ -29,7 +29,7 @@ class Made:
         return Made({name: one for name, one in found.items() if name in filled}, has_second)
 
     def anew(self, node: Node) -> bool:
-        """Whether a statement is printed as `name = new array`."""
+        """True if a statement is printed as `name = new array`."""
         target = node.target if isinstance(node, Assign) else None
         known = isinstance(target, Element) and target.array in self.arrays
         return known and _fills(node, target.array, self.arrays[target.array][0])  # type: ignore[union-attr]
@@ -42,7 +42,7 @@ class Made:
         self.second = {name: other for name, other in self.second.items() if name not in bound}
 
     def named(self, statement: Statement) -> str:
-        """A statement that gives an array that was just made a second name; mostly there is none."""
+        """A statement that gives an array that was just created a second name; mostly there is none."""
         if (
             not self.has_second
             or not self.anew(statement)
@@ -63,7 +63,7 @@ class Made:
 
 
 def _fills(node: Node, name: str, length: int) -> bool:
-    """Whether a statement stores all elements of an array."""
+    """True if a statement stores all elements of an array."""
     match node:
         case Assign(target=Element(array=array, subscripts=(Slice(start, stop, 1),)), operator="", mask=None):
             return array == name and (start, stop) == (Number(0), Number(length))

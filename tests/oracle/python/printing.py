@@ -113,7 +113,7 @@ class _Printer:
             self.put("\n")
 
     def named(self, name: str) -> str:
-        """How a name is spelled: attributes of the object are, in its method `kernel`."""
+        """Spelling of a name: attributes of the object are prefixed, in its method `kernel`."""
         return f"self.{name}" if self.function_name == "kernel" and name in self.owner else name
 
     def name_views(self, views: list[View], depth: int) -> None:
@@ -234,7 +234,7 @@ class _Printer:
             self.put(f", dtype={_DTYPE[type]})")
 
     def value(self, e: Expr, type: Type) -> None:
-        """What is assigned: a number of the variable's type, a condition as 0 or 1."""
+        """Print an assigned value: a number of the variable's type, a condition as 0 or 1."""
         if type == "double" and isinstance(e, Number):
             e = Number(e.value, "double")
         logical = isinstance(e, Binary) and e.operator in ("&&", "||")

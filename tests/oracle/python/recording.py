@@ -1,4 +1,4 @@
-"""Arrays that record every access to their elements, through whatever view it is made."""
+"""Arrays that record every access to their elements, through any view."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 Key = tuple[int, ...]
 LoopRound = tuple[str, int, int]
-"""One iteration: the function, the loop's ordinal there, and the iteration's number from 0."""
+"""An iteration: the function, the loop's ordinal there, and the iteration's number from 0."""
 
 
 class Access(NamedTuple):
@@ -24,7 +24,7 @@ class Access(NamedTuple):
 
 @dataclass(slots=True)
 class Log:
-    """What a run did: its accesses, and every iteration with the value of its counter."""
+    """Record of a run: its accesses, and every iteration with the value of its counter."""
 
     accesses: list[Access] = field(default_factory=list)
     iterations: list[tuple[LoopRound, Any]] = field(default_factory=list)

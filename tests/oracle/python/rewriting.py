@@ -128,7 +128,7 @@ def ranged(loop: For) -> Range | None:
 
 
 def _may_miss_its_end(loop: For) -> bool:
-    """Whether a loop until something is equal may begin beyond that, and leave by a `break`."""
+    """True if a loop until something is equal may begin beyond that, and leave by a `break`."""
     unequal = any(isinstance(node, Binary) and node.operator == "!=" for node in walk(loop.condition))
     return unequal and any(isinstance(node, Jump) and node.kind == "break" for node in _own(loop))
 

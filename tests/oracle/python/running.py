@@ -71,7 +71,7 @@ def _argument(program: Program, p: Parameter, start: Machine, log: Log, made: di
 
 
 class _Arrays:
-    """NumPy, but arrays that are made record accesses as well."""
+    """NumPy with recording of accesses to newly created arrays as well."""
 
     def __init__(self, log: Log):
         self.log = log
@@ -150,7 +150,7 @@ class _Loops(ast.NodeTransformer):
 
 
 def _makes(node: ast.Assign, made: frozenset[str]) -> bool:
-    """Whether a statement gives one of some names a new array, but for the first one, which is empty."""
+    """True if a statement gives one of some names a new array, except for the first one, which is empty."""
     target = node.targets[0]
     is_empty = isinstance(node.value, ast.Call) and ast.unparse(node.value.func) == "np.empty"
     return isinstance(target, ast.Name) and target.id in made and not is_empty

@@ -1,4 +1,4 @@
-"""Which variables' addresses get away, so that an unknown pointer may reach them."""
+"""Escape analysis: variables whose addresses an unknown pointer may reach."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def store(context: Context, target: Place, value: Expr) -> None:
         context.leaked |= sources
         return
     context.flows.setdefault(target.variable.name, set()).update(sources)
-    # A scalar is known by its name alone: any pointer to it counts.
+    # A scalar is accessed by its name alone: any pointer to it counts.
     context.leaked |= {s for s in sources if s.startswith("&") and s in context.scalars}
 
 
@@ -68,7 +68,7 @@ def escaped(context: Context) -> frozenset[str]:
 
 
 def _sources(context: Context, value: Expr) -> set[str]:
-    """The variables whose addresses (`&x`) or values (`p`) a pointer value is made of."""
+    """Variables whose addresses (`&x`) or values (`p`) a pointer value is computed from."""
     match value:
         case AddressOf(place=place):
             if _through_pointer(context, place):
@@ -91,7 +91,7 @@ def _sources(context: Context, value: Expr) -> set[str]:
 
 
 def _through_pointer(context: Context, place: Place) -> bool:
-    """Whether the place lies in what a pointer points at, rather than in the variable."""
+    """True if the place lies in the target of a pointer, rather than in the variable."""
     type: Type = place.variable.type
     if isinstance(type, Array) and place.variable.storage == "parameter" and place.steps:
         return True

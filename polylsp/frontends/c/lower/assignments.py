@@ -1,4 +1,4 @@
-"""Assignments, increments, and expressions evaluated for what they do."""
+"""Assignments, increments, and expressions evaluated for their side effects."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def _one(type: Type, site: Site) -> Constant:
 
 
 def _fits(context: Context, target: Place, value: Expr | None, fx: Effects) -> bool:
-    """Whether the target can hold the value; otherwise a rejection is noted."""
+    """True if the target can take the value; otherwise note a rejection."""
     fits = (
         is_scalar(target.type)
         if value is None

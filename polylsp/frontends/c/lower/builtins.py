@@ -54,12 +54,13 @@ _PURE = _results()
 
 
 def in_library(name: str) -> bool:
-    """Whether something is known of a function of this name, if the file does not define its own."""
+    """True if effects of a library function of this name are tabulated, provided the file does not define
+    it."""
     return name in _PURE or name in _READS_MEMORY or name in _ALLOCATORS or name in _FORGETFUL
 
 
 def is_pure(name: str) -> bool:
-    """Whether a function of this name in the library computes its result from its arguments alone."""
+    """True if a library function of this name computes its result from its arguments alone."""
     return canonical(name) in _PURE
 
 
@@ -80,7 +81,7 @@ def memory_result(name: str) -> Type | None:
 
 
 def is_allocator(name: str) -> bool:
-    """Whether the result points at something new."""
+    """True if the result points at a new allocation."""
     return name in _ALLOCATORS
 
 
@@ -92,7 +93,7 @@ def library_variables(name: str) -> tuple[str, ...]:
 
 
 def is_forgetful(name: str) -> bool:
-    """Whether the function keeps none of the addresses it is given."""
+    """True if the function does not retain the addresses it is given."""
     return name in _FORGETFUL or name in _PURE
 
 

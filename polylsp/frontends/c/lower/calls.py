@@ -1,4 +1,4 @@
-"""Calls: arguments, results, and what is known of the function by its name."""
+"""Calls: arguments, results, and effects of functions in the table of the library."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from polylsp.model.program import (
 
 
 def held(context: Context, result: Expr, node: Any, fx: Effects) -> Expr:
-    """The value with a call at its top made first and kept, unless the call is pure."""
+    """Value with a call at its top evaluated first into a temporary, unless the call is pure."""
     if isinstance(result, Cast):
         inner = held(context, result.operand, node, fx)
         return result if inner is result.operand else Cast(inner, result.type, result.site)
@@ -59,8 +59,8 @@ def held(context: Context, result: Expr, node: Any, fx: Effects) -> Expr:
 
 
 def note_given(result: Expr, fx: Effects, kept: bool) -> None:
-    """Remember that a call may change the scalars whose addresses it is given; if it is not
-    `kept` in a temporary, its own mention of them is in order."""
+    """Note that a call may change the scalars whose addresses it is given; if it is not `kept` in a
+    temporary, its mention of them is in order."""
     while isinstance(result, Cast):
         result = result.operand
     for argument in result.arguments if isinstance(result, Call) and not result.pure else ():

@@ -1,4 +1,4 @@
-"""What lowering knows at a point of the function: scopes, types, tokens; and effects under way."""
+"""Context of lowering at a point of the function: scopes, types, tokens; and effects under way."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Prototype:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A member of a structure; an unnamed one is searched for its own members. `shares`: a bit-field's
+    """A member of a structure; an unnamed one is searched for inner members. `shares`: a bit-field's
     neighbours in the same memory location."""
 
     name: str
@@ -93,7 +93,7 @@ class Context(UniqueNames):
     scalars: set[str] = field(default_factory=set)
 
     def lookup(self, name: str) -> Variable | Constant | Prototype | None:
-        """What an identifier names here."""
+        """Entity that an identifier names at this point; `None` if undeclared."""
         for scope in reversed(self.scopes):
             if name in scope.names:
                 return scope.names[name]
@@ -128,7 +128,7 @@ def refuse(fx: Effects, code: RejectionCode, site: Site, message: str, advice: s
 
 
 def occurrences(expr: Expr | Any, variable: Variable) -> int:
-    """How often an expression or a place names a variable."""
+    """Number of times that an expression or a place names a variable."""
     if isinstance(expr, Variable):
         return int(expr.name == variable.name)
     if isinstance(expr, tuple):

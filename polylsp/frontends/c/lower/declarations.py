@@ -34,7 +34,7 @@ from polylsp.model.program import (
 
 
 def declare_file_level(context: Context, tree: Any, source: Declaration | None, own: frozenset[str]) -> None:
-    """Enter a declaration of the file into the outermost scope; `own` are functions it defines."""
+    """Enter a declaration of the file into the outermost scope; `own` are functions that the file defines."""
     vector = source is not None and not source.attributes.isdisjoint(VECTORS)
     if source is not None and source.opaque:
         context.scopes[-1].typedefs[source.name] = (OtherType(source.name), False)
@@ -131,7 +131,7 @@ def _storage(decl: Any) -> Literal["local", "static", "global"]:
 
 
 def _is_table(decl: Any) -> bool:
-    """Whether an object is defined here, and as `const` with all its elements."""
+    """True if the object is defined by this declaration, and as `const` with all its elements."""
     declared = decl.type
     while isinstance(declared, c_ast.ArrayDecl):
         declared = declared.type
@@ -140,7 +140,7 @@ def _is_table(decl: Any) -> bool:
 
 
 def _is_per_thread(context: Context, decl: Any) -> bool:
-    """Whether each thread has a variable of its own; `errno` is one, whatever a program says."""
+    """True for a thread-local variable; `errno` always is one."""
     return "_Thread_local" in decl.storage or decl.name in context.per_thread or decl.name == "errno"
 
 
@@ -183,7 +183,7 @@ def _global(context: Context, decl: Any) -> None:
         type = sized(context, type, decl.init)
     known = context.scopes[-1].names.get(decl.name)
     if isinstance(known, Variable):
-        # `extern double a[];` beside `double a[10];`: the one that knows more is kept.
+        # `extern double a[];` beside `double a[10];`: the more complete one wins.
         complete = isinstance(known.type, Array) and known.type.extent is not None
         of_type = known.type if complete else type
         variable = replace(
@@ -222,7 +222,7 @@ def _function(context: Context, decl: Any, source: Declaration | None, own: froz
 
 
 def _remember(context: Context, variable: Variable, init: Any) -> None:
-    """A `const` whose value is known stands for that value."""
+    """Record the value of a `const` with a constant initialiser, to stand for the variable."""
     from polylsp.frontends.c.lower.expressions import value
 
     if not isinstance(variable.type, Integer | Floating) or isinstance(init, c_ast.InitList):

@@ -60,7 +60,7 @@ def type_name(node: Any) -> str:
 
 
 def is_volatile(context: Context, node: Any) -> bool:
-    """Whether a declarator says `volatile` or `_Atomic` anywhere, through typedefs too."""
+    """True if a declarator says `volatile` or `_Atomic` anywhere, through typedefs too."""
     while node is not None:
         quals = getattr(node, "quals", None) or ()
         if "volatile" in quals or "_Atomic" in quals:
@@ -73,7 +73,7 @@ def is_volatile(context: Context, node: Any) -> bool:
 
 
 def is_const(node: Any) -> bool:
-    """Whether the object declared is itself `const` (not what it points at)."""
+    """True if the object declared is itself `const` (not the target of a pointer)."""
     declared = node.type
     return isinstance(declared, c_ast.TypeDecl) and "const" in (declared.quals or ())
 

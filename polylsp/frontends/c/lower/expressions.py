@@ -1,4 +1,4 @@
-"""Expressions: values without side effects, what they do on the way set apart in `Effects`."""
+"""Expressions: values without side effects, which are set apart in `Effects`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from polylsp.model.program import (
 
 
 def value(context: Context, node: Any, fx: Effects) -> Expr:
-    """The value of an expression; calls that may do something are made before it is used."""
+    """Value of an expression; calls that may have side effects run before it is used."""
     return calls.held(context, direct_value(context, node, fx), node, fx)
 
 
@@ -71,7 +71,7 @@ def direct_value(context: Context, node: Any, fx: Effects) -> Expr:
 
 
 def condition(context: Context, node: Any, fx: Effects) -> Expr:
-    """Whether an expression is not zero, as a comparison or a logical operation."""
+    """Condition that an expression is not zero, as a comparison or a logical operation."""
     inner = fx.sequenced()
     result = truth(value(context, node, inner))
     settle(context, inner, result)

@@ -29,9 +29,8 @@ def lower(
 ) -> Function:
     """The program of one function. One that does not parse has a problem and its loops' headers.
 
-    `own` are the functions that the file itself defines: a `hypot` among them is not the library's
-    (only names of the library matter, see `builtins.in_library`); `per_thread` names variables of
-    which each thread has its own.
+    `own` are the functions that the file defines: a `hypot` among them is not the library's (only names of
+    the library matter, see `builtins.in_library`); `per_thread` names thread-local variables.
     """
     parsed = parse(tokens, declarations)
     if isinstance(parsed, Rejection):
@@ -43,7 +42,7 @@ def lower(
 
 
 def rejected(tokens: tuple[str, ...], rejection: Rejection) -> Function:
-    """A function of which nothing is known but its name and where its loops are."""
+    """Function with nothing but its name and the outlines of its loops."""
     name, site = function_name(tokens)
     whole = Site(0, max(0, len(tokens) - 1))
     body = Unsupported(rejection, whole, loop_outlines(tokens, rejection))
@@ -53,7 +52,7 @@ def rejected(tokens: tuple[str, ...], rejection: Rejection) -> Function:
 def _lower(
     tokens: tuple[str, ...], parsed: Parsed, own: frozenset[str], per_thread: frozenset[str]
 ) -> Function:
-    """Lower once, and a second time if addresses got away: only then is it known of which."""
+    """Lower once, and a second time if addresses escape: the first pass determines which."""
     ordinals = _ordinals(parsed.definition)
     sites = Sites(tokens)
 

@@ -114,8 +114,7 @@ def _object(context: Context, target: Place, init: Any, items: list[_Item]) -> N
 
 
 class _Cursor:
-    """The items of one pair of braces, taken one after the other, also by inner aggregates whose
-    own braces were left out."""
+    """Items of one pair of braces, taken one after the other, also by inner aggregates without braces."""
 
     def __init__(self, nodes: list[Any]):
         self.nodes = nodes

@@ -56,7 +56,7 @@ def _loop(context: Context, node: Any, next: Any) -> Statement:
     site = Site(token_of(node), statement_end(context, node))
     prologue = Block(tuple(fx.statements))
     if rejections:
-        # The loop stands, so that it is reported; what it does is not known.
+        # The loop stays, so that it is reported; its effects are unknown.
         blocked = Unsupported(rejections[0], header(context, node))
         prologue, test, step_block = Block((blocked,)), None, Block()
     return Loop(
@@ -77,7 +77,7 @@ _KINDS: dict[type, Any] = {c_ast.For: "for", c_ast.While: "while", c_ast.DoWhile
 
 
 def runs_once(node: Any) -> bool:
-    """Whether a node is `do { ... } while (0)` as macros use it: a block, not a loop."""
+    """True if a node is `do { ... } while (0)` as macros use it: a block, not a loop."""
     if not isinstance(node, c_ast.DoWhile):
         return False
     never = isinstance(node.cond, c_ast.Constant) and node.cond.value == "0"
@@ -85,7 +85,7 @@ def runs_once(node: Any) -> bool:
 
 
 def _jumps(node: Any, kinds: tuple[type, ...]) -> bool:
-    """Whether a `break` or `continue` in a loop's body is that loop's own."""
+    """True if a loop's body has a `break` or `continue` that belongs to the loop itself."""
     if isinstance(node, kinds):
         return True
     if isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile):

@@ -1,4 +1,4 @@
-"""Operators: values of operands, and what they do on the way in C's order."""
+"""Operators: values of operands, and their side effects in C's order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be told of a function that does not parse: its name and where its loops are."""
+"""Outline of a function that does not parse: its name and the places of its loops."""
 
 from __future__ import annotations
 

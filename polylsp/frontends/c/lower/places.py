@@ -1,4 +1,4 @@
-"""Places: what an expression that can stand left of `=` names."""
+"""Places: expressions that can stand left of `=`."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _split(pointer: Expr) -> tuple[Expr, Expr]:
 
 
 def _value_place(context: Context, node: Any, fx: Effects) -> Place | None:
-    """A structure that an expression computes, held by a temporary so that it has members."""
+    """A structure that an expression computes, stored in a temporary so that it has members."""
     from polylsp.frontends.c.lower.expressions import direct_value
 
     result = direct_value(context, node, fx)

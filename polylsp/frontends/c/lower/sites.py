@@ -1,7 +1,7 @@
-"""Where the nodes of a pycparser tree stand: intervals of the function's token list.
+"""Sites of the nodes of a pycparser tree: intervals of the function's token list.
 
-A node of pycparser knows one token, often not its first, and never its last. Both are found
-again from the tree and the brackets of the token list.
+A node of pycparser has one token, often not its first, and never its last. Both are found again from the tree
+and the brackets of the token list.
 """
 
 from __future__ import annotations

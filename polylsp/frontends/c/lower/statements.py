@@ -1,4 +1,4 @@
-"""Statements; one that is not modelled becomes `Unsupported`, with the loops inside it kept."""
+"""Statements; unmodelled ones become `Unsupported`, with the loops inside retained."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def statements(context: Context, nodes: list[Any] | None) -> list[Statement]:
 
 
 def block(context: Context, node: Any) -> Block:
-    """A statement as a block with a scope of its own."""
+    """Lower a statement as a block with a new scope."""
     if node is None:
         return Block()
     context.scopes.append(Scope())
@@ -46,7 +46,7 @@ def block(context: Context, node: Any) -> Block:
 
 
 def statement(context: Context, node: Any) -> list[Statement]:
-    """One statement, as one or more."""
+    """Lower one statement to one or more."""
     from polylsp.frontends.c.lower.loops import loop
     from polylsp.frontends.c.lower.switches import switch
 
@@ -165,7 +165,7 @@ def _if(context: Context, node: Any) -> list[Statement]:
 
 
 def _never_reached(branch: Block) -> bool:
-    """Whether a branch does nothing but say that control never comes to it."""
+    """True if a branch only states that control never reaches it."""
     match branch.statements:
         case (Assume(Constant(value=0)),):
             return True
@@ -176,7 +176,7 @@ def _never_reached(branch: Block) -> bool:
 
 
 def _can_be_reached(dead: Any) -> bool:
-    """Whether a branch that is never taken must be kept: for its labels, or its loops' reports."""
+    """True if a branch that is never taken must stay: for its labels, or its loops' reports."""
     if dead is None:
         return False
     if isinstance(dead, c_ast.Label | c_ast.For | c_ast.While | c_ast.DoWhile | c_ast.Case | c_ast.Default):

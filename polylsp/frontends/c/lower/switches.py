@@ -74,7 +74,7 @@ def _arms(node: Any) -> list[_Arm] | None:
 
 
 def _problem(arms: list[_Arm] | None, keyword: int) -> tuple[int, str, str] | None:
-    """Why the arms are no chain of conditions: (token, message, advice)."""
+    """Reason why the arms are no chain of conditions: (token, message, advice)."""
     if arms is None:
         return keyword, "this `switch` is not a plain list of `case` labels with their statements", ""
     for position, arm in enumerate(arms):
@@ -112,7 +112,7 @@ def _stray(nodes: list[Any], kinds: tuple[type, ...] = (c_ast.Break, *_LABELS)) 
             return node
         if isinstance(node, c_ast.Switch):
             continue
-        # A loop has `break`s of its own.
+        # A `break` inside a loop belongs to the loop.
         loop = isinstance(node, c_ast.For | c_ast.While | c_ast.DoWhile)
         found = _stray([child for _, child in node.children()], _LABELS if loop else kinds)
         if found is not None:
@@ -121,7 +121,7 @@ def _stray(nodes: list[Any], kinds: tuple[type, ...] = (c_ast.Break, *_LABELS)) 
 
 
 def _test(context: Context, chosen: Expr, arm: _Arm, fx: Effects) -> Expr | None:
-    """When an arm is taken; `None` for the one with `default`."""
+    """Condition under which an arm is taken; `None` for the one with `default`."""
     if any(label is None for label in arm.labels):
         return None
     tests = [_matches(context, chosen, label, fx) for label in arm.labels]
@@ -132,7 +132,7 @@ def _test(context: Context, chosen: Expr, arm: _Arm, fx: Effects) -> Expr | None
 
 
 def _matches(context: Context, chosen: Expr, label: Any, fx: Effects) -> Expr:
-    """When a value is that of a label, or in its range (`case 1 ... 5`)."""
+    """Condition that a value equals a label, or is in its range (`case 1 ... 5`)."""
     from polylsp.frontends.c.lower.expressions import value
 
     site = context.site(label)

@@ -71,7 +71,7 @@ def common(left: Type, right: Type) -> Type:
 
 
 def is_arithmetic(type: Type) -> bool:
-    """Whether values of the type can be computed with."""
+    """True if arithmetic is defined on values of the type."""
     return isinstance(type, Integer | Floating)
 
 
@@ -86,7 +86,7 @@ def wrapped(value: int, type: Integer) -> int:
 
 
 def size(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
-    """`sizeof` in bytes, or `None` where it is not constant or not known."""
+    """`sizeof` in bytes; `None` where it is not constant or undetermined."""
     match type:
         case Integer(bits=bits):
             return max(1, (bits + 7) // 8)
@@ -106,7 +106,7 @@ def size(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
 
 
 def alignment(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int:
-    """The alignment in bytes of a type whose size is known."""
+    """Alignment in bytes of a type with a constant size."""
     match type:
         case Array(element=element):
             return alignment(element, structs)
@@ -117,7 +117,7 @@ def alignment(type: Type, structs: Mapping[str, tuple[Member, ...]]) -> int:
 
 
 def offset_of(struct: Struct, name: str, structs: Mapping[str, tuple[Member, ...]]) -> int | None:
-    """Where a member starts in its structure, in bytes."""
+    """Offset of a member in its structure, in bytes."""
     offset = 0
     for member in structs.get(struct.name, ()):
         width = size(member.type, structs)

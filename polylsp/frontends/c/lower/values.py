@@ -30,7 +30,7 @@ COMPARISONS = frozenset(("<", "<=", ">", ">=", "==", "!="))
 
 
 def same_shape(left: Type, right: Type) -> bool:
-    """Whether two types differ at most in extents and promises."""
+    """True if two types differ at most in extents and promises."""
     match left, right:
         case Pointer(), Pointer():
             return same_shape(left.to, right.to)
@@ -58,7 +58,7 @@ def convert(expr: Expr, to: Type) -> Expr:
 
 
 def truth(expr: Expr) -> Expr:
-    """Whether the value is not zero, as an `int` that is 0 or 1."""
+    """Truth value as an `int` that is 0 or 1."""
     if is_truth(expr):
         return expr
     if isinstance(expr, Constant):
@@ -67,7 +67,7 @@ def truth(expr: Expr) -> Expr:
 
 
 def is_truth(expr: Expr) -> bool:
-    """Whether the expression can only be 0 or 1."""
+    """True if the expression can only be 0 or 1."""
     match expr:
         case Binary(operator=operator):
             return operator in COMPARISONS or operator in ("&&", "||")
@@ -155,7 +155,7 @@ def added(left: Expr, right: Expr, operator: BinaryOperator = "+") -> Expr:
 
 
 def is_scalar(type: Type) -> bool:
-    """Whether a value of the type fits one operand: a number or a pointer."""
+    """True if a value of the type fits one operand: a number or a pointer."""
     return is_arithmetic(type) or isinstance(type, Pointer)
 
 

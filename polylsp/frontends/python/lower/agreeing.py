@@ -1,5 +1,5 @@
-"""Lengths that must be equal, or be one, where arrays meet in one statement. That one of them is repeated
-because it has the length one is rare: that none is can be assumed, and is then told."""
+"""Lengths that must be equal, or be one, where arrays meet in one statement. Broadcasting along a length of
+one is rare: its absence is assumed, and reported as an assumption."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LENGTH = re.compile(r"(.+)\.shape\[(\d+)\]")
 
 
 def agree(context: Context, one: Expr, other: Expr, arrays: frozenset[str]) -> bool:
-    """Whether two lengths can be assumed to be equal: the elements of `arrays` that are read rest on it."""
+    """Assume that two lengths are equal, for the elements of `arrays` that are read; false if they differ."""
     found = _difference(one, other) if arrays else None
     if found is None:
         return False
@@ -30,8 +30,7 @@ def agree(context: Context, one: Expr, other: Expr, arrays: frozenset[str]) -> b
 
 
 def agree_anew(context: Context, array: Stored, counts: tuple[Expr, ...]) -> bool:
-    """Whether a new array can be assumed to be as long as the one that its name held before: not where it
-    certainly is not."""
+    """Assume that a new array is as long as the previous one of its name; false if it certainly is not."""
     pairs = list(zip(array.extents, counts, strict=True))
     if all(same(one, other) and is_kept(context, other) for one, other in pairs):
         return True
@@ -64,7 +63,7 @@ def _measured(context: Context, array: Stored, extent: Expr) -> Expr:
 
 
 def told(context: Context) -> None:
-    """Tell of each array which of its lengths are assumed to equal others."""
+    """Record for each array the lengths that are assumed to equal others."""
     for array, lengths in context.agreed.measured.items():
         for length in lengths:
             root = context.agreed.root(length)
@@ -106,7 +105,7 @@ def _spelt(term: Expr) -> str:
 
 
 def _equal(context: Context, one: str, other: str) -> str:
-    """That two lengths are equal, in words."""
+    """Sentence that two lengths are equal."""
     a, b = _LENGTH.fullmatch(one), _LENGTH.fullmatch(other)
     if a is not None and b is not None and a[2] == b[2] and a[1] != b[1]:
         ranks = {_rank(context, match[1]) for match in (a, b)}

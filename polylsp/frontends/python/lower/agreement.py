@@ -1,4 +1,4 @@
-"""What is assumed of the lengths of arrays that meet in one statement."""
+"""Assumptions on the lengths of arrays that meet in one statement."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from polylsp.frontends.python.versions import spelled
 @dataclass(slots=True)
 class Agreement:
     """`words`: assumptions, by the unique names of the arrays whose elements rest on them; `equal`: for a
-    length another one that it is assumed to equal; `measured`: the lengths that array statements asked of
-    each array. Lengths are as they are spelled (`a.shape[0]`)."""
+    length another one that it is assumed to equal; `measured`: the lengths of each array that array
+    statements use. Lengths are as they are spelled (`a.shape[0]`)."""
 
     words: dict[str, dict[str, None]] = field(default_factory=dict[str, "dict[str, None]"])
     equal: dict[str, str] = field(default_factory=dict[str, str])

@@ -1,5 +1,5 @@
-"""Assignments of whole arrays and of parts of them. The right-hand side is evaluated wholly before
-anything is stored: where it may read what is stored, its values are kept apart first."""
+"""Assignments of whole arrays and of parts of them. The right-hand side is evaluated wholly before the first
+store: where it may read elements that are stored to, its values go to a temporary first."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _run(
     node: ast.AST,
     fx: Effects,
 ) -> None:
-    """Store elements, by way of an array of their own where they depend on what is stored."""
+    """Store elements, by way of a temporary array where they depend on the elements stored to."""
     counts, of_type = target.counts, target.array.kind.element
     if len(found.counts) > len(counts):
         _too_deep(context, node, fx)

@@ -1,4 +1,4 @@
-"""Assignments: the right-hand side is evaluated wholly before anything is stored."""
+"""Assignments: the right-hand side is evaluated wholly before the first store."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ def _unpack(context: Context, targets: list[ast.expr], given: ast.expr, node: as
 
 
 def _reads(node: ast.expr, targets: list[ast.expr]) -> bool:
-    """Whether an expression reads what is stored to some targets, as far as names tell; the subscripts
-    of later targets count."""
+    """True if an expression reads names that are stored to by some targets; the subscripts of later targets
+    count."""
     names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
     names |= {n.id for t in targets[1:] for n in ast.walk(t) if isinstance(n, ast.Name)} - _bases(targets)
     return not names.isdisjoint(_bases(targets))

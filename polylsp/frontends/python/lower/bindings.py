@@ -1,4 +1,4 @@
-"""Where a function binds names, and what to."""
+"""Bindings of names in a function, and the values bound."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Binding:
 
 
 def bindings(body: Body, depth: int = 0) -> Iterator[Binding]:
-    """All bindings of a function's own statements, in source order."""
+    """All bindings of a function's statements, without those of inner functions, in source order."""
     for position, statement in enumerate(body):
         for target, value in _bound(statement):
             yield Binding(target, value, body, position, depth)
@@ -37,7 +37,7 @@ def bindings(body: Body, depth: int = 0) -> Iterator[Binding]:
 
 
 def count_of(name: str, body: Body) -> int:
-    """How often statements name something."""
+    """Number of times that statements mention a name."""
     found = (node for one in body for node in ast.walk(one))
     return sum(isinstance(node, ast.Name) and node.id == name for node in found)
 
@@ -53,7 +53,8 @@ def in_place(body: Body, kinds: Kinds) -> frozenset[int]:
 
 
 def times_bound(body: Sequence[ast.AST], kept: frozenset[int]) -> Counter[str]:
-    """How often names are bound, in nested functions too, but by the nodes with the identities `kept`."""
+    """Number of times that names are bound, in nested functions too, except by the nodes with the identities
+    `kept`."""
     nodes = (node for root in body for node in ast.walk(root) if isinstance(node, ast.Name))
     return Counter(
         node.id for node in nodes if isinstance(node.ctx, (ast.Store, ast.Del)) and id(node) not in kept
@@ -74,7 +75,7 @@ def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _bound(statement: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr | None]]:
-    """What a statement itself binds: targets and, where there is one, the value of each."""
+    """Bindings of a statement itself: targets and, where there is one, the value of each."""
     match statement:
         case ast.Assign(targets=[first, *others], value=value):
             yield from _pairs(first, value)

@@ -1,4 +1,4 @@
-"""Calls: numbers computed from numbers, functions of the file, and what is refused by its name."""
+"""Calls: numbers computed from numbers, functions of the file, and calls that are refused by name."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def without_rank(context: Context, node: ast.Name, fx: Effects) -> Expr:
 
 
 def _of_method(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
-    """What a method of an array gives."""
+    """Result of a method of an array."""
     from polylsp.frontends.python.lower.elementwise import is_statistic
     from polylsp.frontends.python.lower.opaque import opaque
     from polylsp.frontends.python.lower.products import reduced
@@ -99,7 +99,7 @@ def _of_method(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
 
 
 def name_of(node: ast.Call) -> str:
-    """What a call's function is called."""
+    """Name of a call's function."""
     return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
 
 

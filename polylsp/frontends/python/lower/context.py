@@ -1,4 +1,4 @@
-"""What lowering knows at a point of the function: names, kinds, tokens; and effects under way."""
+"""Context of lowering at a point of the function: names, kinds, tokens; and effects under way."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def _no_shapes() -> Shapes:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """Where the elements of an array are: steps from a variable, the array's kind and its lengths; these rest
-    on it that the arrays `alike`, of which the variable holds one or another, have equal ones."""
+    """Storage of the elements of an array: steps from a variable, the array's kind and its lengths; these
+    assume that the arrays `alike`, of which the variable holds one or another, have equal ones."""
 
     variable: Variable
     steps: tuple[Index | Field, ...]
@@ -41,8 +41,8 @@ class Stored:
 
 @dataclass(slots=True)
 class Effects:
-    """What evaluating an expression does besides, in order; and why it is not modelled, if it is not.
-    `certain`: it is evaluated whenever its statement runs."""
+    """Side effects of evaluating an expression, in order; and the reasons why it is not modelled. `certain`:
+    it is evaluated whenever its statement runs."""
 
     statements: list[Statement] = field(default_factory=list[Statement])
     rejections: list[Rejection] = field(default_factory=list[Rejection])
@@ -55,21 +55,20 @@ class Effects:
 
 @dataclass(slots=True)
 class Context(UniqueNames):
-    """The state of lowering one function.
+    """State of lowering one function.
 
     `private` are names of loop variables that no code outside of their loops reads; `iterators` are the
-    variables of those of the loops around, and `counted` (unique names) those that never get below zero,
-    with their least values. `owned` are arrays that nothing else leads to, each with the block (its first
-    statement's identity) in which it comes into being; `blocks` what is to be declared there. `remade`
-    are those of them whose names get new arrays, one after the other: in the model these overwrite one
-    another. `released` are names of arrays that other code of the file may give other names; `unfollowed`
-    are names whose array is not known, and why; `settled` names that are bound once at most; `captured`
-    names that other functions see too; `viewed` are names of parts of arrays, each with that of the
-    array, and `views` the parts that they stand for from their bindings on; `aliased` are names that
-    share arrays with other such names; `agreed` is what is assumed of lengths; `is_module`: this is the
-    code outside of functions; `own` is a method's first parameter, its object, and `rebound` are
-    attributes that get another array; `name` the function's; `mask` the condition, in words, under which
-    elements are stored.
+    variables of those of the loops around, and `counted` (unique names) those that never get below zero, with
+    their least values. `owned` are arrays without aliases, each with the block (its first statement's
+    identity) in which it comes into being; `blocks` the declarations to insert there. `remade` are those of
+    them whose names get new arrays, one after the other: in the model these overwrite one another. `released`
+    are names of arrays that other code of the file may alias; `unfollowed` are names whose array is unknown,
+    and the reason; `settled` names that are bound once at most; `captured` names that other functions see
+    too; `viewed` are names of parts of arrays, each with that of the array, and `views` the parts that they
+    stand for from their bindings on; `aliased` are names that share arrays with other such names; `agreed`
+    are the assumptions on lengths; `is_module`: this is the code outside of functions; `own` is a method's
+    first parameter, its object, and `rebound` are attributes that get another array; `name` the function's;
+    `mask` the condition, in words, under which elements are stored.
     """
 
     parsed: Parsed
@@ -111,7 +110,7 @@ class Context(UniqueNames):
         return spelled(self.parsed.text(node))
 
     def kind(self, node: ast.expr) -> Kind | None:
-        """What an expression is."""
+        """Kind of an expression."""
         return self.kinds.of(node)
 
     def path(self, node: ast.expr) -> str:

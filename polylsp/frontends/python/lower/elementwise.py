@@ -42,7 +42,7 @@ class Operand:
 
 
 def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
-    """What an expression gives; what stands in the way is told to `fx`. A number has no dimensions."""
+    """Lower an expression to an operand; reasons for failure go to `fx`. A number has no dimensions."""
     kind = context.kind(node)
     if isinstance(kind, Number):
         return number(context, node, fx)
@@ -101,7 +101,7 @@ def of_section(part: Section) -> Operand:
 
 
 def _gathers(context: Context, node: ast.Subscript) -> bool:
-    """Whether one array is the subscript of another."""
+    """True if one array is the subscript of another."""
     return isinstance(context.kind(node.slice), Array)
 
 
@@ -231,7 +231,7 @@ _MADE = frozenset(("array", "asarray", "eye", "identity", "linspace", "arange"))
 
 
 def is_statistic(context: Context, node: ast.Call) -> bool:
-    """Whether a call is of a method like `a.std()`."""
+    """True if a call is of a method like `a.std()`."""
     function = node.func
     named = isinstance(function, ast.Attribute) and function.attr in library.STATISTICS
     return named and not context.path(node.func)

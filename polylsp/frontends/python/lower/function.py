@@ -62,7 +62,7 @@ def lower(
 
 
 def rejected(name: str, texts: tuple[str, ...], lines: tuple[Line, ...], rejection: Rejection) -> Function:
-    """A function of which nothing is known but its name and where its loops are."""
+    """Function with nothing but its name and the outlines of its loops."""
     whole = Site(0, max(0, len(texts) - 1))
     body = Unsupported(rejection, whole, loop_outlines(texts, lines))
     return Function(name, (), Block((body,)), _name_site(texts), (rejection,))
@@ -76,8 +76,8 @@ def definition(parsed: Parsed) -> Definition | None:
 
 
 def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) -> Function:
-    """What is assumed of lengths is known in the end, and told of arrays where they come into being: once
-    there is any, the function is lowered again."""
+    """Lower a function; once the first pass has found assumptions on lengths, lower it again, so that arrays
+    carry them from their creation on."""
     given = _given(parsed, declarations, owner)
     _split(parsed, declarations, given)
     if "ndindex" in parsed.texts:
@@ -93,8 +93,8 @@ def _body(parsed: Parsed) -> list[ast.stmt]:
 
 
 def _given(parsed: Parsed, declarations: Declarations, owner: str) -> dict[str, Kind]:
-    """What the parameters of a function are, and the attributes of the objects that it is given; these are
-    names in its tree from here on."""
+    """Kinds of the parameters of a function, and of the attributes of its object arguments, which are names
+    in its tree from here on."""
     found = definition(parsed)
     if found is None:
         return {}
@@ -104,8 +104,8 @@ def _given(parsed: Parsed, declarations: Declarations, owner: str) -> dict[str, 
 
 
 def _split(parsed: Parsed, declarations: Declarations, given: Mapping[str, Kind]) -> None:
-    """Let names that are bound again be names of their own, where they are more than numbers: what Numba
-    makes of those in a parallel loop goes by their names. Attributes keep theirs, which others know."""
+    """Split the live ranges of rebound names into separate names, for values that are more than numbers:
+    Numba classifies those in a parallel loop by name. Attributes stay as they are, since others use them."""
     found, body = definition(parsed), _body(parsed)
     if found is not None and runs_in_parallel(found, declarations):
         return
@@ -158,7 +158,7 @@ def _lowered(
 
 
 def _now(given: dict[str, Kind], kinds: Kinds) -> dict[str, Kind]:
-    """What parameters are, with what is assigned to them."""
+    """Kinds of parameters, joined with the values assigned to them."""
     return {
         name: kind if isinstance(kind, Array) else kinds.own.get(name, kind) for name, kind in given.items()
     }

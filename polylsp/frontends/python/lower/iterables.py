@@ -1,4 +1,4 @@
-"""What a `for` loop runs over, as something that is counted."""
+"""Iterables of `for` loops, as counters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from polylsp.model.program import Expr, Index, Place, Read, Site
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """What a target of a loop gets in each round: its value, by that of the counter."""
+    """Target of a loop and its value in each round, as a function of the counter's."""
 
     target: Place
     value: Callable[[Expr], Expr]
@@ -38,8 +38,8 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A counter from `start` up or down to `stop`, which it does not reach. `plain`: it is the loop's
-    own variable, of the name `name`; else what is `given` is computed from it."""
+    """A counter from `start` up or down to `stop`, which it does not reach. `plain`: it is the loop variable
+    itself, of the name `name`; else the `given` values are computed from it."""
 
     name: str
     start: Expr
@@ -153,7 +153,7 @@ def _given(context: Context, target: ast.expr, iterable: ast.expr, fx: Effects) 
 
 
 def _bound(context: Context, target: ast.expr, series: _Series, fx: Effects) -> Given | Row | None:
-    """What a target gets in each round."""
+    """Value of a target in each round."""
     at = series.at
     if isinstance(context.kind(target), Array):
         is_named = isinstance(target, ast.Name) and target.id in context.viewed

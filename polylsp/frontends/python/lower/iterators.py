@@ -1,4 +1,4 @@
-"""The loops of the source as the names that they bind, before anything is lowered."""
+"""Loops of the source as the names that they bind, before lowering."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from polylsp.frontends.python.usage import own_nodes
 
 
 def dimensions(node: ast.For) -> int:
-    """How many loops of the model a loop of the source is."""
+    """Number of loops of the model for a loop of the source."""
     if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, (ast.Attribute, ast.Name)):
         function = node.iter.func
         name = function.attr if isinstance(function, ast.Attribute) else function.id
@@ -20,8 +20,8 @@ def dimensions(node: ast.For) -> int:
 
 
 def own_iterators(body: Sequence[ast.stmt], kept: frozenset[int]) -> frozenset[str]:
-    """Names that are nothing but variables of `for` loops, and are read only inside of these. Those with
-    the identities `kept` are changed, but not bound."""
+    """Names that are only variables of `for` loops, and are read only inside of these. Those with the
+    identities `kept` are changed, but not bound."""
     bound: dict[str, int] = {}
     for node in own_nodes(list(body)):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in kept:

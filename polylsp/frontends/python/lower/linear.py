@@ -58,7 +58,7 @@ def simplified(expression: Expr, site: Site) -> Expr:
 
 
 def same(left: Expr, right: Expr) -> bool:
-    """Whether two whole numbers are surely equal."""
+    """True if two integers are provably equal."""
     (one, a), (other, b) = terms_of(left), terms_of(right)
     return a == b and {k: f for k, (_, f) in one.items()} == {k: f for k, (_, f) in other.items()}
 

@@ -1,4 +1,4 @@
-"""Loops: `for` over what can be counted, and `while`."""
+"""Loops: `for` over countable iterables, and `while`."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def while_loop(context: Context, node: ast.While) -> list[Statement]:
 
 
 def _otherwise(context: Context, node: ast.For | ast.While) -> list[Statement]:
-    """What the `else` of a loop does: it runs unless a `break` is taken."""
+    """Statements of a loop's `else`: it runs unless a `break` is taken."""
     if not node.orelse:
         return []
     if not any(isinstance(one, ast.Break) for one in own_nodes(node.body)):
@@ -126,7 +126,7 @@ def for_loop(context: Context, node: ast.For) -> list[Statement]:
 
 
 def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Statement]:
-    """A loop of which nothing is known but its body."""
+    """A loop that is not modelled, except for its body."""
     context.depth += 1
     body = block(context, node.body)
     context.depth -= 1
@@ -187,21 +187,21 @@ def _counter(context: Context, one: Counted) -> Variable:
 
 
 def _least(context: Context, start: Expr) -> int | None:
-    """The least value of a loop that counts up from `start`, as far as it can be told not to be negative."""
+    """Least value of a loop that counts up from `start`; `None` unless it is proven not to be negative."""
     if isinstance(start, Constant):
         return int(start.value) if start.value >= 0 else None
     return 0 if is_natural(start, context.counted) else None
 
 
 def _above(stop: Expr) -> int | None:
-    """The least value of a loop that counts down to `stop`, as far as it can be told not to be negative."""
+    """Least value of a loop that counts down to `stop`; `None` unless it is proven not to be negative."""
     if isinstance(stop, Constant):
         return int(stop.value) + 1 if stop.value >= -1 else None
     return 1 if is_natural(stop, {}) else None
 
 
 def _given(context: Context, one: Counted, counter: Place) -> Iterator[Statement]:
-    """What the targets get in a round; names of parts of arrays stand for these from here on."""
+    """Assignments to the targets in a round; names of parts of arrays stand for these from here on."""
     for each in one.given:
         if isinstance(each, Given):
             yield Assign(each.target, None, each.value(Read(counter)), each.target.site)
@@ -210,7 +210,7 @@ def _given(context: Context, one: Counted, counter: Place) -> Iterator[Statement
 
 
 def _is_fixed(context: Context, bound: Expr, node: ast.For) -> bool:
-    """Whether a bound, which Python evaluates once, has the same value whenever the loop tests it."""
+    """True if a bound, which Python evaluates once, has the same value whenever the loop tests it."""
     changed = {spelled(name) for statement in node.body for name in bound_names(statement)}
     return all(variable.source_name not in changed for variable in _read_in(bound)) and not _loads(bound)
 

@@ -16,7 +16,7 @@ from polylsp.model.program import Call, Constant, Expr, Integer, Select
 
 
 def made(context: Context, node: ast.Call, name: str, fx: Effects) -> Operand | None:
-    """The array that a call makes; `None`, with nothing told to `fx`, where it takes another one as it is."""
+    """Array that a call creates; `None`, without a rejection in `fx`, where it takes another one as it is."""
     arguments = list(node.args)
     if name in ("array", "asarray"):
         of_list = bool(arguments) and isinstance(arguments[0], (ast.List, ast.Tuple))

@@ -15,7 +15,7 @@ from polylsp.model.program import Assign, Block, Expr, If, Statement
 
 
 def masked(context: Context, target: ast.expr) -> bool:
-    """Whether a target is the elements of an array for which another one of that shape is true."""
+    """True if a target selects the elements of an array by a mask of the same rank."""
     if not isinstance(target, ast.Subscript):
         return False
     base, mask = context.kind(target.value), context.kind(target.slice)
@@ -24,7 +24,8 @@ def masked(context: Context, target: ast.expr) -> bool:
 
 
 def store_masked(context: Context, target: ast.expr, given: ast.expr, node: ast.AST, fx: Effects) -> None:
-    """`a[condition] = x`, where `x` is a number, or made of what other arrays hold where that is true."""
+    """`a[condition] = x`, where `x` is a number, or computed from elements of other arrays under the same
+    mask."""
     assert isinstance(target, ast.Subscript)
     section = target_of(context, target.value, fx)
     condition = operand(context, target.slice, fx)
@@ -47,7 +48,7 @@ def store_masked(context: Context, target: ast.expr, given: ast.expr, node: ast.
 
 
 def _stored(context: Context, given: ast.expr, mask: str, fx: Effects) -> Operand | None:
-    """What is stored, for each element whether the condition holds for it or not."""
+    """Value to store for each element, without regard to the condition."""
     if isinstance(context.kind(given), Number):
         return operand(context, given, fx)
     if not _follows(context, given, mask):
@@ -60,7 +61,7 @@ def _stored(context: Context, given: ast.expr, mask: str, fx: Effects) -> Operan
 
 
 def _follows(context: Context, node: ast.expr, mask: str) -> bool:
-    """Whether each element of an expression comes of those of arrays under the same condition alone."""
+    """True if each element of an expression depends on array elements under the same condition alone."""
     match node:
         case ast.Subscript(slice=by) if ast.dump(by) == mask:
             return True

@@ -1,4 +1,4 @@
-"""Which whole numbers can be told from their spelling to be no less than zero."""
+"""Integers whose spelling proves that they are not negative."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from polylsp.model.program import Binary, Cast, Constant, Expr, Integer, Read, S
 
 
 def is_natural(expression: Expr, counted: Mapping[str, int]) -> bool:
-    """Whether a value is surely not negative; `counted` are variables (unique names) that never are, with the
-    least value that each has."""
+    """True if a value is proven not to be negative; `counted` are variables (unique names) that never are,
+    with their least values."""
     match expression:
         case Constant(value):
             return value >= 0

@@ -1,5 +1,5 @@
-"""Functions of arrays whose results are not modelled, but of which it is known what they read: all of what
-they are given. A sum stands for that, of which the result is an unknown function."""
+"""Functions of arrays whose results are not modelled, but whose reads are: all of their arguments. A sum
+stands for that, of which the result is an unknown function."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HARMLESS = frozenset(("axis", "k", "ddof", "kind"))
 
 
 def opaque(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
-    """What a function gives that reads all of its array."""
+    """Result of a function that reads all of its array."""
     name, arguments = _called(context, node)
     of = operand(context, arguments[0], fx) if arguments else None
     named = {keyword.arg for keyword in node.keywords}

@@ -1,4 +1,4 @@
-"""Where the loops are of a function that does not parse: its lines and their indentation tell."""
+"""Outlines of the loops in a function that does not parse, by its lines and their indentation."""
 
 from __future__ import annotations
 

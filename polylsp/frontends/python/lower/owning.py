@@ -1,4 +1,4 @@
-"""Which arrays of a function nothing else leads to, and names whose array cannot be followed."""
+"""Alias analysis: arrays of a function without aliases, and names whose array cannot be followed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from polylsp.frontends.python.lower.rebinding import is_followed, is_given, make
 
 
 def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
-    """Tell the context which arrays are owned, and which are not followed."""
+    """Record in the context the owned arrays, and those that are not followed."""
     for binding in bindings(body):
         target, value, depth = binding.target, binding.value, binding.depth
         for name in _array_names(context, target):
@@ -54,7 +54,7 @@ def _viewed(context: Context, value: ast.expr | None) -> str:
 
 
 def find_aliased(context: Context, body: Body) -> None:
-    """Tell the context which names share an array with another one."""
+    """Record in the context the names that share an array with another one."""
     for binding in bindings(body):
         names = [one for one in (binding.target, binding.value) if one is not None]
         if len(names) == 2 and all(_is_name(context, one) for one in names):
@@ -66,7 +66,7 @@ def _is_name(context: Context, node: ast.expr) -> bool:
 
 
 def _own(context: Context, name: str, body: Body, binding: Binding) -> None:
-    """An array that is made in a loop must be used up in the round that made it."""
+    """Require that an array created in a loop is used only in the same round."""
     if binding.depth == 0:
         context.owned[name] = id(body[0])
     elif count_of(name, binding.block) == count_of(name, body):

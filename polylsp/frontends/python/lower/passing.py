@@ -1,4 +1,4 @@
-"""Calls of functions of the file, and of methods of the own object."""
+"""Calls of functions of the file, and of methods of the `self` object."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def called(context: Context, node: ast.Call, declared: Callable, fx: Effects) ->
 
 
 def _result(context: Context, node: ast.Call, declared: Callable, passed: list[Expr], fx: Effects) -> Expr:
-    """What a call gives."""
+    """Result of a call."""
     result = declared.result
     of_type = result.type if isinstance(result, Number) else OtherType("None")
     if not isinstance(result, (Number, Nothing)):
@@ -57,8 +57,8 @@ def method_of(context: Context, node: ast.Call) -> Callable | None:
 
 
 def method_called(context: Context, node: ast.Call, method: Callable, fx: Effects) -> Expr:
-    """A call of a method of the own object: it is given the object's arrays besides, and knows the object's
-    numbers by the names that they have here."""
+    """A call of a method of the `self` object: it gets the object's arrays as additional arguments, and uses
+    the object's numbers under the names that they have here."""
     own, problem = _own(context, node), method.problem
     if not problem and (not own or method.parameters[0].name != own):
         problem = "it is not known which object this changes"

@@ -15,7 +15,7 @@ from polylsp.model.program import Floating, Index, Integer, Place
 
 
 def place_of(context: Context, node: ast.expr, fx: Effects) -> Place | None:
-    """The place that an expression names, if it holds a number; what stands in the way is told to `fx`."""
+    """Place that an expression names, if it holds a number; reasons for failure go to `fx`."""
     if isinstance(node, ast.Name):
         return _named(context, node, fx)
     if isinstance(node, ast.Subscript):
@@ -37,7 +37,7 @@ def _named(context: Context, node: ast.Name, fx: Effects) -> Place | None:
 
 
 def not_a_number(context: Context, node: ast.expr) -> str:
-    """Why an expression cannot be followed where a number is needed."""
+    """Reason why an expression cannot be followed where a number is needed."""
     kind = context.kind(node)
     text = f"`{context.text(node)}`"
     name = node.id if isinstance(node, ast.Name) else ""
@@ -50,7 +50,7 @@ def not_a_number(context: Context, node: ast.expr) -> str:
 
 
 def base_of(context: Context, node: ast.expr) -> Stored | None:
-    """Where the elements of an array are that an expression names."""
+    """Storage of the elements of the array that an expression names."""
     return stored(context, node.id) if isinstance(node, ast.Name) else None
 
 

@@ -1,8 +1,8 @@
-"""Numba's `prange`: the loops whose iterations it hands to threads, and what it makes of the names that
-these assign (Numba's documentation, "Automatic parallelization with @jit").
+"""Numba's `prange`: the loops whose iterations it distributes to threads, and the data sharing of the names
+that these assign (Numba's documentation, "Automatic parallelization with @jit").
 
-A name that is only added to, or multiplied, and so on, is a reduction; any other one is each thread's own.
-Elements of arrays are shared by all threads, also where they are added to.
+A name that is only added to, or multiplied, and so on, is a reduction; any other one is private to each
+thread. Elements of arrays are shared by all threads, also where they are added to.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def pranges(context: Context, definition: Definition | None) -> tuple[Directive,
 
 
 def is_compiled(definition: Definition, declarations: Declarations) -> bool:
-    """Whether Numba compiles a function, whatever it is given."""
+    """True if Numba compiles a function for arguments of any type."""
     for one in definition.decorator_list:
         options = one.keywords if isinstance(one, ast.Call) else []
         function = one.func if isinstance(one, ast.Call) else one
@@ -55,7 +55,7 @@ def _is_true(option: ast.keyword) -> bool:
 
 
 def runs_in_parallel(definition: Definition, declarations: Declarations) -> bool:
-    """Whether a function is compiled to run its loops over `prange` in parallel."""
+    """True if a function is compiled to run its loops over `prange` in parallel."""
     compiled = [
         one
         for one in definition.decorator_list
@@ -69,12 +69,12 @@ def runs_in_parallel(definition: Definition, declarations: Declarations) -> bool
 
 
 def is_prange(context: Context, node: ast.For) -> bool:
-    """Whether a loop runs over `prange`."""
+    """True if a loop runs over `prange`."""
     return isinstance(node.iter, ast.Call) and context.path(node.iter.func) in ("prange", "numba.prange")
 
 
 def _clauses(loop: ast.For) -> Iterator[Clause]:
-    """What Numba makes of the names that a loop assigns."""
+    """Data-sharing clauses for the names that a loop assigns, by Numba's rules."""
     nodes = list(own_nodes(loop.body))
     stored = [n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     for name in dict.fromkeys(stored):

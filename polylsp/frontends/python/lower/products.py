@@ -1,5 +1,5 @@
-"""Sums over dimensions: reductions, and products of matrices. Each is worked out before the statement it
-stands in, into an array or a number of its own."""
+"""Sums over dimensions: reductions, and products of matrices. Each is computed before the statement it stands
+in, into a temporary array or number."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def _result(
 
 
 def _neutral(operator: BinaryOperator, element: NumberType) -> int | float:
-    """What a reduction starts from."""
+    """Neutral element of a reduction."""
     if operator in ("min", "max"):
         large = float("inf") if isinstance(element, Floating) else 1 << 62
         return large if operator == "min" else -large

@@ -1,5 +1,5 @@
-"""Array statements that read elements which they store to for others. NumPy keeps what is read apart first;
-Numba does not, in `a[1:] += a[:-1]` and, in parallel, in copies."""
+"""Array statements that read elements which they store to for others. NumPy buffers the reads first; Numba
+does not, in `a[1:] += a[:-1]` and, in parallel, in copies."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from polylsp.model.rejection import Rejection
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef
 _Slice = tuple[int, int, "int | None"]
-"""Where a slice begins, its step, and how many elements it has at most, where that is known."""
+"""Start of a slice, its step, and the largest number of its elements, if determined."""
 _WHOLE, _REVERSED = (0, 1, None), (0, -1, None)
 
 
 def racing_statements(context: Context, definition: Definition | None) -> tuple[Rejection, ...]:
-    """What is wrong with statements of a function that Numba compiles."""
+    """Rejections of racing statements in a function that Numba compiles."""
     declarations = context.kinds.declarations
     if definition is None or not is_compiled(definition, declarations):
         return ()
@@ -43,8 +43,8 @@ def _found(context: Context, body: list[ast.stmt], in_parallel: bool) -> Iterato
 
 
 def _overtaken(context: Context, node: ast.AST) -> Rejection | None:
-    """What is wrong with an update that reads a part of the array as it is: an element is stored before the
-    next is read. (What is computed of parts is kept apart first.)"""
+    """Rejection of an update that reads a part of the array in place: an element is stored before the next is
+    read. (Values computed from parts go to a temporary first.)"""
     match node:
         case ast.AugAssign(target, _, ast.Subscript() | ast.Name() | ast.Attribute(attr="T") as read):
             moved = next(filter(None, _shifts(context, target, read) or ()), 0)
@@ -76,7 +76,7 @@ def _racing(context: Context, node: ast.AST) -> Rejection | None:
 
 
 def _operands(value: ast.expr) -> Iterator[ast.expr]:
-    """The arrays of which an expression reads one element for each of its own."""
+    """Arrays of which an expression reads one element for each of its elements."""
     match value:
         case ast.BinOp(left=left, right=right) if not isinstance(value.op, ast.MatMult):
             yield from _operands(left)
@@ -90,13 +90,13 @@ def _operands(value: ast.expr) -> Iterator[ast.expr]:
 
 
 def _race(context: Context, target: ast.expr, read: ast.expr) -> bool:
-    """Whether the element that is read for one that is stored is surely another one that is stored."""
+    """True if the element read for a stored one is itself surely stored for another."""
     return any(_shifts(context, target, read) or ())
 
 
 def _shifts(context: Context, target: ast.expr, read: ast.expr) -> list[int] | None:
-    """How many elements further in each dimension the stored element is than the one that is read for it;
-    `None` where nothing tells, or no element is both."""
+    """Offset in each dimension from the element read to the stored one; `None` where it is undetermined, or
+    no element is both."""
     name = _root(target)
     kind = context.kinds.of_name(name) if name else None
     if name != _root(read) or not isinstance(kind, Array):
@@ -109,7 +109,7 @@ def _shifts(context: Context, target: ast.expr, read: ast.expr) -> list[int] | N
 
 
 def _is_made_here(context: Context, target: ast.expr) -> bool:
-    """Whether the function makes the array: how many dimensions one has that it is given is only assumed."""
+    """True if the function creates the array: the rank of an argument is only assumed."""
     name = _root(target)
     return name in context.kinds.local and name not in context.parameters
 
@@ -143,13 +143,13 @@ def _slice(node: ast.Slice) -> _Slice | None:
 
 
 def _shift(one: _Slice | str | None, other: _Slice | str | None) -> int | None:
-    """How many elements further the stored one is than the one that is read; `None` where nothing tells, or
-    no element is both."""
+    """Offset from the element read to the stored one; `None` where it is undetermined, or no element is
+    both."""
     one, other = one or _WHOLE, other or _WHOLE
     if isinstance(one, str) or isinstance(other, str):
         return 0 if one == other else None
     if one[1] != other[1]:
-        # One of them from behind: all but the element in the middle are others.
+        # One of them reversed: all but the element in the middle are others.
         return 1 if {one, other} == {_WHOLE, _REVERSED} else None
     if (one[0] < 0) != (other[0] < 0) or (one[0] - other[0]) % one[1]:
         return None

@@ -15,7 +15,7 @@ RANGES = ("range", "prange", "numba.prange")
 
 
 def range_bounds(context: Context, node: ast.Call, fx: Effects) -> tuple[Expr, Expr, int] | None:
-    """Where a range starts and stops, and its step."""
+    """Start, stop and step of a range."""
     if node.keywords or not 1 <= len(node.args) <= 3 or any(isinstance(a, ast.Starred) for a in node.args):
         refuse(context, fx, "non-affine-bound", node, f"`{context.text(node)}` is not a range of numbers")
         return None
@@ -55,7 +55,7 @@ def _step(context: Context, node: ast.expr) -> int | None:
 
 
 def count(start: Expr, stop: Expr, step: int, site: Site) -> Expr:
-    """How many values a range has, if it has any."""
+    """Number of values of a range, unless it is empty."""
     way = binary("-", stop, start, site) if step > 0 else binary("-", start, stop, site)
     size = abs(step)
     if size == 1:

@@ -1,4 +1,4 @@
-"""What an expression of the model reads."""
+"""Reads in an expression of the model."""
 
 from __future__ import annotations
 

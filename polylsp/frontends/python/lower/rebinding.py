@@ -17,7 +17,7 @@ from polylsp.model.program import Assign, Call, Expr, Place, Pointer
 
 
 def makes(context: Context, node: ast.expr) -> bool:
-    """Whether an expression makes a new array, which nothing else leads to."""
+    """True if an expression creates a new array, without aliases."""
     if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
         return isinstance(context.kind(node), Array)
     if not isinstance(node, ast.Call) or any(one.arg in ("out", "copy") for one in node.keywords):
@@ -67,7 +67,7 @@ def bind(context: Context, target: ast.Name, given: ast.expr, node: ast.stmt, fx
                 refuse(context, fx, "unsupported-statement", node, text, "make it before the loop")
             fx.statements.append(Assign(place, None, made, context.site(node)))
         if not is_empty(context, given) or target.id in context.remade:
-            # What an empty array holds is nothing that the one before it held.
+            # The contents of an empty array are independent of the one before it.
             store_new(context, target, given, node, fx)
         return
     if other is not None and isinstance(variable.type, Pointer) and other.kind.rank == array.kind.rank:
@@ -106,7 +106,7 @@ def exchange(
 
 
 def is_followed(context: Context, value: ast.expr, target: ast.Name) -> bool:
-    """Whether it is known what array a name holds that is bound to `value`."""
+    """True if the array of a name that is bound to `value` is determined."""
     if makes(context, value):
         return True
     if not isinstance(value, ast.Name):
@@ -116,11 +116,11 @@ def is_followed(context: Context, value: ast.expr, target: ast.Name) -> bool:
 
 
 def is_given(context: Context, target: ast.expr, value: ast.expr | None) -> bool:
-    """Whether a name is bound, once and for all, to an array that unknown code gives."""
+    """True if a name is bound, once and for all, to an array that unknown code returns."""
     return isinstance(target, ast.Name) and isinstance(value, ast.Call) and target.id in context.settled
 
 
 def is_empty(context: Context, node: ast.expr) -> bool:
-    """Whether an expression makes an array that holds nothing yet."""
+    """True if an expression creates an uninitialised array."""
     name = library.numpy_name(context.path(node.func)) if isinstance(node, ast.Call) else ""
     return name in ("empty", "empty_like", "ndarray")

@@ -13,8 +13,8 @@ from polylsp.frontends.python.names import Imported
 
 
 def find_released(context: Context, body: Body, kept: Mapping[str, ast.AST]) -> None:
-    """Tell the context which arrays code of the file keeps, and which lists hold arrays with other names;
-    `kept` says what keeps arrays."""
+    """Record in the context the arrays that code of the file retains, and the lists with aliased arrays;
+    `kept` maps names to the nodes that retain their arrays."""
     values = _values(body)
     context.released = frozenset(name for name, one in kept.items() if _is_of_file(context, one, values))
     for array, keeper in kept.items():
@@ -25,7 +25,7 @@ def find_released(context: Context, body: Body, kept: Mapping[str, ast.AST]) -> 
 
 
 def _values(body: Body) -> dict[str, list[ast.expr | None]]:
-    """What each name is bound to; of what a call gives, a part as well."""
+    """Values bound to each name; `None` for values other than calls."""
     found: dict[str, list[ast.expr | None]] = {}
     for node in (node for one in body for node in ast.walk(one)):
         if isinstance(node, ast.Assign):
@@ -35,14 +35,14 @@ def _values(body: Body) -> dict[str, list[ast.expr | None]]:
 
 
 def _is_of_file(context: Context, keeper: ast.AST, values: Mapping[str, list[ast.expr | None]]) -> bool:
-    """Whether what keeps an array may be a function or a method of the file."""
+    """True if the node that retains an array may call a function or a method of the file."""
     return isinstance(keeper, ast.Call) and not _is_foreign(context, keeper, values, 4)
 
 
 def _is_foreign(
     context: Context, call: ast.Call, values: Mapping[str, list[ast.expr | None]], depth: int
 ) -> bool:
-    """Whether a call is of a function of a module that is imported, or of a method of what one gave."""
+    """True if a call is of a function of an imported module, or of a method of a result of one."""
     root = call.func
     while isinstance(root, (ast.Attribute, ast.Subscript)):
         root = root.value

@@ -1,5 +1,5 @@
-"""Names that get one new array after the other: `un = u.copy()` in each round of a loop. Where nothing else
-leads to any of these arrays, and all are as long, it is the same if each overwrites the one before."""
+"""Rebound array names: `un = u.copy()` in each round of a loop. Where these arrays have no aliases, and all
+are as long, it is equivalent that each overwrites the one before."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _ANEW = "is made anew in each round of a loop"
 def find_remade(
     context: Context, body: Body, kept: Mapping[str, ast.AST], given: Collection[str]
 ) -> frozenset[str]:
-    """Tell the context which names are remade, and of others that are made in loops why they are not. The
-    names of the module whose one array nothing else leads to. `kept` says what may keep arrays."""
+    """Record in the context the names that are remade, and for others that are bound to new arrays in loops,
+    why they are not. Returns the names of the module whose arrays have no aliases. `kept` maps names to the
+    nodes that may retain their arrays."""
     stores = times_bound(body, in_place(body, context.kinds))
     remade: set[str] = set()
     alone: set[str] = set()
@@ -59,7 +60,7 @@ def _made(context: Context, body: Body) -> dict[str, list[Binding]]:
 
 
 def _is_inner(context: Context, body: Body, name: str) -> bool:
-    """Whether an array is used up in the round of the loop that makes it."""
+    """True if an array is used only in the round of the loop that creates it."""
     found = _made(context, body)[name]
     return len(found) == 1 and count_of(name, found[0].block) == count_of(name, body)
 
@@ -67,7 +68,8 @@ def _is_inner(context: Context, body: Body, name: str) -> bool:
 def _obstacle(
     context: Context, name: str, body: Body, found: list[Binding], stores: int, kept: Mapping[str, ast.AST]
 ) -> str:
-    """Why what a name held before may still be seen when it gets a new array; empty if it is not."""
+    """Reason why the previous array of a name may still be visible when the name gets a new one; empty if it
+    is not."""
     if name in kept:
         return f"{_ANEW}, and {_keeper(context, kept[name])} may keep the old one; store into `{name}[:]`"
     if stores != len(found):
@@ -98,7 +100,7 @@ def _keeper(context: Context, node: ast.AST) -> str:
 
 
 def _is_seen(context: Context, name: str) -> bool:
-    """Whether a function may bind a name, or give its array another one."""
+    """True if a function may bind a name, or alias its array."""
     if not context.is_module:
         return name in context.captured
     found = context.kinds.declarations.get(spelled(name))

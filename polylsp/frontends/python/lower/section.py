@@ -1,4 +1,4 @@
-"""Parts of arrays, as which elements they take: what slices, rows and transposes give."""
+"""Parts of arrays, as the elements that slices, rows and transposes select."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class New:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of an array. `fixed` has the one subscript that is taken of each dimension of the array, or
-    `None`: then one of the `runs`, which are the part's own dimensions in order, is along it."""
+    """A part of an array. `fixed` has the subscript of each dimension of the array, or `None` for a dimension
+    along which one of the `runs`, the part's dimensions in order, extends."""
 
     array: Stored
     fixed: tuple[Index | None, ...]
@@ -75,7 +75,7 @@ class Section:
 
 
 Pick = Union[Run, Index, New]
-"""What a subscript takes: a run, one element, or nothing that the array has."""
+"""Selection of a subscript: a run, one element, or a new dimension."""
 
 
 def everything(array: Stored, extents: tuple[Expr, ...], site: Site) -> Section:
@@ -85,5 +85,5 @@ def everything(array: Stored, extents: tuple[Expr, ...], site: Site) -> Section:
 
 
 def is_zero(expression: Expr) -> bool:
-    """Whether a number is spelled as 0."""
+    """True if a number is spelled as 0."""
     return isinstance(expression, Constant) and expression.value == 0

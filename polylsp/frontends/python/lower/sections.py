@@ -1,4 +1,4 @@
-"""Which part of an array an expression names: `a`, `a[1:-1, ::2, i]`, `a.T`, and names of such parts."""
+"""Parts of arrays that expressions name: `a`, `a[1:-1, ::2, i]`, `a.T`, and names of such parts."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _length(context: Context, run: Run | New, site: Site) -> Expr:
 
 
 def _subscripted(context: Context, node: ast.Subscript, of: Section, fx: Effects) -> Section | None:
-    """What the subscripts in a pair of brackets leave of a part."""
+    """Part of a section that the subscripts in a pair of brackets select."""
     parts = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
     taking = sum(not _is_new(context, part) and not _is_ellipsis(part) for part in parts)
     missing = len(of.runs) - taking
@@ -128,7 +128,7 @@ def _is_new(context: Context, node: ast.expr) -> bool:
 
 
 def _pick(context: Context, node: ast.expr, of: Run | New, fx: Effects) -> Pick | None:
-    """What one subscript takes of a dimension."""
+    """Part of a dimension that a subscript selects."""
     if isinstance(node, ast.Slice):
         if isinstance(of, Run):
             return sliced(context, node, of, fx)

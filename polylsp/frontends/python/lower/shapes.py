@@ -1,4 +1,4 @@
-"""The lengths of a function's arrays, where the same array or one made like it has several names."""
+"""Lengths of a function's arrays, where the same array or one allocated in its shape has several names."""
 
 from __future__ import annotations
 
@@ -14,13 +14,12 @@ from polylsp.frontends.python.lower.context import Context
 from polylsp.frontends.python.usage import own_nodes
 
 Source = Union[str, tuple[ast.expr, ...], None]
-"""Where lengths come from: the array that a parameter holds, a shape in the source, or (`None`) elsewhere."""
+"""Source of lengths: the array that a parameter holds, a shape in the source, or (`None`) elsewhere."""
 
 
 @dataclass(slots=True)
 class Shapes:
-    """For each name of an array, what is known of its lengths. Names that are joined hold arrays of equal
-    lengths."""
+    """Sources of the lengths of each array's name. Joined names hold arrays of equal lengths."""
 
     sources: dict[str, list[Source]] = field(default_factory=dict[str, "list[Source]"])
     joins: dict[str, str] = field(default_factory=dict[str, str])
@@ -43,7 +42,7 @@ class Shapes:
         self.sources.setdefault(self.root(name), []).append(source)
 
     def source(self, name: str) -> Source:
-        """Where the lengths of all arrays come from that a name ever holds, if that is one place."""
+        """Common source of the lengths of all arrays that a name ever holds; `None` if they differ."""
         found = self.sources.get(self.root(name), [])
         first = found[0] if found else None
         if first is None or any(_differ(first, other) for other in found[1:]):
@@ -51,13 +50,13 @@ class Shapes:
         return first
 
     def origin(self, name: str) -> str:
-        """The name of the one array that all are made like which names of equal lengths ever hold."""
+        """Name of the one array from which all arrays under names of equal lengths take their shape."""
         root = self.root(name)
         return root if len(self.sources.get(root, [])) == 1 else name
 
     def exchanged(self, name: str) -> tuple[str, ...]:
-        """The arrays that the function is given of which a name holds one or another; none if it ever holds
-        one that is made."""
+        """Array arguments of which a name holds one or another; none if it ever holds an array created in the
+        function."""
         found = self.sources.get(self.root(name), [])
         names = tuple(sorted({one for one in found if isinstance(one, str)}))
         return names if all(isinstance(one, str) for one in found) else ()
@@ -124,7 +123,7 @@ def like(context: Context, node: ast.expr) -> str:
 
 
 def made_shape(context: Context, node: ast.expr) -> tuple[ast.expr, ...] | None:
-    """The lengths that an array is made with, as expressions that keep their value."""
+    """Lengths with which an array is allocated, as expressions with a fixed value."""
     if not isinstance(node, ast.Call) or library.numpy_name(context.path(node.func)) not in library.MAKERS:
         return None
     shape = shape_of(node)
@@ -135,7 +134,7 @@ def made_shape(context: Context, node: ast.expr) -> tuple[ast.expr, ...] | None:
 
 
 def _is_stable(context: Context, node: ast.expr) -> bool:
-    """Whether an expression has one value wherever it stands, once it has any."""
+    """True if an expression has one value wherever it stands, once it is defined."""
     allowed = (ast.Constant, ast.BinOp, ast.operator, ast.Name, ast.expr_context, ast.UnaryOp, ast.unaryop)
     for inner in ast.walk(node):
         if not isinstance(inner, allowed):

@@ -1,4 +1,4 @@
-"""Which arrays of a function can be reached by another name too."""
+"""Alias analysis: arrays of a function that can be reached by another name too."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _PathOf = Callable[[ast.expr], str]
 def shared_names(
     body: Sequence[ast.stmt], kinds: Kinds, kept: Collection[str], given: Collection[str]
 ) -> frozenset[str]:
-    """The names of arrays that are bound more than once (parameters, `given`, have been bound), and those
-    `kept` by something else."""
+    """Names of arrays that are bound more than once (parameters, `given`, have been bound), and those in
+    `kept`, which other code retains."""
     stores = times_bound(body, in_place(body, kinds))
     return frozenset(kept) | {name for name, count in stores.items() if count > 1 or name in given}
 
@@ -51,8 +51,8 @@ def keeping(
     every: bool = False,
     outlives: bool = False,
 ) -> Iterator[tuple[str, ast.AST]]:
-    """All that may keep the arrays of names, or of `every` name, whatever it is known to hold. `outlives`:
-    what is returned is kept."""
+    """Nodes that may retain the arrays of names, or of `every` name of any kind. `outlives`: a returned array
+    counts as retained."""
     for node, parents in _names(body):
         if every or isinstance(kinds.of_name(node.id), Array):
             keeper = _keeper(node, parents, kinds, path, viewed, outlives)
@@ -102,7 +102,7 @@ def _keeper(
     viewed: Mapping[str, str],
     outlives: bool,
 ) -> ast.AST | None:
-    """What may keep the array that an expression gives, or a view of it, of what is around it."""
+    """Innermost enclosing node that may retain the array of an expression, or a view of it."""
     scopes = (ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef)
     if inner := [one for one in parents if isinstance(one, scopes)]:
         return inner[0]
@@ -140,7 +140,7 @@ def _keeper(
 
 
 def _is_copied(target: ast.expr, kinds: Kinds) -> bool:
-    """Whether elements are copied into a target: into a part of an array, but not of a list."""
+    """True if elements are copied into a target: into a part of an array, but not of a list."""
     if not isinstance(target, ast.Subscript):
         return False
     of = kinds.of(target.value)
@@ -152,13 +152,13 @@ def _is_viewed(target: ast.expr, viewed: Mapping[str, str]) -> bool:
 
 
 def _is_number(iterable: ast.expr, kinds: Kinds) -> bool:
-    """Whether a loop over an array gives numbers, not rows."""
+    """True if a loop over an array yields numbers, not rows."""
     kind = kinds.of(iterable)
     return isinstance(kind, Array) and kind.rank == 1
 
 
 def _takes(call: ast.Call, given: ast.AST, kinds: Kinds, path: _PathOf) -> bool:
-    """Whether a function only looks at the array that it is given while it runs."""
+    """True if a function only reads its array argument while it runs."""
     function = call.func
     name = path(function)
     if name in ("len", "abs", "min", "max", "sum", "float", "int", "print", "range", "zip", "enumerate"):
@@ -172,7 +172,7 @@ def _takes(call: ast.Call, given: ast.AST, kinds: Kinds, path: _PathOf) -> bool:
 
 
 def _keeps(function: FunctionOf, call: ast.Call, given: ast.AST) -> bool:
-    """Whether a function of the file keeps an argument."""
+    """True if a function of the file retains an argument."""
     if isinstance(given, ast.keyword):
         return given.arg is None or given.arg in function.keeps
     position = next((k for k, one in enumerate(call.args) if one is given), len(call.args))

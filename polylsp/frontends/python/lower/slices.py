@@ -15,7 +15,7 @@ from polylsp.model.program import Constant, Expr, Integer, Select, Site
 
 
 def sliced(context: Context, node: ast.Slice, of: Run, fx: Effects) -> Run | None:
-    """What a slice takes of the elements of a run."""
+    """Elements of a run that a slice selects."""
     taken = _own(context, node, of, fx)
     if taken is None:
         return None
@@ -25,7 +25,7 @@ def sliced(context: Context, node: ast.Slice, of: Run, fx: Effects) -> Run | Non
 
 
 def _own(context: Context, node: ast.Slice, of: Run, fx: Effects) -> Run | None:
-    """What a slice takes of a dimension with so many elements."""
+    """Elements of a dimension of the given length that a slice selects."""
     site = context.site(node) if node.lower or node.upper or node.step else of.count.site
     length = convert(of.count, INT)
     step = _step(node.step)
@@ -43,7 +43,7 @@ def _own(context: Context, node: ast.Slice, of: Run, fx: Effects) -> Run | None:
 
 
 def _shrunk(count: Expr, step: int, site: Site) -> Expr:
-    """How many elements there are when only every so many are taken."""
+    """Number of elements at every `step`-th position."""
     if step == 1:
         return count
     return floored("/", binary("+", count, whole(step - 1, site), site), whole(step, site), site)
@@ -60,13 +60,13 @@ def _step(node: ast.expr | None) -> int | None:
 
 
 def _start(context: Context, node: ast.expr, length: Expr, fx: Effects) -> Expr:
-    """Where a slice starts; one that would start before the array starts with it."""
+    """Start of a slice, clamped to the start of the array."""
     bound, from_end = _bound(context, node, length, fx)
     return binary("max", bound, whole(0, bound.site), bound.site) if from_end else bound
 
 
 def _stop(context: Context, node: ast.expr, length: Expr, fx: Effects) -> Expr:
-    """Where a slice stops; one that would stop beyond the array stops with it."""
+    """Stop of a slice, clamped to the end of the array."""
     bound, from_end = _bound(context, node, length, fx)
     is_inside = from_end and not isinstance(bound, Select)
     return bound if is_inside else binary("min", bound, length, bound.site)

@@ -1,4 +1,4 @@
-"""Statements; one that is not modelled becomes `Unsupported`, with the loops inside it kept."""
+"""Statements; unmodelled ones become `Unsupported`, with the loops inside retained."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def block(context: Context, body: Sequence[ast.stmt]) -> Block:
 
 
 def statement(context: Context, node: ast.stmt) -> list[Statement]:
-    """One statement."""
+    """Lower one statement."""
     from polylsp.frontends.python.lower.loops import for_loop, while_loop
 
     match node:
@@ -81,7 +81,7 @@ def statement(context: Context, node: ast.stmt) -> list[Statement]:
 
 
 def _is_quiet(context: Context, node: ast.expr) -> bool:
-    """Whether a `with` changes nothing but warnings."""
+    """True if a `with` changes nothing but warnings."""
     path = context.path(node.func) if isinstance(node, ast.Call) else ""
     return path in ("numpy.errstate", "warnings.catch_warnings")
 
@@ -97,7 +97,7 @@ def _why(context: Context, node: ast.stmt) -> Rejection:
 
 
 def refused(context: Context, node: ast.stmt, rejection: Rejection) -> list[Statement]:
-    """A statement that is not modelled: its loops are kept, and what it binds has an unknown value."""
+    """An unmodelled statement: its loops stay, and the names that it binds have unknown values."""
     site, loops = context.site(node), tuple(_inner(context, node))
     return [Unsupported(rejection, site, loops, named_in(context, node)), *renewed(context, node)]
 
@@ -142,7 +142,7 @@ def named_in(context: Context, *nodes: ast.AST) -> frozenset[Variable]:
 
 
 def renewed(context: Context, node: ast.AST) -> Iterator[Statement]:
-    """Assignments of values of which nothing is known to the names that a statement binds."""
+    """Assignments of unknown values to the names that a statement binds."""
     site = context.site(node)
     for name in sorted(bound_names(node)):
         kind = context.kinds.of_name(name)
@@ -201,7 +201,7 @@ def outlive(context: Context, site: Site) -> list[Statement]:
 
 
 def _outliving(context: Context, node: ast.expr) -> Iterator[Statement]:
-    """Uses of all that a returned value is made of: it is needed after the loops."""
+    """Uses of all variables in a returned value: they are live after the loops."""
     for variable in sorted(named_in(context, node), key=lambda one: one.name):
         of_type, site = variable.type, context.site(node)
         if isinstance(of_type, ArrayType):

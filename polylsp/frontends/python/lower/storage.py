@@ -32,7 +32,7 @@ _COUNTS = {1: "one dimension", 2: "two dimensions", 3: "three dimensions"}
 
 
 def assumption(context: Context, unique: str, name: str, kind: Kind) -> tuple[str, ...]:
-    """What the type of a variable, and its lengths, rest on, if the source does not tell it."""
+    """Assumptions behind the type and the lengths of a variable that the source leaves open."""
     if not isinstance(kind, Array):
         return ()
     name = spelled(name)
@@ -86,7 +86,7 @@ def _signed(of_type: Type) -> Type:
 
 
 def stored(context: Context, name: str) -> Stored | None:
-    """Where the elements of the array of that name are; `None` where that is not known."""
+    """Storage of the elements of the array of that name; `None` where it is unknown."""
     if name not in context.arrays:
         found = _stored(context, name) if name not in context.unfollowed else None
         if found is None:
@@ -140,5 +140,5 @@ def extent(context: Context, name: str, dimension: int) -> Expr:
     arrays = context.shapes.exchanged(name)
     if arrays:
         return length(arrays[0], dimension)
-    # The name holds arrays of different lengths: what this is worth is not known anywhere.
+    # The name holds arrays of different lengths: the value of this is unknown everywhere.
     return Call(f"len({name})", (), False, NATURAL, _NOWHERE)

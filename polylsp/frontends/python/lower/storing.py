@@ -1,4 +1,4 @@
-"""What an array statement stores to, and values that are kept apart until all of them are known."""
+"""Targets of array statements, and temporaries for values that must be complete before the first store."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def target_of(context: Context, node: ast.expr, fx: Effects) -> Section | None:
 
 
 def overlaps(context: Context, target: Section, found: Operand) -> bool:
-    """Whether an element may be read after it was stored for another one. It is not where each subscript
-    that runs over elements is the same on both sides: then what is stored for one is read for that one alone,
-    and before."""
+    """True if an element may be read after it was stored for another one. It is not where each subscript that
+    runs over elements is the same on both sides: then the stored value is read for that element alone, and
+    before."""
     site = target.site
     at = tuple(
         Read(Place(Variable(f"at{k}", "", INT, "local"), (), INT, site)) for k in range(len(target.counts))
@@ -53,14 +53,14 @@ def overlaps(context: Context, target: Section, found: Operand) -> bool:
 
 
 def _is_shared(context: Context, one: Variable, other: Variable) -> bool:
-    """Whether two variables may lead to one array without anything being assumed."""
+    """True if two variables may lead to one array without any assumption."""
     return one.name == other.name or {one.name, other.name} <= context.aliased
 
 
 def apart(
     context: Context, found: Operand, counts: Subscripts, of_type: NumberType, node: ast.AST, fx: Effects
 ) -> Operand:
-    """The values of an operand in an array of their own."""
+    """Values of an operand in a temporary array."""
     site = context.site(node)
     whole = array_type(Array(of_type, len(counts)), counts)
     variable = Variable(context.unused("values"), "the right-hand side", whole, "local")

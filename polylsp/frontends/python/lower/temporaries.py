@@ -11,7 +11,7 @@ from polylsp.model.program import Assign, Declare, Expr, Place, Read, Site, Stat
 
 
 def held(context: Context, expression: Expr, node: ast.AST, statements: list[Statement]) -> Read:
-    """The value, kept in a new variable, so that what follows does not change it."""
+    """Store the value in a new variable, so that later statements do not change it."""
     place = temporary(context, expression.type, context.text(node), context.site(node), statements)
     statements.append(Assign(place, None, expression, expression.site))
     return Read(place)
@@ -25,7 +25,7 @@ def temporary(context: Context, of_type: Type, text: str, site: Site, statements
 
 
 def kept(context: Context, expression: Expr, node: ast.AST, statements: list[Statement]) -> Expr:
-    """The value as it is here, for use later on: in a variable of its own where it may change until then."""
+    """Value as of this point, for later use: in a temporary where it may change until then."""
     if is_kept(context, expression):
         return expression
     found = held(context, expression, node, statements)
@@ -35,7 +35,7 @@ def kept(context: Context, expression: Expr, node: ast.AST, statements: list[Sta
 
 
 def is_kept(context: Context, expression: Expr) -> bool:
-    """Whether a value is the same wherever what it belongs to is used."""
+    """True if a value is the same at every use."""
     storages = ("parameter", "local", "cell") if context.is_module else ("parameter", "local")
     return all(
         not place.steps

@@ -43,7 +43,7 @@ def _loops(body: Sequence[ast.stmt], kinds: Kinds) -> Iterator[tuple[ast.For, st
 
 
 def _is_for_subscripts(body: Sequence[ast.stmt], loop: ast.For, name: str, count: int) -> bool:
-    """Whether a name is nothing but a loop's own tuple of subscripts."""
+    """True if a name is only a loop's tuple of subscripts."""
     nodes = [node for one in body for node in ast.walk(one)]
     named = {id(n) for n in nodes if isinstance(n, ast.Name) and n.id == name and n is not loop.target}
     used = {id(found) for one in loop.body for node in ast.walk(one) for found in _uses(node, name, count)}
@@ -51,7 +51,7 @@ def _is_for_subscripts(body: Sequence[ast.stmt], loop: ast.For, name: str, count
 
 
 def _uses(node: ast.AST, name: str, count: int) -> Iterator[ast.expr]:
-    """Where a node uses a tuple as subscripts, or takes a number out of it."""
+    """Uses of a tuple as subscripts, and of numbers taken out of it."""
     match node:
         case ast.Subscript(ast.Name(id=of) as base, ast.Constant(value=int(k))) if of == name:
             yield from [base] if -count <= k < count else ()

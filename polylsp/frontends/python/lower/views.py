@@ -1,6 +1,6 @@
 """Names of parts of arrays: `row = a[i]`, `inner = u[1:-1, 1:-1]`, `for row in a`. A name that is bound once
-and used only where it certainly holds that part stands for it: what is done to its elements is done to the
-array's own."""
+and used only where it certainly holds that part stands for it: accesses of its elements are accesses of the
+array's."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _UNFOLLOWED = "is a part of an array that is not followed"
 
 
 def find_views(context: Context, body: Body) -> None:
-    """Tell the context which names stand for parts of arrays."""
+    """Record in the context the names that stand for parts of arrays."""
     for name, root in (*_named(context, body), *_rows(context, body)):
         if name not in context.captured:
             context.viewed[name] = root
@@ -71,7 +71,7 @@ def _name(context: Context, node: ast.expr) -> str:
 
 
 def _is_basic(context: Context, node: ast.Subscript) -> bool:
-    """Whether subscripts give a view: numbers and slices do, arrays of subscripts give a copy."""
+    """True if subscripts give a view: numbers and slices do, arrays of subscripts give a copy."""
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     return all(
         isinstance(part, ast.Slice)

@@ -10,7 +10,7 @@ from pathlib import Path
 from pycuda.driver import SIGNATURE, Function, may_fail
 
 compiled: list[str] = []
-"""What was compiled, each time."""
+"""Compiled texts, in order."""
 
 
 class SourceModule:

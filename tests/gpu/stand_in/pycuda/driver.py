@@ -17,7 +17,7 @@ DEVICE.played_release.argtypes = [ctypes.c_void_p]
 DEVICE.played_copy.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 
 calls, failing = 0, int(os.environ.get("PLAYED_FAILING", 0))
-"""How many calls there were that can fail, and which of them does (from 1 on)."""
+"""Number of calls so far that can fail, and the one that does (from 1 on)."""
 
 
 class Error(Exception):

@@ -1,4 +1,4 @@
-"""What is remembered for each context."""
+"""Values remembered for each context."""
 
 from collections.abc import Callable
 
