@@ -30,6 +30,7 @@ from polylsp.analysis.value import (
 from polylsp.model.program import (
     Integer,
     Loop,
+    Pointer,
     Site,
     Variable,
 )
@@ -52,7 +53,7 @@ def enter_loop(loop: Loop, scope: Scope, declared: Mapping[str, int]) -> Entered
     amounts = amounts_of(loop, scope, changed)
     counter = counter_of(loop, scope, changed, amounts)
     outside = scope.environment
-    frame = _push(loop, scope, counter)
+    frame = _push(loop, scope, counter, changed)
     dimension = Poly.atom(Symbol(frame.dimension))
     rounds = floor_div((dimension - counter.start) * (1 if counter.step > 0 else -1), abs(counter.step))
     scope.environment = dict(outside)
@@ -78,8 +79,10 @@ def enter_loop(loop: Loop, scope: Scope, declared: Mapping[str, int]) -> Entered
     return Entered(frame, domain, guarded, leave)
 
 
-def _push(loop: Loop, scope: Scope, counter: Counter) -> Frame:
-    shown = counter.variable.source_name if counter.variable is not None else loop.iterator or "iteration"
+def _push(loop: Loop, scope: Scope, counter: Counter, changed: Mapping[str, Variable]) -> Frame:
+    pointers = {v.source_name for v in changed.values() if isinstance(v.type, Pointer)}
+    iterator = None if loop.iterator in pointers else loop.iterator
+    shown = counter.variable.source_name if counter.variable is not None else iterator or "iteration"
     dimension = scope.parameters.dimension_name(shown, scope.dimensions)
     frame = Frame(loop, dimension, shown, counter.step)
     scope.frames.append(frame)

@@ -7,14 +7,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from polylsp.analysis.always import always_run, names, reads_of
 from polylsp.analysis.effects import expressions, nodes, walk
 from polylsp.analysis.induction import Step, additive, own_jumps, reads_only, steps
 from polylsp.analysis.liveness import Live, address_flow, addresses_in, exposed_in
 from polylsp.analysis.reductions import reduction_of
 from polylsp.analysis.spelling import spell
-from polylsp.model.expressions import subexpressions
+from polylsp.model.expressions import subexpressions, subscripts
 from polylsp.model.program import (
     Assign,
+    Assume,
     Block,
     Call,
     Declare,
@@ -24,11 +26,22 @@ from polylsp.model.program import (
     Loop,
     Pointer,
     Read,
+    Site,
     Variable,
 )
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Scop
 from polylsp.model.verdict import Induction
+
+
+@dataclass(frozen=True, slots=True)
+class Recurrence:
+    """A scalar that each iteration surely assigns from memory, and the next one surely reads first: a pointer
+    that is followed (`p = p->next`), or a value on which the loop goes on."""
+
+    variable: Variable
+    write: Site
+    read: Site
 
 
 @dataclass(frozen=True)
@@ -47,6 +60,7 @@ class LoopScalars:
     iterator: str | None = None
     obstacle: Rejection | None = None
     outliving: frozenset[str] = frozenset()
+    recurrence: Recurrence | None = None
 
     @property
     def closed(self) -> frozenset[str]:
@@ -108,7 +122,53 @@ def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
         loop.iterator,
         obstacle,
         _outliving(loop, scop.addresses.keeping, after),
+        next(_recurrences(loop), None),
     )
+
+
+def _recurrences(loop: Loop) -> Iterator[Recurrence]:
+    """The scalars of a loop that each iteration loads from where the value of the one before leads, or that
+    decide by values from memory whether there is a next one."""
+    iteration = Block((loop.body, loop.step))
+    sure = {s.target.variable for s in always_run(iteration) if isinstance(s, Assign) and not s.target.steps}
+    for assign in (s for s in walk(iteration) if isinstance(s, Assign) and not s.target.steps):
+        variable = assign.target.variable
+        loads = [n for n in nodes(assign) if isinstance(n, Read) and n.place.steps]
+        if variable.escapes or variable.storage not in ("local", "parameter") or not loads:
+            continue
+        read = _first_read(loop, iteration, variable) if variable in sure else None
+        is_followed = any(_leads(load, variable) for load in loads)
+        if read is not None and (is_followed or read in _tested(loop)):
+            yield Recurrence(variable, assign.target.site, read.site)
+
+
+def _leads(load: Read, variable: Variable) -> bool:
+    """True if the value of a variable decides what is loaded."""
+    inside = (n for subscript in subscripts(load.place) for n in subexpressions(subscript))
+    return load.place.variable == variable or any(
+        isinstance(n, Read) and n.place.variable == variable for n in inside
+    )
+
+
+def _tested(loop: Loop) -> list[Read]:
+    """The reads that the test before each iteration surely makes."""
+    if loop.post_test or loop.condition is None or loop.prologue.statements:
+        return []
+    return list(reads_of(Assume(loop.condition, loop.header)))
+
+
+def _first_read(loop: Loop, iteration: Block, variable: Variable) -> Read | None:
+    """The read with which each iteration surely begins to use a variable."""
+    test = next((read for read in _tested(loop) if read.place.variable == variable), None)
+    if test is not None or loop.prologue.statements:
+        return test
+    for statement in always_run(iteration):
+        if names(statement, variable):
+            uses = list(reads_of(statement))
+            if isinstance(statement, Assign) and statement.target.steps:
+                uses.append(Read(statement.target))
+            return next((use for use in uses if use.place.variable == variable), None)
+    return None
 
 
 def _outliving(loop: Loop, keeping: frozenset[str], after: Live) -> frozenset[str]:

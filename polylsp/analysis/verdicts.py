@@ -17,18 +17,21 @@ from polylsp.analysis.formers import former_reads
 from polylsp.analysis.private import beyond_copies, is_copied, last_iteration_writes_all, needs_no_value
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.spelling import spell
-from polylsp.analysis.witness import dependence, out_of_bounds, value_based, witness
+from polylsp.analysis.witness import dependence, first_iterations, out_of_bounds, value_based, witness
 from polylsp.model.program import Array, Site
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Access, ByAddress, ByCallee, Memory
 from polylsp.model.verdict import (
+    AccessPoint,
     Assumption,
+    Dependence,
     Parallel,
     Reduction,
     ReductionOperator,
     Sequential,
     Unknown,
     Verdict,
+    Witness,
 )
 
 # Of more conflicts on one memory than these the rest is not looked at: they are all reasons for the same.
@@ -38,10 +41,9 @@ _MOST = 120
 def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict:
     """Verdict on one loop of a nest."""
     loop = conflicts.scop.loops[ordinal]
-    if loop.obstacles:
-        return Unknown(loop.obstacles[0])
-    if scalars.obstacle is not None:
-        return Unknown(scalars.obstacle)
+    obstacle = loop.obstacles[0] if loop.obstacles else scalars.obstacle
+    if obstacle is not None:
+        return _recurring(conflicts, ordinal, scalars) or Unknown(obstacle)
     found = _Findings(unreachable=list(_scalars_beyond_copies(conflicts, ordinal, scalars)))
     for memory in conflicts.written_in(ordinal):
         if memory.variable.name in scalars.known and not memory.shape:
@@ -64,6 +66,19 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
     if contradiction is not None:
         return Unknown(contradiction)
     return _parallel(conflicts, ordinal, scalars, found)
+
+
+def _recurring(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Sequential | None:
+    """The verdict of a loop whose iterations follow from each other by a scalar that memory decides."""
+    found = scalars.recurrence
+    iterations = first_iterations(conflicts, ordinal) if found is not None else None
+    if found is None or iterations is None:
+        return None
+    name = found.variable.source_name
+    ends = AccessPoint(name, name, "write", found.write), AccessPoint(name, name, "read", found.read)
+    directions = ("=",) * (len(iterations[0]) - 1) + ("<",)
+    passed = Dependence("flow", *ends, ordinal, 1, directions, True)
+    return Sequential(Witness(passed, *iterations), (passed,))
 
 
 def _never_within(conflicts: Conflicts, ordinal: int) -> Rejection:

@@ -181,11 +181,11 @@ def first_iterations(
     pairs = earlier(same_iteration(pairs, depth), depth, scop.loops[ordinal].direction)
     pairs = pairs.intersect_params(conflicts.defined(hints=True))
     possible = None if pairs.is_empty() else consistent(pairs.wrap(), scop.products)
-    if possible is None or not any(ordinal in s.loops for s in scop.statements):
+    around = next((s.loops for s in scop.statements if ordinal in s.loops), None if depth else (ordinal,))
+    if possible is None or around is None:
         return None
     point = _smallest(possible)
     shown = {scop.parameters.get(n, n): v for n, v in reversed(_coordinates(point, isl.dim_type.param))}
-    around = next(s.loops for s in scop.statements if ordinal in s.loops)
     names = [scop.loops[o].iterator for o in around[: depth + 1]]
     values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(2 * depth + 2)]
     first, second = values[: depth + 1], values[depth + 1 :]
