@@ -107,7 +107,7 @@ def _is_always(node: ast.stmt) -> bool:
 
 
 def _bound(node: ast.stmt) -> set[str]:
-    """The names that a statement binds, and those of what it stores into."""
+    """The names that a statement binds, and those of the objects it stores into."""
     if isinstance(node, _SCOPES):
         return {node.name}
     found = set[str]()
