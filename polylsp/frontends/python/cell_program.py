@@ -99,7 +99,7 @@ def _needed(statements: Sequence[_Statement], root: _Statement) -> list[_Stateme
 
 
 def _is_always(node: ast.stmt) -> bool:
-    """True if a statement sets the module search path, or imports names that it does not list."""
+    """True for a `__future__` or star import, and for a change of the module search path."""
     if isinstance(node, ast.ImportFrom):
         return node.module == "__future__" or any(each.name == "*" for each in node.names)
     called = node.value if isinstance(node, ast.Expr) else None
