@@ -69,7 +69,7 @@ _EVICT = (
 
 
 def cache_folder() -> Path:
-    """The folder in which a program of this user may keep what it can make again."""
+    """The folder in which a program of this user may store regenerable data."""
     chosen = os.environ.get(FOLDER_VARIABLE)
     return Path(chosen) if chosen else user_cache_path("polylsp", appauthor=False, opinion=False)
 

@@ -105,9 +105,9 @@ def tried(
     subject: Callable[[FunctionFacts], Subject],
     again: Callable[[str], Subject | None],
 ) -> FunctionAnswer:
-    """The answer about a function, with what would come of the actions on its loops. Trying ends
-    at `until` (`process_time`); `pause` is called before each edit; `subject` places facts in the file,
-    `again` reads another text of it."""
+    """The answer about a function, with the feasibility of the actions on its loops. Trying ends at `until`
+    (`process_time`); `pause` is called before each edit; `subject` places facts in the file, `again` reads
+    another text of it."""
     from polylsp.codegen.feasible.function import feasibility
     from polylsp.codegen.feasible.trials import Trials
 

@@ -37,7 +37,7 @@ _RENDERERS = ("cli", "server", "ide")
 
 
 class FactCache:
-    """The facts of functions by key; see `DiskCache` for what may go wrong."""
+    """The facts of functions by key; see `DiskCache` for its failures."""
 
     def __init__(self, entries: DiskCache) -> None:
         self._entries = entries

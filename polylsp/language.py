@@ -8,9 +8,9 @@ from pathlib import PurePath
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """A language. `name` is LSP's word for it; `suffixes` are those of its files, `searched` those
-    that a folder is searched for; `title` is what people call it; `comment` begins a comment that goes on
-    to the end of its line."""
+    """A language. `name` is LSP's word for it; `suffixes` are those of its files, `searched` those that a
+    folder is searched for; `title` is its usual name; `comment` begins a comment that goes on to the end of
+    its line."""
 
     name: str
     title: str

@@ -13,7 +13,7 @@ EXIT_OUT_OF_MEMORY = 77
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The limit that the analysis of a function reached ("it took too long"), and what would help."""
+    """The limit that the analysis of a function reached ("it took too long"), and advice."""
 
     reason: str
     advice: str

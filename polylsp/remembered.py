@@ -72,7 +72,7 @@ def state_of(path: str) -> State:
 
 
 def forget(path: str, state: State, prepared: list[tuple[int, Prepared]]) -> None:
-    """Drop what the current version of a file, and all but the latest files, no longer need."""
+    """Drop state that neither the current version of a file nor the latest files need."""
     if len(state.answers) > 2 * len(prepared) + 64:
         current = {one for _, one in prepared}
         state.answers = {one: answer for one, answer in state.answers.items() if one in current}

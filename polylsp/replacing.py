@@ -18,8 +18,8 @@ _SECONDS_OF_A_WRITER = 60.0
 
 
 def replace_file(target: Path, data: bytes, prepare: Callable[[int], None] = lambda _: None) -> None:
-    """Replace what a file holds, or make it; raises `OSError`. `prepare` gets the new file's descriptor
-    before the file has its name."""
+    """Replace the contents of a file, or create it; raises `OSError`. `prepare` gets the new file's
+    descriptor before the file has its name."""
     _remove_left_behind(target)
     handle, name = _new_file(target)
     try:
@@ -58,7 +58,7 @@ def _give_name(handle: int, target: Path) -> str:
 
 
 def _remove_left_behind(target: Path) -> None:
-    """Remove what processes that were killed have left."""
+    """Remove temporary files of killed processes."""
     for each in target.parent.glob(f".{glob.escape(target.name)}.*{_ENDING}"):
         with contextlib.suppress(OSError):
             if each.stat().st_mtime < time.time() - _SECONDS_OF_A_WRITER:

@@ -231,7 +231,7 @@ class Settings:
         return is_selected and is_severe and code not in self.disabled_diagnostics
 
     def measured_sizes(self) -> tuple[tuple[str, int], ...]:
-        """The sizes by name; what is no `NAME=NUMBER` is left out."""
+        """The sizes by name; other texts are left out."""
         pairs = (each.partition("=") for each in self.sizes)
         return tuple((name.strip(), int(value)) for name, _, value in pairs if value.strip().isdecimal())
 

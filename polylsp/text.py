@@ -114,7 +114,7 @@ class Source:
         return self.line_name(offset)
 
     def near(self, offset: int) -> Source:
-        """The same text as somebody sees it who looks at `offset`."""
+        """View of the same text from an `offset`, which determines how lines are named."""
         return self
 
     def position(self, offset: int, encoding: Encoding = "utf-16") -> Position:

@@ -50,7 +50,7 @@ _NAMED = re.compile(r"`(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """Accesses of the statement that a walk is at: `scope` is the state there, `region` receives what goes
+    """Accesses of the statement that a walk is at: `scope` is the state there, `region` receives the results
     beyond the statement."""
 
     scope: Scope

@@ -138,7 +138,7 @@ def _following(block: Block, loop: Loop) -> tuple[Statement, ...] | None:
 
 
 def _evaluated(statement: Statement) -> Iterator[Expr]:
-    """The expressions that a statement evaluates first, whatever happens."""
+    """The expressions that a statement evaluates first, unconditionally."""
     match statement:
         case Assign(target, operator, value, _):
             yield value
@@ -160,7 +160,7 @@ def _evaluated(statement: Statement) -> Iterator[Expr]:
 
 
 def _always_evaluated(expression: Expr) -> Iterator[Expr]:
-    """The subexpressions that are evaluated whatever the values are."""
+    """The subexpressions that are evaluated for all values."""
     yield expression
     children: tuple[Expr, ...] = ()
     match expression:

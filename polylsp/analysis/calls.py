@@ -105,7 +105,7 @@ def _with_arguments(returned: Expr, given: Mapping[str, Expr]) -> Expr | None:
 
 
 def with_calls(own: Effects, calls: Calls) -> Effects:
-    """The effects of statements, with what the functions called write through their arguments."""
+    """The effects of statements, with the writes of callees through their arguments."""
     places = [p for call in own.calls for p in _written_by(call, calls, own)]
     return replace(own, places=(*own.places, *places)) if places else own
 
@@ -154,8 +154,8 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
 
 
 def _presume(call: Call, presumed: Presumption, summary: Summary, scope: Scope) -> None:
-    """Rest on what the callee presumes of a branch, unless arguments decide it that count iterations, or are
-    constants. The `decided_by` of the presumption are variables of the caller from here on."""
+    """Rest on the callee's presumption about a branch, unless arguments decide it that count iterations, or
+    are constants. The `decided_by` of the presumption are variables of the caller from here on."""
     given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
     behind: set[str] = set()
     for name in presumed.decided_by:

@@ -86,7 +86,7 @@ def _changes(value: Expr, changing: frozenset[str]) -> bool:
 
 
 def _depends_on_the_thread(sharing: DataSharing) -> bool:
-    """True if the loop reads what each thread has for itself before it."""
+    """True if the loop reads thread-private values from before it."""
     loop = sharing.construct.loop
     changing = effects(loop).scalars
     outside = {
@@ -156,7 +156,7 @@ def _is_handed_out(sharing: DataSharing, write: Access, loop: Loop) -> bool:
 
 
 def _index_array(loop: Loop, write: Access) -> str:
-    """The array whose elements are subscripts of what is written; empty if there is none."""
+    """The array whose elements are subscripts of the written element; empty if there is none."""
     assigned = [s for s in walk(loop.body) if isinstance(s, Assign)]
     for assign in assigned:
         if assign.target.site != write.site:

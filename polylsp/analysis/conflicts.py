@@ -262,7 +262,7 @@ class Conflicts:
 
 
 def _of_loop(access: Access, depth: int) -> isl.Map:
-    """`{ [iterators down to the loop] -> A[x] }`: what an iteration of the loop accesses."""
+    """`{ [iterators down to the loop] -> A[x] }`: footprint of an iteration of the loop."""
     relation = access.relation.project_out(
         isl.dim_type.in_, depth + 1, access.relation.dim(isl.dim_type.in_) - depth - 1
     )

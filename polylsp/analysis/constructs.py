@@ -75,7 +75,7 @@ class Directed:
         return {loop.site.first: loop for loop in self.loops}
 
     def holding(self, site: Site) -> Iterator[Directive]:
-        """The directives whose statement holds what stands at a site, outermost first."""
+        """The directives whose statement contains a site, outermost first."""
         for each in self.function.directives:
             if isinstance(each, Directive) and each.site is not None and within(site, each.site):
                 yield each
@@ -98,10 +98,10 @@ class Directed:
 
 @dataclass(frozen=True)
 class Construct:
-    """A directive with the loops that it makes one and hands out, outermost first. `region` is the
+    """A directive with the loops that it collapses and distributes, outermost first. `region` is the
     directive whose threads share the work, where it is another one; `orphaned`: it stands in another
-    function. `inside` are the directives in the loops, but for those that say what iterations wait for,
-    as `doacross` does."""
+    function. `inside` are the directives in the loops, except for those that order iterations, as `doacross`
+    does."""
 
     directive: Directive
     loops: tuple[Loop, ...]
@@ -177,7 +177,7 @@ def construct_of(directed: Directed, directive: AnyDirective) -> Construct | Non
 
 
 def runs_in_parallel(directive: AnyDirective) -> bool:
-    """True if several threads, lanes or gangs run what the directive governs."""
+    """True if several threads, lanes or gangs run the statement that the directive governs."""
     words = () if isinstance(directive, UnknownDirective) else directive.words
     if _has(directive, "seq") or words[:1] == ("serial",):
         return False

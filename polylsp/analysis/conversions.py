@@ -47,8 +47,8 @@ def wrapped(value: Poly, expression: Expr, scope: Scope) -> Poly:
 
 
 def _unwrapped_above(value: Poly, expression: Expr, of_type: Integer, scope: Scope) -> Poly:
-    """`value` with what is beyond the type's range wrapped, or assumed away. An object has less than
-    2**63 bytes, so 64-bit values are taken to be within range unless they surely are not."""
+    """`value` wrapped into the type's range, or assumed to be within it. An object has less than 2**63 bytes,
+    so 64-bit values are taken to be within range unless they surely are not."""
     size = 1 << of_type.bits
     if _stays_below(value, size, scope):
         return value
@@ -106,7 +106,7 @@ def _stays_below(value: Poly, size: int, scope: Scope) -> bool:
 
 
 def _iterator_limits(value: Poly, scope: Scope) -> list[Condition]:
-    """An iterator of an integer type holds what its type can hold."""
+    """Limits of iterators of an integer type, by the range of that type."""
     bits = [(f.dimension, t) for f in scope.frames if isinstance(t := scope.types.get(f.dimension), Integer)]
     named = [(name, t) for name, t in bits if name in value.symbols]
     return [

@@ -38,8 +38,8 @@ from polylsp.model.program import (
 
 @dataclass(frozen=True)
 class Entered:
-    """A loop that the walk has entered. `domain`: the iterations of all frames, this one included,
-    in which the body runs; `guarded`: at most these. `leave` sets what variables hold after it."""
+    """A loop that the walk has entered. `domain`: the iterations of all frames, this one included, in which
+    the body runs; `guarded`: at most these. `leave` sets the values of variables after it."""
 
     frame: Frame
     domain: isl.Set

@@ -29,8 +29,8 @@ class DataSharing:
         return self.directed.function
 
     def has_copies(self, variable: Variable, site: Site) -> bool:
-        """True if what stands at a site uses a copy of the variable that belongs to one thread alone,
-        or may do so."""
+        """True if the code at a site uses a copy of the variable that belongs to one thread alone, or may do
+        so."""
         if variable.source_name in self.directed.per_thread:
             return True
         if self.construct.orphaned and variable.storage in ("local", "parameter"):

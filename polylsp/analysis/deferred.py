@@ -70,8 +70,8 @@ def deferred_finding(
 
 
 def _again(directed: Directed, task: Part, model_of: ModelOf) -> _Later | None:
-    """The task that the next iteration of a loop around a task makes, where nothing in the loop waits for the
-    first one, and no model of the loop says what they do."""
+    """The task that the next iteration of a loop around a task makes, where no code in the loop waits for the
+    first one, and the loop has no model of their effects."""
     assert task.directive is not None
     loop = next((one for one in reversed(directed.loops) if within(task.site, one.site)), None)
     if loop is None or task.directive.words != ("task",):
@@ -99,7 +99,7 @@ def _sharing(directed: Directed, region: ParallelRegion | None, later: _Later) -
 
 
 def _is_beside_data(directed: Directed, task: Directive) -> bool:
-    """True if what a kernel uses may be on the device before it: then nothing is copied back."""
+    """True if a kernel's data may be on the device before it: then they are not copied back."""
     known = (d for d in directed.function.directives if isinstance(d, Directive))
     return is_kernel(task) and any(d.words[0] == "target" and not is_kernel(d) for d in known)
 
@@ -202,7 +202,7 @@ class _Follower:
         return recursive or keeps_no_order(call, self.directed.calls)
 
     def _events(self) -> list[tuple[int, Directive | Simple]]:
-        """The directives and statements between the task and the end of what stands around it."""
+        """The directives and statements between the task and the end of the enclosing statement."""
         first, last = _site(self.chain[-1]).last, _END if self.around is None else _site(self.around).last
         listed = _list_around(self.directed.function.body, _site(self.chain[-1]))
         until = min(last, max((s.site.last for s in listed), default=first))

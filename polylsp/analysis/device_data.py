@@ -64,7 +64,7 @@ def _finding(
 
 
 def _garbage(region: DeviceRegion, accesses: list[Access]) -> Access | None:
-    """A read on the device that surely finds what nothing there has written."""
+    """A read on the device that surely finds uninitialised memory."""
     writes = [a for a in accesses if a.kind == "write"]
     for read in accesses:
         if read.kind == "read" and region.conflicts.certain(read):
@@ -75,7 +75,7 @@ def _garbage(region: DeviceRegion, accesses: list[Access]) -> Access | None:
 
 
 def _unwritten(region: DeviceRegion, read: Access, writes: list[Access]) -> isl.Map:
-    """Of what an access reads, the part that no write of the region may have written before."""
+    """Part of a read's elements that no write of the region may have written before."""
     conflicts, missing = region.conflicts, read.relation
     sink = conflicts.statement(read)
     for write in writes:
@@ -87,7 +87,7 @@ def _unwritten(region: DeviceRegion, read: Access, writes: list[Access]) -> isl.
 
 
 def _lost(region: DeviceRegion, flow: Flow, variable: Variable, accesses: list[Access]) -> Access | None:
-    """A write on the device of what the host needs afterwards."""
+    """A write on the device of elements that the host needs afterwards."""
     sure = [
         a
         for a in accesses

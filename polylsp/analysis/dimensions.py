@@ -91,8 +91,8 @@ def _is_in_proportion(part: Poly, extent: Poly) -> bool:
 
 
 def _spread_out(statement: RawStatement, part: Poly) -> isl.Set:
-    """The parameter values at which the iterators in a subscript take more than one value; what is
-    assumed must be possible at some of them."""
+    """The parameter values at which the iterators in a subscript take more than one value; the assumptions
+    must be possible at some of them."""
     domain = statement.domain
     result = domain.params()
     for k, name in enumerate(iterator_names(statement)):

@@ -104,7 +104,7 @@ def _of_loops(directed: Directed, directive: AnyDirective, models: Models) -> tu
 
 def _called_race(sharing: DataSharing, updates_too: bool) -> Race | ConditionalRace | None:
     """The race of functions that each iteration calls, on a variable with static storage: with each other, or
-    with what the loop itself adds to it, where no model of the loop says so (`updates_too`)."""
+    with the loop's updates of it, where no model of the loop says so (`updates_too`)."""
     construct, directed = sharing.construct, sharing.directed
     if construct.mode == "lanes" or construct.doacross is not None or construct.orphaned:
         return None
@@ -266,7 +266,8 @@ def _updated_by_data(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tup
 
 
 def _not_combined(conflicts: Conflicts, sharing: DataSharing, scalars: LoopScalars) -> Iterator[Lacking]:
-    """Extremes that are found with a comparison, which Numba does not see: what one thread finds is lost."""
+    """Extremes that are found with a comparison, which Numba does not recognise: the result of a thread is
+    lost."""
     ordinal = sharing.construct.loop.ordinal
     private = listed(sharing.construct.directive, "private")
     for memory in conflicts.written_in(ordinal):

@@ -41,8 +41,8 @@ class Effects:
 
 
 def effects(*blocks: Statement) -> Effects:
-    """The union of what the statements do, at any depth. Those of the last statements are remembered: each is
-    looked at again with all that are around it."""
+    """Union of the effects of the statements, at any depth. Those of the last statements are remembered: each
+    is queried again with all that are around it."""
     key = tuple(map(id, blocks))
     known = _known.get(key)
     if known is not None:

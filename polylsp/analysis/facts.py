@@ -151,8 +151,8 @@ def _undecided(function: Function, why: Callable[[Loop], Rejection]) -> Function
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """Questions about the loops of a function: what is live `after` each, what calls do, the scalars that are
-    `live` after some loop, and the budget for the answers."""
+    """Queries about the loops of a function: the variables live `after` each, the effects of calls, the
+    scalars that are `live` after some loop, and the budget for the answers."""
 
     after: dict[int, Live]
     calls: Calls
@@ -160,8 +160,8 @@ class _Asked:
     budget: Budget
 
     def verdicts(self, nest: Nest, conflicts: Conflicts) -> dict[int, Verdict]:
-        """Verdicts of a nest's loops; one that could not be decided is tried again alone, where what the
-        loops around it change is fixed."""
+        """Verdicts of a nest's loops; one that could not be decided is tried again alone, where the variables
+        of the loops around it are fixed."""
         result: dict[int, Verdict] = {}
         for ordinal in nest.scop.loops:
             if isinstance(result.get(ordinal), (Parallel, Sequential)):

@@ -24,7 +24,8 @@ def former_reads(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int) 
 
 
 def former_accesses(conflicts: Conflicts, ordinal: int, reads: Collection[tuple[str, str]]) -> list[Access]:
-    """The accesses in a loop that are some reads, as they are written, and see only what was there before."""
+    """The accesses in a loop that belong to some reads, by their spelling, and see only values from before
+    it."""
     return [
         access
         for access in conflicts.scop.accesses

@@ -31,8 +31,8 @@ from polylsp.model.program import (
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`variable += sign * amount`, once for each round of the `inner` loops (outermost first), each
-    given with what its iterator starts from. `in_prologue`: it runs with the loop's test."""
+    """`variable += sign * amount`, once for each round of the `inner` loops (outermost first), each with the
+    initial value of its iterator. `in_prologue`: it runs with the loop's test."""
 
     amount: Expr
     sign: int

@@ -93,8 +93,8 @@ def _ranges(names: Iterable[str], parameters: Parameters) -> list[Condition]:
 
 
 def _symbols_of(access: RawAccess) -> frozenset[str]:
-    """The parameters and iterators on which the elements of an access depend: those of its subscripts, of
-    what a call around it is given, and of the iterations in which it happens."""
+    """The parameters and iterators on which the elements of an access depend: those of its subscripts, of the
+    arguments of a call around it, and of the iterations in which it happens."""
     values = [*access.path.subscripts, *(access.region.arguments if access.region else ())]
     found = [value.symbols for value in values if isinstance(value, Poly)]
     if access.where is not None:

@@ -44,8 +44,8 @@ def counting(sharing: DataSharing, variable: Variable, out_of: str) -> Mend | No
 
 
 def places_copies(sharing: DataSharing, variable: Variable) -> Mend | None:
-    """The clause for a variable of which each thread counts a copy from the same value on, and which says
-    what element of a shared array each iteration writes: all threads write the same ones."""
+    """The clause for a variable of which each thread counts a copy from the same value on, and which selects
+    the element of a shared array that each iteration writes: all threads write the same ones."""
     construct, name = sharing.construct, variable.source_name
     if construct.mode != "threads" or name not in listed(construct.directive, "firstprivate"):
         return None

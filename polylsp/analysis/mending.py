@@ -118,7 +118,7 @@ def summing(operator: ReductionOperator, variable: Variable, out_of: str = "") -
 
 
 def can_be_reduced(memory: Memory, sharing: DataSharing) -> bool:
-    """True if a reduction clause can name what is reduced: a scalar, or in OpenMP a whole array."""
+    """True if a reduction clause can name the reduced memory: a scalar, or in OpenMP a whole array."""
     variable = memory.variable
     if memory.pointer is not None or memory.path != variable.source_name:
         return False

@@ -64,8 +64,8 @@ def is_exposed(variable: Variable) -> bool:
 
 
 def led_elsewhere(statement: Statement) -> frozenset[str]:
-    """The variables that a statement sets to something that others hold too, or lead to; not those that
-    get what a call gives."""
+    """The variables that a statement sets to values that may alias others; not those that get the result of a
+    call."""
     found: set[str] = set()
     for inner in walk(statement):
         if isinstance(inner, Assign) and not inner.target.steps:

@@ -48,8 +48,9 @@ def is_guarded(site: Site, around: Iterable[Call], calls: Calls) -> bool:
 
 
 def busy_waits(statement: Statement, directives: Iterable[AnyDirective]) -> bool:
-    """True if a loop in a statement goes on until a variable changes that it looks at in a critical
-    section or atomically: what another thread did before it set the variable, happens before what follows."""
+    """True if a loop in a statement goes on until a variable changes that it looks at in a critical section
+    or atomically: the effects of another thread before it set the variable happen before the code after the
+    loop."""
     guarded = [d.site for d in directives if d.site is not None and _is_guard(d)]
     loops = [s for s in walk(statement) if isinstance(s, Loop)] if guarded else []
     return any(_exits_on(loop, _looked_at(loop, guarded)) for loop in loops)

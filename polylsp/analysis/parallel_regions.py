@@ -55,7 +55,7 @@ class ParallelRegion:
         return frozenset(declared | named)
 
     def holding(self, site: Site) -> Iterator[Directive]:
-        """The directives in the region whose statement holds what stands at a site, outermost first."""
+        """The directives in the region whose statement contains a site, outermost first."""
         for each in self.inside:
             if each.site is not None and within(site, each.site):
                 yield each
@@ -131,7 +131,7 @@ def _stands_in(directive: AnyDirective, site: Site) -> bool:
 
 
 def _signals(directive: Directive) -> bool:
-    """True if a directive may let one thread wait for what another one does."""
+    """True if a directive may let one thread wait for another one."""
     if directive.words[0] == "atomic":
         return any(isinstance(c, OtherClause) and c.name in _EXCHANGING for c in directive.clauses)
     return directive.words[0] in _SIGNALLING

@@ -277,7 +277,7 @@ def invariant_place(place: Place, scope: Scope, value_of: ValueOf) -> Hashable |
 
 
 def no_overlap(first: str, second: str) -> Assumption:
-    """The assumption that what two spellings lead to does not overlap."""
+    """The assumption that the memories that two spellings lead to do not overlap."""
     a, b = sorted((first, second))
     return Assumption("no-overlap", (a, b), f"`{a}` and `{b}` do not overlap")
 

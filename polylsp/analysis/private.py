@@ -149,8 +149,8 @@ def last_iteration_leaves(conflicts: Conflicts, memory: Memory, ordinal: int) ->
 def _in_all_and_last(
     conflicts: Conflicts, writes: Sequence[Access], ordinal: int
 ) -> tuple[isl.UnionMap, isl.UnionMap]:
-    """`{ [outer iterators] -> A[x] }`: what one run of the loop may write, and what its last iteration surely
-    does."""
+    """`{ [outer iterators] -> A[x] }`: may-writes of one run of the loop, and must-writes of its last
+    iteration."""
     scop = conflicts.scop
     everything, final = isl.UnionMap("{ }"), isl.UnionMap("{ }")
     final_ones = last(iterations(scop, ordinal), scop.loops[ordinal].direction)
@@ -162,7 +162,7 @@ def _in_all_and_last(
 
 
 def _by_outer(conflicts: Conflicts, access: Access, ordinal: int, only: isl.Map | None) -> isl.Map:
-    """`{ [outer iterators] -> A[x] }`: what the access touches in one run of the loop, or in its last
+    """`{ [outer iterators] -> A[x] }`: footprint of the access in one run of the loop, or in its last
     iteration."""
     statement = conflicts.statement(access)
     depth = statement.loops.index(ordinal)

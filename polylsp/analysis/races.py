@@ -294,7 +294,7 @@ def _is_hidden(sharing: DataSharing, access: Access, calls: list[Call]) -> bool:
 
 
 def _differs_by_thread(conflicts: Conflicts, sharing: DataSharing, access: Access) -> bool:
-    """True if the element depends on what each thread has for itself before the loop."""
+    """True if the element depends on thread-private values from before the loop."""
     relation = access.relation.gist_domain(conflicts.statement(access).domain)
     for k, name in enumerate(relation.get_var_names(_PARAMETER)):
         spelling = conflicts.scop.parameters.get(name or "", name or "")

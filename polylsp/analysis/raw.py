@@ -28,12 +28,11 @@ class CallRegion:
 
 @dataclass
 class RawAccess:
-    """An access by path. `exact`: it surely happens at that path when its statement runs. The
-    `region` of a call is added to the last subscripts; `where`, if given, holds the iterations of the
-    statement in which the access may happen; `extents` are the sizes of the dimensions of its
-    subscripts, where declared; `reached` as in `Access`; `assumed`: what reassociation of the update that it
-    is part of rests on; `neighbour`: a bit-field beside the one that the text names, which is written
-    with it."""
+    """An access by path. `exact`: it surely happens at that path when its statement runs. The `region` of a
+    call is added to the last subscripts; `where`, if given, holds the iterations of the statement in which
+    the access may happen; `extents` are the sizes of the dimensions of its subscripts, where declared;
+    `reached` as in `Access`; `assumed`: the assumptions for reassociating its update; `neighbour`: a
+    bit-field beside the one that the text names, which is written with it."""
 
     path: Path
     kind: Literal["read", "write"]
@@ -67,10 +66,10 @@ class RawStatement:
 
 @dataclass
 class LoopEntry:
-    """The state just before a loop, from which it can be walked again alone; `inherited` are assumptions
-    of loops around its nest, `epoch` is the one of its nest's parameters; not `trusted`: something in the
-    nest changes variables in ways that the walk does not follow, so that their values may be others. `detail`
-    is what the walk of its nest followed."""
+    """The state just before a loop, from which it can be walked again alone; `inherited` are assumptions of
+    loops around its nest, `epoch` is the one of its nest's parameters; not `trusted`: the nest changes
+    variables in ways that the walk does not follow, so that their values may be others. `detail` are the
+    limits of the walk of its nest."""
 
     loop: Loop
     environment: Environment

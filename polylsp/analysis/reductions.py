@@ -52,9 +52,9 @@ _MANTISSA = {16: 11, 32: 24, 64: 53, 80: 64}
 
 @dataclass(frozen=True, slots=True)
 class Update:
-    """An update that may be reassociated, and what must be usual values for that: `started`, the target
-    before the loop (not NaN; 0 or 1 where it is a truth value), and `candidates`, which are compared with it
-    (not NaN)."""
+    """An update that may be reassociated, and the places and operands that need usual values for that:
+    `started`, the target before the loop (not NaN; 0 or 1 where it is a truth value), and `candidates`, which
+    are compared with it (not NaN)."""
 
     operator: ReductionOperator
     started: Place | None = None
@@ -156,7 +156,7 @@ def mentions(expression: Expr, place: Place) -> bool:
 
 
 def _update(operator: ReductionOperator, assign: Assign, candidates: tuple[Expr, ...]) -> Update:
-    """The update of a target by an operator, with what must be a usual value."""
+    """The update of a target by an operator, with the operands that need usual values."""
     of_type = assign.target.type
     if operator in _LOGICAL:
         # A loop that does not run leaves any value alone; what threads find is 0 or 1.
@@ -194,7 +194,7 @@ def _chain(value: Binary, assign: Assign) -> Update | None:
 
 def _operands(expression: Expr, operator: ReductionOperator, to: Type, target: Type) -> Iterator[_Operand]:
     """The operands of a chain whose value is converted to `to`, and then stored in a variable of type
-    `target`; it ends at conversions that lose what such a variable has."""
+    `target`; it ends at conversions that lose information of such a variable."""
     inner = _truth(expression) if operator in _LOGICAL else expression
     chained = stripped(inner)
     goes_on = isinstance(chained, Binary) and _COMPOUND.get(chained.operator) == operator
@@ -226,7 +226,7 @@ def _truth(expression: Expr) -> Expr:
 def _called(
     operator: ReductionOperator, arguments: tuple[Expr, ...], result: Type, assign: Assign
 ) -> Update | None:
-    """`fmax(s, e)`, which ignores what is no number."""
+    """`fmax(s, e)`, which ignores NaN."""
     if len(arguments) != 2:
         return None
     own = [reads_only(a, assign) for a in arguments]

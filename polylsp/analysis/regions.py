@@ -136,7 +136,7 @@ class _Cutter:
         self.state.parameters.epoch += 1
 
     def begin(self, run: list[Statement]) -> None:
-        """Let the state know what a run of statements does."""
+        """Record the effects of a run of statements in the state."""
         own = with_calls(effects(*run), self.calls)
         self.state.effects = own
         if sets_pointers(own):
@@ -212,7 +212,8 @@ class _Cutter:
 
     def presumed(self, statement: Statement) -> bool:
         """Model a loop without the branches that print or end the program, if these are its only obstacles.
-        What follows does not rest on that: what the loop may change has unknown values after it."""
+        The code after it does not rest on that: variables that the loop may change have unknown values
+        there."""
         if not isinstance(statement, Loop) or not self.calls.presuming:
             return False
         made = without_reports(statement, self.calls)
@@ -225,8 +226,8 @@ class _Cutter:
         return True
 
     def obstructed(self, statement: Statement) -> None:
-        """A statement with something in it that is not under static control: its loops are refused,
-        what is inside is tried alone."""
+        """Refuse the loops of a statement with parts that are not under static control; the code inside is
+        tried alone."""
         rejection = obstacle(statement, self.calls)
         assert rejection is not None
         self.without(statement, rejection)
@@ -316,8 +317,8 @@ class _Cutter:
         return PointerValue(base, (At(Poly(())),))
 
     def renew(self, variable: Variable, statement: Statement, led: bool) -> None:
-        """Give a variable a new, unknown value; a pointer that may be `led` to what has other names keeps to
-        none."""
+        """Give a variable a new, unknown value; a pointer that may be `led` to memory of other names gets no
+        base."""
         key = ("renewed", variable.name, id(statement), len(self.state.parameters.texts))
         if isinstance(variable.type, Integer):
             symbol = self.state.parameters.computed(key, variable.source_name, variable.type)

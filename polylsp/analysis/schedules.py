@@ -178,7 +178,7 @@ def _wavefront(node: isl.ScheduleNode, size: int, conflicts: Conflicts) -> str:
 
 
 def _linear(aff: isl.Aff, names: list[str]) -> str:
-    """A sum, what is added before what is subtracted: `j - i`."""
+    """A sum, with positive terms before negative ones: `j - i`."""
     found = [aff.get_coefficient_val(isl.dim_type.in_, k).to_python() for k in range(len(names))]
     terms = sorted(zip(found, names, strict=True), key=lambda term: term[0] < 0)
     text = ""
@@ -250,8 +250,8 @@ def ordering(conflicts: Conflicts, verdicts: Verdicts, updates: bool = False) ->
 
 
 def _by_control(scop: Scop, order: isl.UnionMap) -> isl.UnionMap:
-    """The order of the statements that run where a test says so: what is before or after the test is before
-    or after them."""
+    """The order of the statements that a test controls: instances before or after the test are before or
+    after them."""
     control = isl.UnionMap("{ }")
     for test, statement in _controlled(scop):
         every = isl.Map.from_domain_and_range(test.domain, statement.domain)

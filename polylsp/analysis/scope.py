@@ -46,9 +46,9 @@ from polylsp.model.verdict import Assumption
 
 @dataclass(frozen=True, slots=True)
 class Detail:
-    """Limits of what a walk follows: the cases (`Poly.cases`) of a value, those of a condition or of a value
-    that depends on one, and the convex pieces of the iterations that reach a point. What is beyond is
-    unknown: a condition that may hold or not, a value of one of several ways."""
+    """Limits of the precision of a walk: the cases (`Poly.cases`) of a value, those of a condition or of a
+    value that depends on one, and the convex pieces of the iterations that reach a point. Values beyond these
+    are unknown: a condition that may hold or not, a value of one of several ways."""
 
     cases: int
     branches: int
@@ -87,7 +87,7 @@ class Frame:
     untaken: list[UntakenBranch] = field(default_factory=list)
 
     def assume(self, assumption: Assumption) -> None:
-        """Note what the loop's verdict rests on."""
+        """Record an assumption of the loop's verdict."""
         if assumption not in self.assumptions:
             self.assumptions.append(assumption)
 

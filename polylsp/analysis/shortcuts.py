@@ -33,8 +33,8 @@ def _divides(node: Binary) -> bool:
 def assume_readable(
     assign: Assign, update: ReductionOperator | None, accesses: Iterable[RawAccess], scope: Scope
 ) -> None:
-    """Let loops around an update rest on it that what it may not read now can be read at any time, unless
-    that is inside of what is declared."""
+    """Let loops around an update assume that operands it may skip can be read at any time, unless they are
+    within declared bounds."""
     decided = _DECIDED.get(update) if update is not None else None
     if decided is None:
         return

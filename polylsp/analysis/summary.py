@@ -182,8 +182,8 @@ def _stores_pointers(function: Function) -> bool:
 
 
 def _counters(function: Function, called: Iterable[Summary]) -> tuple[Variable, ...]:
-    """The integers and pointers with static storage that the function names, or what it calls: their reads
-    are no accesses of the model."""
+    """The integers and pointers with static storage that the function or a callee names: their reads are no
+    accesses of the model."""
     own = (v for v in effects(function.body).variables if v.storage in ("global", "cell") and not v.const)
     named = {v.source_name: v for v in own if isinstance(v.type, (Integer, Pointer))}
     named |= {v.source_name: v for one in called for v in one.counters}

@@ -158,7 +158,7 @@ class TaskData:
         return all(self._shares(each, place.variable, follows) for each in self.tasks)
 
     def _is_copied_inside(self, place: Place) -> bool:
-        """True if a directive in one of the tasks makes a copy of what stands at a place."""
+        """True if a directive in one of the tasks makes a copy of the variable at a place."""
         for each in self.directed.holding(place.site):
             counters = [counter_of(loop) for loop in self.directed.handed_out(each)]
             if each not in self.tasks and any(_is_inside(each, task) for task in self.tasks):

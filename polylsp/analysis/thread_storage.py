@@ -84,8 +84,8 @@ def _calls(statement: Statement) -> list[Call]:
 
 
 class _Errno(IntEnum):
-    """The state of `errno` at a point: it was read while its value may have been anyone's; may hold what the
-    function's caller or a runtime library left; may say why a call has failed; was assigned."""
+    """The state of `errno` at a point: it was read while its value may have been anyone's; may have a value
+    of the function's caller or of a runtime library; may be the error of a failed call; was assigned."""
 
     SEEN = 0
     FOREIGN = 1

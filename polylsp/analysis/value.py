@@ -149,7 +149,7 @@ class Poly:
     @cached_property
     def cases(self) -> int:
         """The number of choices and extrema, with those inside of others counted wherever they are used: isl
-        cuts what is in them into so many parts or more."""
+        splits their operands into so many parts or more."""
         return sum(_cases(atom) for monomial, _ in self.terms for atom in monomial)
 
     def coefficient(self, symbol: str) -> int:

@@ -137,14 +137,14 @@ class _Walker:
         return is_quiet(call, self.scope.calls)
 
     def rest(self, accesses: list[RawAccess], update: Update | None) -> None:
-        """Let reductions of what accesses update rest on what the update assumes."""
+        """Record an update's assumptions for the reductions of its accesses."""
         if update is None:
             return
         for access in (a for a in accesses if a.update is not None):
             access.assumed = update.assumed(self.scope.parameters.usual)
 
     def set(self, assign: Assign) -> None:
-        """Remember what an integer or pointer variable holds from now on."""
+        """Record the value of an integer or pointer variable from now on."""
         variable, scope = assign.target.variable, self.scope
         if not isinstance(variable.type, (Integer, Pointer)):
             return

@@ -107,7 +107,7 @@ def _involved(values: isl.Set) -> list[str]:
 
 
 def _only(values: isl.Set, names: Sequence[str]) -> isl.Set:
-    """The values that some parameters have in a set, whatever the others are."""
+    """The values that some parameters have in a set, for any values of the others."""
     for name in _involved(values):
         if name not in names:
             values = values.project_out(

@@ -132,8 +132,8 @@ def check_wrap(
 
 
 def _check_top(domain: isl.Set, condition: Condition, scope: Scope, counter: Counter, frame: Frame) -> None:
-    """A counter of a narrow type that is stepped beyond it starts again below: if that happens whatever
-    the parameters, and the loop then goes on, it does not end."""
+    """A counter of a narrow type that is stepped beyond it starts again below: if that happens at all
+    parameter values, and the loop then continues, it does not end."""
     assert counter.variable is not None and isinstance(counter.variable.type, Integer)
     of_type = counter.variable.type
     if of_type.signed and of_type.bits >= 32:

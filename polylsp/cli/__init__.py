@@ -209,7 +209,7 @@ def _serve(command: argparse.ArgumentParser) -> None:
 
 
 def _sources(command: argparse.ArgumentParser) -> None:
-    """The options about what is read."""
+    """The options about reading of sources."""
     command.add_argument(
         "--max-file-mb", type=positive, default=32, metavar="N", help="read no file of more MiB (32)"
     )

@@ -94,7 +94,7 @@ class Checked:
     _later: list[tuple[int, int, int, int, Any]] = field(default_factory=list[tuple[int, int, int, int, Any]])
 
     def take(self, news: Union[News, Finished]) -> None:
-        """Add what a worker says; repetitions are ignored."""
+        """Add a worker's message; repetitions are ignored."""
         match news:
             case Head() if self.head is None:
                 self.head, self.failure = news, news.failure
@@ -133,7 +133,7 @@ class Checked:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Checks the files and prints what was found, in the order of the files."""
+    """Checks the files and prints the findings, in the order of the files."""
     files = files_of(options.paths)
     if not files:
         complain(f"no C or Python files in {', '.join(options.paths)}")
@@ -277,7 +277,7 @@ def _follow(
 
 
 def _announce(checked: Checked, printer: Printer) -> None:
-    """Prints what can be printed of a file by now."""
+    """Prints the part of a file's findings that is complete."""
     from polylsp.ide.styled import Piece, counted
 
     if checked.task.format == "text":

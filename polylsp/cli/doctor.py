@@ -61,7 +61,7 @@ class Finding:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints what was found; the exit status says whether all that analysis needs is there."""
+    """Prints the results; the exit status is 0 if all requirements of the analysis are met."""
     broken = False
     for heading, findings in _sections():
         write_lines([(Piece(heading, "path"),)])

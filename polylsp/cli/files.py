@@ -62,7 +62,7 @@ def files_of(paths: Sequence[str]) -> list[str]:
 
 
 def read(path: str, settings: Settings) -> Source:
-    """The text of a source file, whatever its encoding, or of a notebook's cells; raises `Unreadable`."""
+    """The text of a source file, in any supported encoding, or of a notebook's cells; raises `Unreadable`."""
     return source_of(path, decode(read_bytes(path, settings)))
 
 

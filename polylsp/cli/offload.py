@@ -20,9 +20,9 @@ _MOST_MB = 32
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints or writes the edit of the loop on a line, or of the innermost loop around it; on the header of
-    a function, for a device, of all its loops. Where a file that is there already stands in the way, prints
-    what would become of it."""
+    """Prints or writes the edit of the loop on a line, or of the innermost loop around it; on the header of a
+    function, for a device, of all its loops. Where an existing file prevents the edit, prints the difference
+    to the new one."""
     place = options.place
     try:
         before = original(place.path, settings_of(options))

@@ -59,7 +59,7 @@ def write_text(text: str) -> None:
 
 
 def write_bytes(data: bytes) -> None:
-    """Prints what is encoded already on stdout."""
+    """Prints encoded bytes on stdout."""
     with _writing():
         sys.stdout.flush()
         sys.stdout.buffer.write(data)
@@ -72,7 +72,7 @@ def write_json(value: Any) -> None:
 
 
 def flush() -> None:
-    """Write what waits to be written."""
+    """Write buffered output."""
     with _writing():
         sys.stdout.flush()
 
@@ -87,7 +87,7 @@ def complain(message: str) -> None:
 
 
 def give_up_output() -> None:
-    """Let what is still buffered go nowhere, where writing it failed once."""
+    """Discard buffered output after a failed write."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

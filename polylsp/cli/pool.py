@@ -233,7 +233,7 @@ class _Worker(Generic[A, R]):
         return later
 
     def hear(self) -> Union[_Value, Finished, Crashed, None]:
-        """Take a message; gives the value, if that is what it was."""
+        """Take a message; returns its value, if it has one."""
         errand = self.errand
         assert errand is not None
         try:

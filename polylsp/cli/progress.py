@@ -60,8 +60,8 @@ class Bar(Shown):
 
 
 class Printer:
-    """Prints what comes while progress is shown: at once, or several times a second where a bar has to
-    make room for it."""
+    """Prints lines while progress is shown: at once, or several times a second where a bar has to make room
+    for it."""
 
     def __init__(self, shown: Shown) -> None:
         self._shown = shown
@@ -87,7 +87,7 @@ class Printer:
             complain(message)
 
     def flush(self) -> None:
-        """Print what waits."""
+        """Print the waiting lines."""
         if not self._waiting:
             return
         lines, self._waiting = self._waiting, []

@@ -47,7 +47,7 @@ def original(path: str, settings: Settings) -> Original:
 
 
 def written(before: Original, source: Source, text: str) -> str:
-    """The text of a file when what is analysed of it has become `text`; raises `Unwritable`."""
+    """The text of a file when its analysed part has become `text`; raises `Unwritable`."""
     if not isinstance(source, NotebookSource):
         return text
     from polylsp.notebook_file import NoNotebook, written_notebook
@@ -64,8 +64,8 @@ def written(before: Original, source: Source, text: str) -> str:
 
 
 def rewrite(before: Original, data: bytes) -> None:
-    """Replace what a file holds, and keep its mode and its owner; raises `Unwritable`. Whoever reads it
-    meanwhile sees the old content or the new. A link stays one: what it leads to is replaced."""
+    """Replace the contents of a file, preserving its mode and its owner; raises `Unwritable`. A concurrent
+    reader sees the old content or the new. A link stays one: its target is replaced."""
     try:
         target = Path(before.path).resolve(strict=True)
         status = target.stat()

@@ -74,7 +74,7 @@ def lowest(values: isl.Set) -> isl.PwAff | None:
 
 
 def alone(values: isl.Set, dimension: int) -> isl.Set:
-    """The values of one dimension, whatever the others are."""
+    """The values of one dimension, for any values of the others."""
     count = values.dim(_SET)
     return values.project_out(_SET, dimension + 1, count - dimension - 1).project_out(_SET, 0, dimension)
 

@@ -58,8 +58,8 @@ def uses_of(variable: Variable, host: list[Access], runs: list[Run], conflicts: 
 def settled(
     conflicts: Conflicts, depth: int, device: list[Access], uses: list[Use], goes_out: bool, fills: Fills
 ) -> list[Use]:
-    """The uses of one array, each with what it moves, in a region with `depth` loops of the model around
-    it; `goes_out`: the array is copied to the host at the end."""
+    """The uses of one array, each with its transfers, in a region with `depth` loops of the model around it;
+    `goes_out`: the array is copied to the host at the end."""
     written, read = _writes(device), [a for a in device if a.kind == "read"]
     fetching = [_comes_before(conflicts, written, _reads(use.accesses), depth) for use in uses]
     while True:

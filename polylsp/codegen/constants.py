@@ -23,8 +23,8 @@ _SMALL = 2
 
 
 def named_constants(subject: Subject) -> dict[int, str]:
-    """Macros that stand for a number in the headers of loops and the declarations of arrays, by what
-    they stand for."""
+    """Macros that stand for a number in the headers of loops and the declarations of arrays, by their
+    values."""
     found: dict[int, str] = {}
     local = {s.variable.source_name for s in walk(subject.function.body) if isinstance(s, Declare)}
     for constant in _constants(subject):

@@ -47,8 +47,8 @@ class Kernel:
 @dataclass(frozen=True)
 class Shared:
     """Arrays that stay on the device for all of `place`; `together`: that is more than one statement. `work`
-    is what the kernels do there, `largest` what one run of the largest of them does; `named` is the variable
-    that says whether it all pays, if there is one."""
+    is the work of the kernels there, `largest` that of one run of the largest of them; `named` is the
+    variable with the result of the profitability test, if there is one."""
 
     place: Stretch
     together: bool
@@ -72,8 +72,8 @@ class Shared:
 
 
 def pays(kernel: Kernel, shared: Shared | None, settings: Settings) -> str:
-    """The condition under which a kernel runs on the device, in C: that of all its region, since what is
-    on the device is either there for all of it or not at all."""
+    """The condition under which a kernel runs on the device, in C: that of all its region, since arrays are
+    on the device either for all of it or not at all."""
     if shared is not None:
         return shared.condition(settings)
     return kernel.work.condition(settings.offload_threshold) if kernel.work is not None else ""
@@ -81,7 +81,7 @@ def pays(kernel: Kernel, shared: Shared | None, settings: Settings) -> str:
 
 @dataclass(frozen=True)
 class Region:
-    """Kernels, and what they share; `apart` is assumed of their arrays, besides what is of the loops."""
+    """Kernels, and their shared arrays; `apart` are assumptions about these, besides those of the loops."""
 
     kernels: tuple[Kernel, ...]
     shared: Shared | None = None

@@ -125,7 +125,7 @@ def touched(scop: Scop, accesses: Sequence[Access], region: Stretch) -> isl.Set:
 
 def entered(subject: Subject, scop: Scop, region: Stretch) -> isl.Set:
     """The values of parameters at which a run of `region` may begin, the iterators of the loops around it
-    among them; what a parameter's declaration has as the size of an array is at least one (C11 6.7.6.2p5)."""
+    among them; the size of an array in a parameter's declaration is at least one (C11 6.7.6.2p5)."""
     domain = iterations(scop, region.around[-1], region) if region.depth(scop) else scop.context
     sizes = declared_sizes(subject)
     names = [n for n, text in names_at(subject, scop, region.site).parameters.items() if text in sizes]

@@ -38,7 +38,8 @@ def runs(statements: tuple[Statement, ...], roots: frozenset[int], around: tuple
 
 
 def headers(statements: tuple[Statement, ...], roots: frozenset[int]) -> set[str]:
-    """The unique names of what the host reads to enter loops of the device, or loops around them."""
+    """The unique names of the variables that the host reads to enter loops of the device, or loops around
+    them."""
     found: set[str] = set()
     for each in statements:
         if not _holds(each, roots):

@@ -83,8 +83,8 @@ def _highest(values: isl.Set) -> list[isl.Aff] | None:
 
 
 def _lowest(values: isl.Set) -> isl.Aff | None:
-    """The first value, or one between it and where the pointer leads: whoever may touch an element may
-    touch those before it."""
+    """The first value, or one between it and the target of the pointer: elements before an accessible one are
+    accessible."""
     found = lowest(values)
     if found is None:
         return None

@@ -30,8 +30,8 @@ class Transfer:
 def by_way(
     transfers: tuple[Transfer, ...], words: tuple[str, str, str, str]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """The sections that move in one way, each with the word of a target for it: of what comes in alone, of
-    what does both, of what goes out alone, and of what does neither."""
+    """The sections that move in one way, each with the word of a target for it: for those that only come in,
+    that do both, that only go out, and that do neither."""
     ways = ((True, False), (True, True), (False, True), (False, False))
     for word, way in zip(words, ways, strict=True):
         sections = tuple(each.section for each in transfers if (each.comes_in, each.goes_out) == way)
@@ -51,8 +51,8 @@ class Update:
 
 @dataclass(frozen=True)
 class Data:
-    """All that moves for a region, and what must be true for that to be enough; `uses` are the names of
-    what each kernel needs of it, by the ordinal of its loop."""
+    """All that moves for a region, and the assumptions behind it; `uses` are the names that each kernel
+    needs, by the ordinal of its loop."""
 
     transfers: tuple[Transfer, ...]
     updates: tuple[Update, ...] = ()

@@ -54,7 +54,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """The directive on a loop, the updates in it that are atomic, and what its clauses rest on."""
+    """The directive on a loop, the updates in it that are atomic, and the assumptions of its clauses."""
 
     directive: Directive
     atomic: tuple[Atomic, ...]

@@ -44,8 +44,8 @@ def _loops(
 
 
 def _arrays(kernel: Kernel, shared: Shared) -> tuple[Transfer, ...]:
-    """The sections of arrays, which are there already: without a clause, an array would be moved as a
-    whole (OpenMP 5.2, 5.8.1); a pointer finds what it leads to."""
+    """The sections of arrays, which are there already: without a clause, an array would be moved as a whole
+    (OpenMP 5.2, 5.8.1); a pointer finds its target."""
     used = (each for each in shared.transfers if each.name in kernel.uses and each.is_array)
     return tuple(replace(each, comes_in=False, goes_out=False) for each in used)
 

@@ -69,8 +69,8 @@ def pragmas_between(subject: Subject, start: int, end: int) -> tuple[Pragma, ...
 
 
 def pragmas_above(subject: Subject, start: int) -> tuple[Pragma, ...]:
-    """The pragmas between a statement that starts at an offset and what stands before it, with those of
-    macros that are empty here."""
+    """The pragmas between a statement that starts at an offset and the code before it, with those of macros
+    that are empty here."""
     above = above_of(subject, start)
     found = list(pragmas_between(subject, above.start, above.end))
     if subject.language != "c" or above.start == above.end:

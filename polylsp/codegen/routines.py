@@ -30,7 +30,8 @@ def is_compiled(text: str, start: int) -> bool:
 
 
 def _collect(subject: Subject, code: Statement, found: dict[str, Companion], callers: tuple[str, ...]) -> str:
-    """Adds what the code calls; says why it cannot be compiled for the device, if it cannot."""
+    """Add the functions that the code calls; return the reason why it cannot be compiled for the device, or
+    empty."""
     for name in _called(code):
         known = [each for each in subject.companions if each.function.name == name]
         reason = _why_not(subject, name, known, callers)

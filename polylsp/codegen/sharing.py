@@ -47,7 +47,7 @@ class Sharing:
 
 @dataclass(frozen=True, slots=True)
 class _Item:
-    """A list item of a reduction clause, and what it rests on."""
+    """A list item of a reduction clause, and its assumptions."""
 
     text: str
     assumed: tuple[Assumption, ...] = ()

@@ -70,8 +70,8 @@ Statements = tuple[Statement, ...]
 def _blocks(
     subject: Subject, block: Block, around: tuple[int, ...], roots: frozenset[int]
 ) -> Iterator[tuple[Statements, tuple[int, ...]]]:
-    """The blocks whose statements can stand in regions, with the loops around each: the function's, and
-    those inside what cannot."""
+    """The blocks whose statements can stand in regions, with the loops around each: the function's, and those
+    inside statements that cannot."""
     statements = tuple(_unwrapped(block.statements))
     yield statements, around
     for each in statements:
@@ -90,7 +90,7 @@ def _blocks(
 
 
 def _unwrapped(statements: Statements) -> Iterator[Statement]:
-    """The statements as a person wrote them: what a `for` declares stands before it, not in a block."""
+    """The statements as a person wrote them: the declaration of a `for` stands before it, not in a block."""
     for each in statements:
         if isinstance(each, Block) and each.statements and _declares_a_counter(each):
             yield from each.statements

@@ -28,7 +28,7 @@ from polylsp.model.verdict import Assumption, Parallel
 
 
 def moved(asked: Question) -> Data | Declined:
-    """The arrays that the device uses, and what the host uses of them in between."""
+    """The arrays that the device uses, and the host's uses of them in between."""
     on_device = _on_device(asked)
     inside = {id(a) for own in on_device.values() for a in own}
     host = [a for a in asked.region.accesses(asked.scop) if id(a) not in inside and not _in_root(asked, a)]
@@ -65,7 +65,7 @@ def _uses(asked: Question, shared: list[Access]) -> dict[int, frozenset[str]]:
 
 
 def _on_device(asked: Question) -> dict[Variable, list[Access]]:
-    """The accesses to what is moved, by variable; variables that live inside a root have none, nor do
+    """The accesses to transferred memory, by variable; variables that live inside a root have none, nor do
     those that other clauses of its directive are about."""
     result: dict[Variable, list[Access]] = {}
     for root in asked.roots:
@@ -88,7 +88,7 @@ def _with_clauses(root: LoopFacts) -> set[str]:
 
 
 def _is_moved(accesses: list[Access]) -> bool:
-    """A scalar that is only read is handed over as a value; whatever else must be moved."""
+    """True for memory that must be transferred: a scalar that is only read is passed as a value."""
     return any("[]" in a.memory.shape or a.kind == "write" for a in accesses)
 
 

@@ -15,9 +15,9 @@ from polylsp.codegen.hull import Hull, at_least, exceeds_zero
 def within_array(
     section: Hull, used: isl.Set, everywhere: isl.Set, names: Names, where: isl.Set, declared: isl.Set | None
 ) -> Hull | None:
-    """The section as it is, or with nothing in it where it would begin before the array, or reach beyond
-    what code around uses `everywhere`, or what the array is `declared` to have where that uses nothing, while
-    no value is `used`; `None` if C cannot say when that is."""
+    """The section as it is, or empty where it would begin before the array, or reach beyond the elements that
+    code around uses `everywhere`, or beyond those that the array is `declared` to have where that uses none,
+    while no value is `used`; `None` if C cannot express the condition."""
     sizes = at_least(0, [name for name, text in names.parameters.items() if text.isidentifier()])
     nothing = where.subtract(used.params()).intersect(sizes)
     values = section.values()

@@ -122,8 +122,8 @@ def why_infeasible(source: Source, placed: PlacedFunction, ordinal: int, target:
 
 
 def terms_of(settings: Settings, placed: PlacedFunction, roots: tuple[LoopFacts, ...], target: Target) -> str:
-    """On which terms some loops may have directives of a target: what has to be true, and whether they do
-    less than pays; empty if there are none."""
+    """Terms of the directives of a target on some loops: the assumptions, and a remark if the work does not
+    pay; empty if there are none."""
     return "; ".join(filter(None, (_condition(roots), _too_little(settings, placed, roots, target))))
 
 

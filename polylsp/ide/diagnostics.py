@@ -137,7 +137,7 @@ def function_diagnostics(
     source: Source, placed: PlacedFunction, settings: Settings
 ) -> tuple[Diagnostic, ...]:
     """The findings of one function: its problems, one for each loop that these do not explain, and those
-    about its directives; what comments suppress is among them."""
+    about its directives; suppressed ones are among them."""
     facts = placed.answer.facts
     found = [_problem(placed, rejection) for rejection in facts.problems]
     done = {ordinal for each in facts.directives if each.parallel for ordinal in each.loops}
@@ -213,7 +213,7 @@ def _parallel_code(placed: PlacedFunction, verdict: Parallel) -> LoopCode:
 
 
 def _related(source: Source, placed: PlacedFunction, loop: LoopFacts) -> Iterator[Related]:
-    """The other places a verdict is about: the two accesses, or what was not understood."""
+    """The other places a verdict is about: the two accesses, or the unmodelled code."""
     match loop.verdict:
         case Sequential(witness=witness):
             yield from _dependence(source, placed, witness.dependence)

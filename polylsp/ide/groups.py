@@ -28,7 +28,7 @@ def groups(space: IterationSpace, at: Callable[[Point], Place], radius: float) -
 
 
 def group_words(space: IterationSpace) -> Iterator[tuple[str, str]]:
-    """Rows of the legend: the class of the shape, and what it means."""
+    """Rows of the legend: the class of the shape, and its meaning."""
     if space.tiles:
         yield "tile", _TILES
     if any(True for _ in _waves(space)):

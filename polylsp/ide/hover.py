@@ -78,8 +78,8 @@ def hover(
     offset: int,
     more: Callable[[str, int], tuple[Part, ...]] | None = None,
 ) -> Hover | None:
-    """The hover for a cursor anywhere on a loop's header; the innermost loop's. `more` is what else there is
-    to say of a loop, by its function and its number."""
+    """The hover for a cursor anywhere on a loop's header; the innermost loop's. `more` gives further parts
+    for a loop, by its function and its number."""
     found = loop_at_header(report, offset)
     if found is None:
         return None

@@ -20,7 +20,7 @@ _TITLES: dict[LensKind, str] = {"why": "Why?", "offload": "Offload…"}
 
 @dataclass(frozen=True, slots=True)
 class Lens:
-    """A link above the header at `span`; the editor knows what to do for each kind."""
+    """A link above the header at `span`; the editor implements each kind."""
 
     span: Span
     kind: LensKind

@@ -121,8 +121,8 @@ def safe_fixes(
     source: Source, report: FileReport, settings: Settings, kinds: Iterable[str], codes: Iterable[str] = ()
 ) -> SafeFixes:
     """The safe fixes of some `kinds` for the findings that are shown, or for those of some `codes` alone.
-    `clauses`: what directives lack, each proven. `directives`: OpenMP for the outermost parallel loops of C
-    that rest on no assumption, reorder no sum and do enough work."""
+    `clauses`: those that directives lack, each proven. `directives`: OpenMP for the outermost parallel loops
+    of C that rest on no assumption, reorder no sum and do enough work."""
     wanted, only = frozenset(kinds), frozenset(codes)
     shown = [each for each in diagnostics(source, report, settings) if not only or each.code in only]
     ready = _clauses(source, report, settings, shown) if "clauses" in wanted else ()

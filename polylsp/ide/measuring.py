@@ -86,7 +86,7 @@ def _title(source: Source, report: FileReport, placed: PlacedFunction, found: Ke
 
 
 def code_name(source: Source, report: FileReport, placed: PlacedFunction) -> str:
-    """A name for the code of a function, of those of the file that it calls, and of what stands between
+    """A name for the code of a function, of those of the file that it calls, and of the code between
     functions: other code, another name. Layout does not matter."""
     by_name = {each.answer.facts.name: each for each in report.functions}
     reached = {placed.answer.facts.name: placed}

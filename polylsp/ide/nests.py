@@ -27,8 +27,8 @@ def parallel_band(placed: PlacedFunction, loop: LoopFacts) -> tuple[LoopFacts, .
 
 
 def exposing_transform(placed: PlacedFunction, loop: LoopFacts) -> Transform | None:
-    """The transform that makes parallel what `loop`, the outermost sequential loop of its nest,
-    does in order; `None` for other loops, or where there is none."""
+    """The transform that parallelises `loop`, the outermost sequential loop of its nest; `None` for other
+    loops, or where there is none."""
     nest = nest_of(placed, loop)
     if nest is None or nest.transform is None or nest.transform.kind not in _EXPOSING:
         return None

@@ -79,7 +79,7 @@ def sentence_lines(sentence: str, width: int, indent: str = "", bullet: str = ""
 
 
 def part_lines(part: Part, width: int) -> Iterator[Line]:
-    """A part of a hover or an explanation as lines; a table keeps its columns whatever the width."""
+    """A part of a hover or an explanation as lines; a table keeps its columns at any width."""
     match part:
         case str():
             yield from sentence_lines(part, width)

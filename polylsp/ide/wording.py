@@ -79,7 +79,7 @@ def transform_sentence(loop: LoopFacts, transform: Transform) -> str:
 
 
 def dependence_clause(source: Source, placed: PlacedFunction, dependence: Dependence) -> str:
-    """A dependence in a clause: which access does what to what another one did before."""
+    """A dependence in a clause: the later access, and the earlier one that it conflicts with."""
     sink, before = dependence.sink, dependence.source
     verb = _verb(dependence, sink)
     past = "read" if before.kind == "read" else "wrote"
@@ -211,7 +211,7 @@ def capital(sentence: str) -> str:
 
 
 def _terms(placed: PlacedFunction, verdict: Parallel) -> str:
-    """On what terms a loop is parallel: reductions, private copies, assumptions."""
+    """Terms on which a loop is parallel: reductions, private copies, assumptions."""
     words = f" as {reduction_words(verdict.reductions)}" if verdict.reductions else ""
     if private := private_words(verdict):
         words += f"{',' if verdict.reductions else ''} once {private}"

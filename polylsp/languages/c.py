@@ -124,7 +124,7 @@ def linkable(path: str, text: str, name: str, settings: Settings) -> Linkable | 
 
 
 def _outlined(state: State, text: str) -> Outline:
-    """The items of a file; only what changed since its last text is scanned."""
+    """The items of a file; only the part changed since its last text is scanned."""
     before, known = state.outline or ("", None)
     found = outline(text, (before, known) if isinstance(known, Outline) else None)
     state.outline = (text, found)
@@ -148,7 +148,7 @@ class _Reader:
         self.active = tuple(k for k in functions if known.macros_at(k) is not None)
 
     def all(self) -> list[tuple[int, Prepared]]:
-        """All functions and where they start; what was read of others is forgotten."""
+        """All functions and where they start; the state of others is discarded."""
         items = self._items
         found = [(items.starts[k], self.function(k)) for k in self.active]
         current = {items.items[k] for k in self.active}

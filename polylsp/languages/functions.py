@@ -34,8 +34,8 @@ def reading_stopped(stop: Stop) -> str:
 class Functions:
     """The functions of one version of a file, each with the offset at which it starts, in source order.
 
-    `problems(broken)` are the findings outside of functions, apart from what the functions that start
-    at the offsets `broken` say themselves. `resident`: code of the file may keep data on a device for
+    `problems(broken)` are the findings outside of functions, apart from those that the functions starting at
+    the offsets `broken` report themselves. `resident`: code of the file may keep data on a device for
     functions that do not say so. `serial` are the functions with tasks that no parallel region calls.
     `included` are functions that headers define and that those of the file call, or that these call in turn.
     `others` is the number of functions of the file that are left out.
@@ -55,9 +55,8 @@ class Functions:
 
 
 class Reader(Protocol):
-    """Reads a file of one language. `state` holds what is remembered of its last version; functions
-    that `stopped` has a limit for are not read, nor remembered; `observe` is called before each one that
-    really is."""
+    """Reads a file of one language. `state` is the state of its last version; functions that `stopped` has a
+    limit for are not read, nor remembered; `observe` is called before each one that is really read."""
 
     def __call__(
         self,

@@ -28,7 +28,7 @@ def read(
     stopped: Stopped = never_stopped,
     observe: Observer | None = None,
 ) -> Functions:
-    """The functions of a file; what is remembered of it goes by the name `remembered`, else by its path."""
+    """The functions of a file; its state is stored under the name `remembered`, else under its path."""
     reader, state = _reader(language_for(path)), state_of(remembered or path)
 
     def unread(mishap: Mishap) -> Functions:
@@ -65,7 +65,7 @@ def read_urgent(
 
 
 def load(language: Language) -> None:
-    """Load what reads a language before its first file comes."""
+    """Load the reader of a language before its first file comes."""
     _reader(language)
 
 

@@ -69,7 +69,7 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """`text` in the place of what stands in `span`; an insertion where `span` is empty."""
+    """`text` in the place of the text in `span`; an insertion where `span` is empty."""
 
     span: Span
     text: str
@@ -96,10 +96,10 @@ class Kept:
 @dataclass(frozen=True, slots=True)
 class Edited:
     """The edit: replacements in offsets of the file's text, in order and apart from each other, and files
-    that are `created` along with them.
-    `assumptions` are what its correctness rests on; `remarks` are sentences for the person who chose
-    it (what the run-time guard checks, why a loop was left alone). `parts` are the actions that it is
-    composed of, if it is, in their order; `device_code` is what of it a GPU runs."""
+    that are `created` along with them. `assumptions` are those behind its correctness; `remarks` are
+    sentences for the person who chose it (what the run-time guard checks, why a loop was left alone). `parts`
+    are the actions that it is composed of, if it is, in their order; `device_code` is the part that a GPU
+    runs."""
 
     replacements: tuple[Replacement, ...]
     assumptions: tuple[Assumption, ...] = ()
@@ -121,8 +121,8 @@ Answer = Union[Edited, Declined]
 
 
 def in_order(replacements: Iterable[Replacement]) -> tuple[Replacement, ...]:
-    """In the order of the text, insertions at one place as one: of these the last comes first. So an editor,
-    which would leave them as they are listed, makes of a text what `applied` makes of it."""
+    """Replacements in the order of the text, with insertions at one place joined: of these the last comes
+    first. So an editor that applies them as listed gets the same text as `applied`."""
     texts: dict[Span, str] = {}
     for each in replacements:
         texts[each.span] = each.text + texts.get(each.span, "")

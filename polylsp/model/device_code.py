@@ -8,8 +8,8 @@ from typing import Union
 
 @dataclass(frozen=True, slots=True)
 class DeviceCode:
-    """Kernels in CUDA C++, without what the host does. `threads` are those of a block, by a kernel's name, in
-    the order in which the kernels run."""
+    """Kernels in CUDA C++, without host code. `threads` are those of a block, by a kernel's name, in the
+    order in which the kernels run."""
 
     text: str
     threads: tuple[tuple[str, int], ...]
@@ -36,7 +36,7 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class NotCompiled:
-    """The compiler refuses the kernels for an `architecture`: what it says first."""
+    """The compiler refuses the kernels for an `architecture`: its first message."""
 
     architecture: int
     message: str

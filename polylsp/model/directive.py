@@ -85,7 +85,7 @@ class Safelen:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """`if(…)`, without what it is about (`parallel:`)."""
+    """`if(…)`, without its directive-name modifier (`parallel:`)."""
 
     text: str
 
@@ -187,9 +187,9 @@ class Mend:
 
 @dataclass(frozen=True, slots=True)
 class Race:
-    """Two iterations that the directive lets run at once use one place in memory, and one of them
-    writes it. `copied`: the variable has copies, so that what one iteration writes never gets to the
-    other. `sized`: at other parameter values than those of the witness the loop may be free of races."""
+    """Two iterations that the directive lets run at once use one place in memory, and one of them writes it.
+    `copied`: the variable has copies, so that the values of one iteration never get to the other. `sized`: at
+    other parameter values than those of the witness the loop may be free of races."""
 
     witness: Witness
     copied: bool = False
@@ -198,8 +198,9 @@ class Race:
 
 @dataclass(frozen=True, slots=True)
 class ConditionalRace:
-    """Iterations race on what they `access` if a `condition`, in words, holds, which only data or the caller
-    decide. `atomic`: an atomic update would keep them apart; `mend`: a clause that does, if there is one."""
+    """Iterations race on the element that they `access` if a `condition`, in words, is true, which only data
+    or the caller decide. `atomic`: an atomic update would prevent that; `mend`: a clause that does, if there
+    is one."""
 
     condition: str
     access: AccessPoint
@@ -209,7 +210,7 @@ class ConditionalRace:
 
 @dataclass(frozen=True, slots=True)
 class OtherOperator:
-    """A reduction clause combines by `stated` what the loop computes by `computed`."""
+    """A reduction clause combines by `stated` the results that the loop computes by `computed`."""
 
     variable: str
     stated: str
@@ -244,8 +245,8 @@ class Lacking:
 
 @dataclass(frozen=True, slots=True)
 class NotLast:
-    """A `lastprivate` clause hands on what the last iteration leaves in a variable, which earlier ones set
-    and that one does not. `access` is where they do."""
+    """A `lastprivate` clause copies out the last iteration's value of a variable, which only earlier
+    iterations set. `access` is their write."""
 
     variable: str
     access: AccessPoint
@@ -263,7 +264,7 @@ class ShortSection:
 
 @dataclass(frozen=True, slots=True)
 class EveryThread:
-    """Code that all threads of a parallel region run writes what they share; `in_loop`: in a loop that each
+    """Code that all threads of a parallel region run writes shared variables; `in_loop`: in a loop that each
     of them goes through from its beginning."""
 
     access: AccessPoint

@@ -6,7 +6,7 @@ from polylsp.model.program import Array, Constant, Type, Variable
 
 
 def constant_extents(of_type: Type) -> tuple[int, ...] | None:
-    """The extents of an array, outermost first, if all are constants; none of what is no array."""
+    """The extents of an array, outermost first, if all are constants; none for other types."""
     found: list[int] = []
     while isinstance(of_type, Array):
         extent = of_type.extent

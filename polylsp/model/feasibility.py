@@ -11,9 +11,9 @@ from polylsp.model.verdict import Assumption
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """An action on loop `ordinal` that has an edit and helps. `loops` (ordinals) are those that it
-    rewrites, in source order; of an order of nested loops, the outermost first. `parts` are the actions
-    that it is composed of, if it is; `assumptions` are what it rests on."""
+    """An action on loop `ordinal` that has an edit and helps. `loops` (ordinals) are those that it rewrites,
+    in source order; of an order of nested loops, the outermost first. `parts` are the actions that it is
+    composed of, if it is; `assumptions` are its assumptions."""
 
     action: ActionName
     ordinal: int

@@ -96,11 +96,11 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPlan:
-    """A memory that the function uses: what a parameter points at, or (`is_global`) a variable of the
-    file. An element is a real (`f`), a signed (`i`) or an unsigned (`u`) whole number, a truth value (`b`) or
-    a complex number (`c`) of `size` bytes; whole numbers are drawn from `low` to `high`, or go from one
-    to the other (`ascending`). `written`: the function may change it. With more `levels` than one, tables
-    of pointers lead to it. An element may be a structure (`s`), of the type `structure` as C spells it, with
+    """A memory that the function uses: the target of a parameter, or (`is_global`) a variable of the file. An
+    element is a real (`f`), a signed (`i`) or an unsigned (`u`) whole number, a truth value (`b`) or a
+    complex number (`c`) of `size` bytes; whole numbers are drawn from `low` to `high`, or go from one to the
+    other (`ascending`). `written`: the function may change it. With more `levels` than one, tables of
+    pointers lead to it. An element may be a structure (`s`), of the type `structure` as C spells it, with
     `members`; `size` is what these take."""
 
     name: str
@@ -253,9 +253,9 @@ class OnDevice:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A version against the original. `speedup` is the median over pairs of runs, which lies between
-    `least` and `most` with a probability of 90 % or more; `outcome` says what that allows to say. Of
-    kernels, `on_device` tells more."""
+    """A version against the original. `speedup` is the median over pairs of runs, which lies between `least`
+    and `most` with a probability of 90 % or more; `outcome` is the conclusion from that. `on_device` has
+    further times of kernels."""
 
     target: ActionName
     form: Form

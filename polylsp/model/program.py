@@ -51,8 +51,8 @@ class Floating:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """A pointer. `restrict` is the promise that what is reached through it is reached through
-    nothing else that is written."""
+    """A pointer. `restrict` is the promise that memory reached through it is reached through no other path
+    that is written."""
 
     to: Type
     restrict: bool = False
@@ -96,8 +96,8 @@ Type = Union[Integer, Floating, Pointer, Array, Struct, OtherType]
 class Variable:
     """A variable of the function or of the file.
 
-    `name` is unique in the function (`i`, then `i@2` for a second `i` of another scope); `source_name` is
-    what the user wrote. `escapes` says that its address is taken in a way that lets an unknown pointer reach
+    `name` is unique in the function (`i`, then `i@2` for a second `i` of another scope); `source_name` is the
+    name in the source. `escapes` says that its address is taken in a way that lets an unknown pointer reach
     it. `const`: it is written before the program begins, and no correct program writes it again (C11
     6.7.3p6). `assumed` says the assumption behind its type and its elements' type where the source leaves
     them open ("`a` holds float64"). A `cell` is seen by other functions too, but by its name alone: no
@@ -324,9 +324,9 @@ class Presumption:
 
 @dataclass(frozen=True, slots=True)
 class Assume:
-    """A condition that holds whenever control is here: the program is not defined, or ends, where it does
-    not (`assert`, `__builtin_assume`; a false constant where control never comes). The loops around rest on
-    what is `presumed`."""
+    """A condition that holds whenever control is here: the program is not defined, or ends, where it does not
+    (`assert`, `__builtin_assume`; a false constant where control never comes). The loops around rest on the
+    `presumed` condition."""
 
     condition: Expr
     site: Site

@@ -37,8 +37,8 @@ RejectionCode = Literal[
 class Rejection:
     """Obstacle to a verdict.
 
-    `message` is one sentence without compiler jargon that names the variable at fault;
-    `advice` says what would remove the obstacle, or is empty.
+    `message` is one sentence without compiler jargon that names the variable at fault; `advice` says how to
+    remove the obstacle, or is empty.
     """
 
     code: RejectionCode

@@ -50,11 +50,11 @@ class UntakenBranch:
 
 @dataclass(frozen=True, slots=True)
 class ScopLoop:
-    """A loop of a nest. `dimension` is its name in isl, `iterator` its name for the user,
-    `step` what is added to it each round; `domain`
-    its iterations and those of the loops around it; `obstacles` are reasons why it cannot be decided;
-    `thread_bound` why its iterations must stay on one thread, if they must; `conditions` are assumptions in
-    terms of parameters; `untaken` branches in it that are presumed not to be taken."""
+    """A loop of a nest. `dimension` is its name in isl, `iterator` its name for the user, `step` its
+    increment per round; `domain` its iterations and those of the loops around it; `obstacles` are reasons why
+    it cannot be decided; `thread_bound` why its iterations must stay on one thread, if they must;
+    `conditions` are assumptions in terms of parameters; `untaken` branches in it that are presumed not to be
+    taken."""
 
     ordinal: int
     dimension: str
@@ -158,11 +158,11 @@ Reached = Union[ByCallee, ByAddress, None]
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """An access relation `S[i] -> A[x]`. `exact`: it accesses exactly these elements whenever its statement
-    runs; otherwise these at most. `update` marks both halves of a reduction, whose reassociation rests on
-    what is `assumed`; `indirect`: which elements depends on data; `outside` gives the parameter values at
+    runs; otherwise these at most. `update` marks both halves of a reduction, whose reassociation rests on the
+    `assumed` conditions; `indirect`: which elements depends on data; `outside` gives the parameter values at
     which it leaves the array's declared dimensions (the outermost one of a parameter, which is only a hint,
     counted on request), `from_end` those at which it counts from the end of the array, but need not; `row`
-    tells apart the pointers found in memory that lead there, `row_dimensions` the iterators that choose among
+    identifies the pointers found in memory that lead there, `row_dimensions` the iterators that choose among
     them; `reached` says the access path to a variable's storage; `neighbour`: a bit-field that is written
     with the one in `text`; `beyond` gives the instances at which it leaves the array."""
 

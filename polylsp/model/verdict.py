@@ -14,10 +14,10 @@ ReductionOperator = Literal["+", "*", "min", "max", "&", "|", "^", "&&", "||"]
 
 @dataclass(frozen=True, slots=True)
 class Assumption:
-    """Something a reader can check and the analysis could not, on which a verdict rests.
+    """Condition behind a verdict, which a reader can check and the analysis could not prove.
 
-    `kind` tells what would discharge it; `subjects` are the source names it is about;
-    `sentence` says it, without a full stop ("`x` and `y` do not overlap").
+    `kind` determines how to discharge it; `subjects` are the source names it is about; `sentence` says it,
+    without a full stop ("`x` and `y` do not overlap").
     """
 
     kind: Literal[
@@ -117,8 +117,8 @@ class Parallel:
 @dataclass(frozen=True, slots=True)
 class Sequential:
     """Proven: two iterations conflict. `carried` lists every dependence in the way. `former` are reads as
-    they are written, each with its array, if these alone are in the way and see nothing but what there was
-    before the loop: from a copy of that, iterations could read at once."""
+    they are written, each with its array, if these alone are in the way and see only values from before the
+    loop: array renaming would remove them."""
 
     witness: Witness
     carried: tuple[Dependence, ...]

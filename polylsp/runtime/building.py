@@ -134,7 +134,7 @@ def _threads(count: int) -> dict[str, str]:
 
 
 def _write(path: str, version: Version, folder: str) -> None:
-    """The text as a file, and those with kernels; what the compiler says of it names the user's."""
+    """The text as a file, and those with kernels; messages of the compiler name the user's file."""
     shown = str(Path(path).absolute()).replace("\\", "\\\\").replace('"', '\\"')
     texts = {f"{version.name}.c": f'{version.before}#line 1 "{shown}"\n{version.text}'}
     texts |= {f"{version.name}-{name}": text for name, text in version.kernels}
@@ -154,7 +154,7 @@ class _Shop:
 
 
 def _run_all(shop: _Shop, commands: Mapping[str, Sequence[str]]) -> dict[str, str]:
-    """Run some commands of compilers; gives what went wrong with each, in a sentence."""
+    """Run some commands of compilers; returns the error of each, in a sentence."""
     waiting = list(commands.items())
     running: dict[str, Program] = {}
     wrong: dict[str, str] = {}
@@ -174,7 +174,7 @@ def _run_all(shop: _Shop, commands: Mapping[str, Sequence[str]]) -> dict[str, st
 
 
 def _next(running: Mapping[str, Program]) -> dict[str, str]:
-    """The commands that end next, each with what went wrong with it; all where none ends for long."""
+    """The commands that end next, each with its error; all where none ends for long."""
     until = monotonic() + _SECONDS
     while wait([each for program in running.values() for each in program.streams], until - monotonic()):
         found = {name: _outcome(program) for name, program in running.items()}

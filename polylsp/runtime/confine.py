@@ -36,7 +36,8 @@ class Limits:
     processes and threads. `trusted`: it is a compiler, and runs as the user. `reads`: folders that it has to
     be able to read; those that are `shown` it sees also where they are in a folder that is otherwise empty
     for it (`kernel.HIDDEN`). `on_device`: it uses a GPU, for which CUDA takes any amount of addresses: then
-    `memory` is what it may write to. `processor`: the only one that it may run on (`None`: it may on all)."""
+    `memory` bounds its writable memory. `processor`: the only one that it may run on (`None`: it may on
+    all)."""
 
     cpu_seconds: int
     memory: int
@@ -229,7 +230,7 @@ def _user(limits: Limits, folder: str) -> int:
 
 
 def open_to_programs(folder: str) -> None:
-    """Let programs write there, whoever they will be."""
+    """Let programs write there, under any user."""
     if os.geteuid() == 0:
         os.chown(folder, NOBODY, NOBODY)
 
@@ -294,7 +295,7 @@ def _waited(child: int) -> int:
 
 
 def _end_descendants() -> None:
-    """Kill what is left, until nothing is. Children of those that end become ours."""
+    """Kill all descendants until none is left. Children of those that end become ours."""
     while True:
         for each in _children():
             with contextlib.suppress(OSError):

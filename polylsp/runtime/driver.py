@@ -217,7 +217,7 @@ Outputs = list[tuple[int | str, np.ndarray[Any, Any]]]
 
 def outputs(version: Version, value: Any) -> Outputs:
     """The arrays that it was given, by their numbers; the numbers and arrays that its objects hold, by their
-    spelling; and what it gave (-1)."""
+    spelling; and its result (-1)."""
     found: Outputs = [(m.number, m.array) for m in version.memories.values()]
     for name, there in version.attributes():
         # What else an object holds cannot be compared.
@@ -238,8 +238,8 @@ def _arrays(value: Any) -> list[np.ndarray[Any, Any]]:
 
 
 def reference(version: Version, path: str) -> str:
-    """Write what comes out, and how far it moves when every operation rounds up, or down. Says how long it
-    took, how many real numbers came out that say nothing, and how many at all."""
+    """Write the results, and their change when every operation rounds up, or down. Returns the time, the
+    number of meaningless real numbers, and the number of all."""
     value, took = version.run()
     kept = [(number, array.copy()) for number, array in outputs(version, value)]
     bounds = [np.zeros(array.shape) for _, array in kept]
@@ -274,7 +274,7 @@ def _rounded(version: Version, direction: int) -> Any:
 
 
 def check(version: Version, path: str, *, exact: bool) -> str:
-    """Run it, and hold what comes out against a file."""
+    """Run it, and check the results against a file."""
     value, _ = version.run()
     if version.kernels is not None and version.kernels.refusal():
         return version.kernels.refusal()
@@ -328,7 +328,7 @@ def _shown(value: Any) -> str:
 
 
 def obey(version: Version, line: str) -> str:
-    """Do what a line says; the answer, if it has one."""
+    """Execute the command of a line; return the answer, if it has one."""
     word, _, rest = line.partition(" ")
     if word in ("integer", "real"):
         number, value = rest.split()
@@ -368,8 +368,7 @@ def _about() -> str:
 
 
 def main() -> None:
-    """Obey standard input, which the function finds empty; what it prints goes where its standard error
-    goes."""
+    """Obey standard input, which the function finds empty; its output goes to standard error."""
     path, version_path, call, *helpers = sys.argv[1:]
     answers = os.fdopen(os.dup(1), "w")
     lines = os.fdopen(os.dup(0))

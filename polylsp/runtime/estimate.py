@@ -50,7 +50,7 @@ _THREADS = 1024
 
 @dataclass(frozen=True, slots=True)
 class _Ability:
-    """The parts of what a device can do that kernels reach; the seconds that a launch takes."""
+    """The fractions of a device's peaks that kernels reach; the seconds that a launch takes."""
 
     operations: float
     bandwidth: float

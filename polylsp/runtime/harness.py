@@ -44,8 +44,8 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """The seconds of one call of the original; so many real numbers came out of it, of which `lost` are
-    infinite or no numbers, or next to it, so that whatever a version makes of them says nothing."""
+    """The seconds of one call of the original; it has `count` real numbers in its results, of which `lost`
+    are infinite or no numbers, or nearly so, and thus cannot be compared."""
 
     seconds: float
     lost: int
@@ -87,17 +87,17 @@ class Harness:
         return Gpu(name, int(free))
 
     def reference(self, path: str, seconds: float) -> Reference:
-        """Write what comes out of three calls, each of which rounds another way; tells of the first one.
-        Raises `Ended`."""
+        """Write the results of three calls, each of which rounds another way; returns the figures of the
+        first one. Raises `Ended`."""
         took, lost, count = map(int, self._answer(f"reference {path}", seconds, "ran").split())
         return Reference(took / 1e9, lost, count)
 
     def check(self, path: str, seconds: float) -> Same | Differs:
-        """Hold what comes out against a file; raises `Ended`."""
+        """Check the results against a file; raises `Ended`."""
         return self._compared(self._program.ask(f"check {path}", seconds))
 
     def again(self, path: str, seconds: float) -> Same | Differs:
-        """Call it again, and hold every bit of what comes out against a file; raises `Ended`."""
+        """Call it again, and check every bit of the results against a file; raises `Ended`."""
         return self._compared(self._program.ask(f"again {path}", seconds))
 
     def about(self, seconds: float) -> str:
@@ -141,7 +141,7 @@ class Harness:
 
 
 def footprint(plan: Plan, rung: Rung) -> int:
-    """The bytes of the data of one version: what it may change is there twice."""
+    """The bytes of the data of one version: memory that it may change counts twice."""
     pairs = zip(plan.memories, rung.extents, strict=True)
     return sum(memory.size * extent.count * (2 if memory.written else 1) for memory, extent in pairs)
 

@@ -27,7 +27,7 @@ def hold(trial: Trial, rung: Rung, *, guarded: bool) -> None:
 
 
 def refer(trial: Trial, rung: Rung, *, guarded: bool) -> None:
-    """Write what comes out of the original; raises `Ended`."""
+    """Write the results of the original; raises `Ended`."""
     trial.rung = rung
     original, file = trial.started(ORIGINAL, rung, guarded=guarded), _file(trial)
     seconds = _seconds(trial, guarded=guarded)
@@ -41,7 +41,7 @@ def refer(trial: Trial, rung: Rung, *, guarded: bool) -> None:
 
 
 def compare(trial: Trial, name: str, *, guarded: bool) -> None:
-    """Hold a version against what came out of the original; it is left out if it fails."""
+    """Check a version against the results of the original; it is left out if it fails."""
     assert trial.rung is not None
     program, variant = trial.programs[name], trial.variants[name]
     if isinstance(program, NotBuilt):

@@ -25,8 +25,8 @@ def telling_calls(text: str, helpers: tuple[str, ...]) -> str:
 
 
 def telling_kernels(name: str, text: str, *, is_first: bool) -> str:
-    """A file with kernels that tells of launches and transfers. The first one of a program has what all of
-    them share."""
+    """A file with kernels, instrumented to report launches and transfers. The first one of a program has the
+    shared definitions."""
 
     def told(found: re.Match[str]) -> str:
         return f"polylsp::launching({found[1] or 'nullptr'}); {found[0]}"

@@ -63,8 +63,8 @@ def narrow_view(
     folder: str, shown: tuple[str, ...], devices: tuple[str, ...], hidden: tuple[str, ...] = HIDDEN
 ) -> bool:
     """From now on, all files but those of a folder are read-only with all their attributes, some folders are
-    empty but for what is shown of them, and `/proc` has the processes of this namespace alone; answers
-    whether that worked. To be called where `separate` has. Where it fails, some of it may be so."""
+    empty except for the parts that are shown, and `/proc` has the processes of this namespace alone; true on
+    success. To be called after `separate`. A failure may leave a part of it in effect."""
     if _libc is None:
         return False
     places = [Path(each).resolve() for each in hidden if Path(each).is_dir()]

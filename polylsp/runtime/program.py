@@ -156,7 +156,7 @@ class Program:
         return [key.fd for key in self._selector.get_map().values()]
 
     def has_ended(self) -> bool:
-        """Take what it has said; whether that was all."""
+        """Take its output; true if that was all."""
         self._listen(monotonic(), is_end=True)
         return not self._selector.get_map()
 
@@ -182,7 +182,7 @@ class Program:
         self._selector.close()
 
     def _listen(self, until: float, *, is_end: bool = False) -> bool:
-        """Take what it says; no, if it is silent until that time."""
+        """Take its output; false if it is silent until that time."""
         ready = self._selector.select(max(0.0, until - monotonic()))
         for key, _ in ready:
             data = os.read(key.fd, _CHUNK)

@@ -85,8 +85,8 @@ class PythonTools:
         )
 
     def _shown(self, source: str, *, with_kernels: bool) -> tuple[str, ...]:
-        """Folders of the interpreter's environment and of where it comes from, of the user's packages, of
-        what the file imports, and of the compiler of kernels."""
+        """Folders of the interpreter's environment and of where it comes from, of the user's packages, of the
+        file's imports, and of the compiler of kernels."""
         interpreter = Path(self.interpreter)
         folders = [interpreter.parents[1], interpreter.resolve().parents[1], Path.home()]
         folders += [above for above in Path(source).parents if not (above / "__init__.py").is_file()][:1]

@@ -85,7 +85,7 @@ def measured_here(errand: bytes) -> bytes:
 
 
 def _wanted() -> Callable[[], bool]:
-    """Tells whether somebody still waits for the task that this thread runs."""
+    """Predicate: a client still waits for the task that this thread runs."""
     from distributed import get_worker
 
     worker = get_worker()

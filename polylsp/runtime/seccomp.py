@@ -210,12 +210,12 @@ def _step(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
 
 
 def _when(test: int, value: int, outcome: int) -> bytes:
-    """Decide if the test of what is loaded holds, else go on."""
+    """Decide if the test of the loaded value succeeds, else go on."""
     return _step(test, value, 0, 1) + _step(_RETURN, outcome)
 
 
 def _unless(test: int, value: int, outcome: int) -> bytes:
-    """Decide if the test of what is loaded fails, else go on."""
+    """Decide if the test of the loaded value fails, else go on."""
     return _step(test, value, 1, 0) + _step(_RETURN, outcome)
 
 
@@ -225,6 +225,6 @@ def _argument(number: int) -> bytes:
 
 
 def _on_call(number: int, *parts: bytes) -> bytes:
-    """Steps that decide on one system call, and allow what they leave open."""
+    """Steps that decide on one system call, and allow it where they leave it open."""
     steps = b"".join(parts) + _step(_RETURN, _ALLOW)
     return _step(_JUMP_EQUAL, number, 0, len(steps) // 8) + steps

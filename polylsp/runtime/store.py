@@ -43,7 +43,7 @@ def load(path: str) -> Entries:
 
 
 def save(path: str, entries: Entries) -> None:
-    """Keep what was measured of a file; where that does not work, it is only logged."""
+    """Store the measurements of a file; a failure is only logged."""
     write_entries(_KIND, path, [_Entry(code, measurement) for code, measurement in entries.values()])
 
 

@@ -21,10 +21,10 @@ _DEVICE_FILES = 64 * MEBIBYTE
 @dataclass(frozen=True, slots=True)
 class Runnable:
     """A version that can be started. `is_lasting`: one program takes data of one size after the other, as
-    starting it costs more than what it does; else it is started for each size. `memory` (bytes) and
-    `processes` are what it may have beside what its data and threads take; `reads` are folders that it has to
-    be able to read, `shown` those that it also sees if they are in a folder that is empty for it otherwise.
-    `on_device`: it uses a GPU. `processor`: the only one that it runs on, as it has one thread."""
+    starting it costs more than its work; else it is started for each size. `memory` (bytes) and `processes`
+    are its limits beside the needs of its data and threads; `reads` are folders that it has to be able to
+    read, `shown` those that it also sees if they are in a folder that is empty for it otherwise. `on_device`:
+    it uses a GPU. `processor`: the only one that it runs on, as it has one thread."""
 
     command: tuple[str, ...]
     environment: Mapping[str, str]

@@ -129,7 +129,7 @@ def serve_tcp(host: str, port: int, token: str = "", worker_command: Sequence[st
 
 
 def _standard_input() -> Callable[[], Awaitable[bytes]]:
-    """Reads what has arrived on standard input."""
+    """Reader of the available bytes of standard input."""
     arrived, number = ThreadPoolExecutor(1, "standard input"), sys.stdin.fileno()
 
     def read() -> Awaitable[bytes]:

@@ -52,7 +52,7 @@ class Blame:
 
     @property
     def stops(self) -> dict[str, Stop]:
-        """The limits that were reached, by the keys of what is not tried."""
+        """The limits that were reached, by the keys of the work that is not tried."""
         return {key: each.stop for key, each in self._records.items() if each.stop is not None}
 
     @property

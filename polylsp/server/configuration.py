@@ -20,7 +20,7 @@ _LIMITS: Mapping[str, Mapping[str, Any]] = {each.name: each.metadata for each in
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Settings, beside what was wrong (for the user) and what was ignored (for the log)."""
+    """Settings, beside errors (for the user) and ignored keys (for the log)."""
 
     settings: Settings
     wrong: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class Reading:
 
 
 def read(values: Any, defaults: Settings | None = None) -> Reading:
-    """Read what a client sent for the section `polylsp`; keys in camelCase or snake_case."""
+    """Read a client's values for the section `polylsp`; keys in camelCase or snake_case."""
     settings = defaults or Settings()
     if values is None or values == []:  # Lua has one empty table for both
         return Reading(settings)
@@ -78,7 +78,7 @@ def _snake_case(name: str) -> str:
 
 
 class _WrongValue(ValueError):
-    """A value that a setting cannot have; the text says what it must be."""
+    """A value that a setting cannot have; the text states the valid ones."""
 
 
 def _value(name: str, value: Any, kind: Any) -> Any:

@@ -81,8 +81,8 @@ def workspace_edit(
     document: Document, replacements: Sequence[Replacement], client: Client, created: Sequence[Created] = ()
 ) -> Json:
     """The edit of a document (of a notebook, its cells) as it is now; where the client can tell, of no other
-    version. Files that are
-    `created` beside it come first, since the document then names what stands in them."""
+    version. Files that are `created` beside it come first, since the document then refers to their
+    contents."""
     edits: dict[tuple[str, int], list[Json]] = {}
     for each in in_order(replacements):
         edit = {"range": extent(document.source, each.span, client.encoding), "newText": each.text}

@@ -61,7 +61,7 @@ class Crew:
         return supervisor
 
     def jobs(self) -> Generator[tuple[Supervisor, Job], None, None]:
-        """The workers that analyse, and what."""
+        """The workers that analyse, with their jobs."""
         for each in self.workers:
             if isinstance(each.job, Job):
                 yield each, each.job
@@ -86,8 +86,8 @@ class Crew:
         self._clear_trouble()
 
     def strike(self, reason: str, words: str, *, killed: bool) -> str:
-        """Count a loss without a function to blame; answers what the user is to know once workers are left
-        alone for it."""
+        """Count a loss without a function to blame; returns a message for the user once workers are no longer
+        started because of it."""
         times = self.blame.strike(killed=killed)
         if not times:
             return ""

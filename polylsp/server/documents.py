@@ -114,8 +114,8 @@ class Document:
         self._wake()
 
     def number(self, version: int) -> None:
-        """Take the number of a change. Changes apply in the order of arrival, whatever numbers a client gives
-        them: leaving one out would yield another text."""
+        """Take the number of a change. Changes apply in the order of arrival, regardless of their numbers:
+        leaving one out would yield another text."""
         if version <= self.version:
             logger.warning("%s: a change for version %d after version %d", self.uri, version, self.version)
         self.version = version

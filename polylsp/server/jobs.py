@@ -65,7 +65,7 @@ _STUCK = 15.0
 class Jobs:
     """The queue and the workers. All methods run in the event loop and return at once. `patience`: seconds of
     CPU time that others leave to a worker before another one is started; `rest`: seconds without work after
-    which what was set aside is tried again."""
+    which work that was set aside is tried again."""
 
     command: Sequence[str]
     documents: InitVar[Callable[[], Iterable[Document]]]
@@ -129,8 +129,8 @@ class Jobs:
     def want(
         self, document: Document, *, quick: bool = True, full: bool = False, again: bool = False
     ) -> None:
-        """Ask for an analysis of the present text, in place of any that is under way; `again`: of what was
-        set aside, too."""
+        """Ask for an analysis of the present text, in place of any that is under way; `again`: of functions
+        that were set aside, too."""
         if again:
             self._crew.blame.retry(document.uri)
             settings = self._queue.settings_of(document)
@@ -141,15 +141,15 @@ class Jobs:
         self._reconsider()
 
     def want_schedules(self, document: Document) -> None:
-        """Ask for the full analysis of the present text, after any quick one, and once more for what was set
-        aside."""
+        """Ask for the full analysis of the present text, after any quick one, and once more for functions
+        that were set aside."""
         if self._crew.blame.retry(document.uri):
             self._queue.want(document, quick=True, full=True)
         document.needs_full = True
         self._reconsider()
 
     def refocus(self, document: Document) -> None:
-        """The focus of a document is another one: what is under way goes on there."""
+        """Pass on a document's new focus: running analyses continue there."""
         for supervisor, job in self._crew.jobs():
             if job.document is document and not job.is_stale:
                 supervisor.send(Focus(job.number, document.focus))
@@ -186,7 +186,7 @@ class Jobs:
         self._reconsider()
 
     def drop(self, document: Document) -> None:
-        """Forget what a document wanted."""
+        """Forget the requests of a document."""
         document.stop()
         document.revision += 1
         self._homes.pop(document.uri, None)
@@ -225,7 +225,7 @@ class Jobs:
     # --- choosing ----------------------------------------------------------------------------
 
     def _reconsider(self) -> None:
-        """Start what is due, or make room for it."""
+        """Start due work, or make room for it."""
         self._queue.questions.forget_stale()
         for supervisor in self._crew.workers:
             job = supervisor.job
@@ -368,7 +368,7 @@ class Jobs:
         self._look_again()
 
     def _plan_retry(self) -> None:
-        """Try what was set aside once more when there is nothing else to do for a while."""
+        """Plan to retry work that was set aside, after an idle time."""
         if self._retry is None and self.is_idle and self._crew.blame.has_retries(self._uris()):
             self._retry = asyncio.get_running_loop().call_later(self.rest, self._on_rest)
 
@@ -388,7 +388,7 @@ class Jobs:
     # --- replies -----------------------------------------------------------------------------
 
     def worker_replied(self, supervisor: Supervisor, reply: Reply) -> None:
-        """Take what a worker has found."""
+        """Take a worker's reply."""
         job = supervisor.job
         if isinstance(reply, Ready):
             if job is not None:
@@ -483,7 +483,7 @@ class Jobs:
     # --- a worker falls over -------------------------------------------------------------------
 
     def worker_lost(self, supervisor: Supervisor, loss: Loss) -> None:
-        """Blame what the worker was at; others go on."""
+        """Blame the worker's job; others go on."""
         self._crew.lost(supervisor)
         match supervisor.job:
             case Job() as job:
@@ -546,7 +546,7 @@ class Jobs:
 
 
 def declined(what: str) -> Answer:
-    """There is no edit because of what the analysis process did."""
+    """There is no edit because of the analysis process."""
     # Imported here: the model need not be loaded before the editor has its `initialize` answered.
     from polylsp.model.action import Declined
 

@@ -69,7 +69,7 @@ class KernelWords:
         self._wishes.pop(uri, None)
 
     def close(self) -> None:
-        """End what is under way."""
+        """Cancel the running compilation."""
         if self._task is not None:
             self._task.cancel()
 

@@ -16,7 +16,7 @@ _KINDS = {
 
 
 class _ClientHandler(logging.Handler):
-    """Sends what is logged in the event loop to the client, by `window/logMessage`."""
+    """Sends log messages of the event loop to the client, by `window/logMessage`."""
 
     def __init__(self, server: PolylspServer) -> None:
         super().__init__(logging.WARNING)

@@ -65,7 +65,7 @@ class Measurements:
             task.cancel()
 
     def close(self) -> None:
-        """End what is under way."""
+        """Cancel the running measurement."""
         for task in self._bars.values():
             task.cancel()
 

@@ -98,7 +98,7 @@ class NotebookDocument(Document):
         held.version = version
 
     def _note(self, uri: str, span: Span, length: int) -> None:
-        """Remember what was replaced in a cell since the last report, if that cell is code."""
+        """Record a replacement in a cell since the last report, if that cell is code."""
         cell, since = self._cell(uri), self.since
         if cell is not None:
             self._read()

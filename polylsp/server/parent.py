@@ -42,8 +42,8 @@ def end_with(process_id: int | None, clean_up: Callable[[], None]) -> None:
 
 
 def leave(reason: str, clean_up: Callable[[], None]) -> None:
-    """End this process at once, even while a thread waits for input that will never come, and whatever fails
-    on the way: the log may go to the client that is gone."""
+    """End this process at once, even while a thread waits for input that will never come, and despite any
+    failure on the way: the log may go to the client that is gone."""
     try:
         with contextlib.suppress(Exception):
             logger.warning("%s", reason)

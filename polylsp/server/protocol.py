@@ -56,8 +56,8 @@ class BadMessage(JsonRpcException):
 
 
 def strict_converter() -> Converter:
-    """Typed messages from JSON. What ought to be a text is one: `5` is not taken for `"5"`, nor `null` for
-    `"None"`, which would be the text of a document from then on; and what ought to be a number is no text."""
+    """Typed messages from JSON. A text has to be one: `5` is not taken for `"5"`, nor `null` for `"None"`,
+    which would be the text of a document from then on; and a text is not taken for a number."""
     converter = default_converter()
     converter.register_structure_hook(str, _text)
     converter.register_structure_hook(int, _whole)
@@ -123,7 +123,7 @@ class Protocol(LanguageServerProtocol):
     # --- receiving -------------------------------------------------------------------------
 
     def receive(self, body: bytes) -> bool:
-        """Take a message, and answer it whatever is wrong with it; tells whether it was JSON."""
+        """Take a message, and answer it, even if malformed; true if it was JSON."""
         try:
             data = json.loads(body, parse_constant=_no_number)
         except (ValueError, RecursionError, MemoryError) as error:
@@ -202,7 +202,7 @@ class Protocol(LanguageServerProtocol):
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *_: Any) -> None:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Leave: whoever listens to the stream ends after this message."""
+        """Leave: the listener of the stream ends after this message."""
         self.has_left = True
 
     # --- documents: straight to our handlers -----------------------------------------------------
@@ -243,7 +243,7 @@ class Protocol(LanguageServerProtocol):
     async def lsp_workspace__execute_command(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, params: types.ExecuteCommandParams
     ) -> Any:
-        """Run a command, and wait for what it answers."""
+        """Run a command, and wait for its result."""
         command = self.fm.commands.get(params.command)
         if command is None:
             raise JsonRpcInvalidParams(f"There is no command {params.command!r}")
@@ -283,7 +283,7 @@ class Protocol(LanguageServerProtocol):
         self._write(f'{{"jsonrpc":"2.0","id":{json.dumps(msg_id)},"result":{text}}}')
 
     def _send_handler_result(self, future: Future[Any], *, msg_id: Any) -> None:
-        """Send what a handler returned, or its error; what it did not foresee is logged."""
+        """Send what a handler returned, or its error; unexpected errors are logged."""
         self._request_futures.pop(msg_id, None)
         if future.cancelled():
             self.refuse(msg_id, JsonRpcException("The request was cancelled", code=-32800))

@@ -40,7 +40,7 @@ class Queue:
         return [*self.questions, *self._documents()]
 
     def want(self, document: Document, *, quick: bool, full: bool) -> None:
-        """Note that the present text of a document is to be analysed, and what is under way is not."""
+        """Note that the present text of a document is to be analysed, and running analyses are outdated."""
         document.revision += 1
         document.left = frozenset()
         document.touched = next(self._touches)

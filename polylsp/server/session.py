@@ -173,8 +173,8 @@ class PolylspServer(LanguageServer):
             self._changed_now(document)
 
     def saved(self, document: Document) -> None:
-        """Work out schedules and transforms of a document that was saved, then what NVIDIA's compiler says of
-        its kernels."""
+        """Work out schedules and transforms of a document that was saved, then the report of NVIDIA's
+        compiler on its kernels."""
         if document.is_ours:
             self._saved.add(document.uri)
             self.jobs.want_schedules(document)
@@ -349,7 +349,7 @@ class PolylspServer(LanguageServer):
         task.add_done_callback(self._finish_task)
 
     def register(self, method: str, options: Any) -> None:
-        """Ask the client to send what it sends only to servers that ask."""
+        """Register for messages that the client sends only on request."""
         registration = types.Registration(id=method, method=method, register_options=options)
         params = types.RegistrationParams([registration])
 
@@ -375,7 +375,7 @@ class PolylspServer(LanguageServer):
             self._ask_client(types.WORKSPACE_DIAGNOSTIC_REFRESH)
 
     def _compile_kernels(self, document: Document, report: FileReport, settings: Settings) -> None:
-        """Ask NVIDIA's compiler for its word, unless the user does not trust what is in the folder."""
+        """Request the report of NVIDIA's compiler, unless the user distrusts the folder."""
         from polylsp.ide.kernel_words import asks_of
 
         if self.measurements.is_trusted:
@@ -397,7 +397,8 @@ class PolylspServer(LanguageServer):
             timer.cancel()
 
     def _refresh(self, document: Document) -> None:
-        """Ask the client to ask again for what it got of an older text, or of a part of it."""
+        """Send refresh requests for answers that the client got about an older text, or about a part of
+        it."""
         if document.uri in self._owed_hints and self.client.refreshes_hints:
             self._ask_client(types.WORKSPACE_INLAY_HINT_REFRESH)
         if document.uri in self._owed_lenses and self.client.refreshes_lenses:
@@ -455,5 +456,5 @@ class PolylspServer(LanguageServer):
 
 
 def path_of(uri: str) -> str:
-    """The path of a document; of one that is no file, what stands in its place."""
+    """The path of a document; for other schemes, the rest of the URI."""
     return to_fs_path(uri) or uri.partition(":")[2] or uri

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 
 def take_standard_output() -> BinaryIO:
-    """Standard output for messages alone: from here on, whatever prints to it goes to standard error."""
+    """Standard output for messages alone: from here on, all other output to it goes to standard error."""
     sys.stdout.flush()
     messages = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

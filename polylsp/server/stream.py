@@ -96,7 +96,7 @@ class Stream:
         return None
 
     def _lose(self, reason: str, upto: int) -> Lost:
-        """Pass over the first bytes, and what follows up to the next header."""
+        """Pass over the first bytes, and those up to the next header."""
         del self._waiting[:upto]
         self._length, self._searched, self._is_lost = None, 0, True
         return Lost(reason)
@@ -109,7 +109,7 @@ class Stream:
         return not self._is_lost
 
     def _length_line(self, start: int) -> int | None:
-        """Offset of the first line with a length, whatever precedes it in the same line."""
+        """Offset of the first line with a length, with any text before it in the same line."""
         end = self._waiting.find(b"\n", start)
         while end >= 0:
             found = _LENGTH.search(self._waiting, max(0, end - _LONGEST), end + 1)

@@ -39,7 +39,8 @@ def cpu_seconds(pid: int) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """Seconds of CPU time, and on the clock, after which a worker is ended. `advice` says what would help."""
+    """Seconds of CPU time, and on the clock, after which a worker is ended. `advice` says how to avoid
+    that."""
 
     cpu: float
     clock: float
@@ -109,7 +110,7 @@ class Supervisor:
             self._worker.send(request)
 
     def relimit(self, limit: Limit) -> None:
-        """Another limit for what the worker is at since it was last watched."""
+        """Set another limit for the worker's current job."""
         self._limit = limit
 
     def watch(self, limit: Limit, used: float | None = None) -> None:

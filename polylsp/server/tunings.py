@@ -29,7 +29,7 @@ class Tunings:
         return self._known[document.uri]
 
     def keep(self, document: Document, function: str, found: tuple[Tuned, ...]) -> None:
-        """Remember what was found, or that nothing was, beyond this session too."""
+        """Store tuned settings, or that there are none, beyond this session too."""
         from polylsp.runtime.tuned import save
 
         known = self.of(document)

@@ -197,7 +197,7 @@ class _Known:
     finished: dict[str, FunctionAnswer] = field(default_factory=dict[str, FunctionAnswer])
 
     def take(self, request: Analyse) -> None:
-        """Learn what a request says of other workers and of the server."""
+        """Record a request's news of other workers and of the server."""
         self.sent -= request.forgotten
         for answer in request.finished:
             self.sent.add(answer.key)
@@ -210,8 +210,8 @@ class _Known:
 
 @dataclass(slots=True)
 class _Run:
-    """State of an analysis. Answers are sent before the next function begins, so that whatever happens to
-    this process then costs that function alone."""
+    """State of an analysis. Answers are sent before the next function begins, so that a failure of this
+    process then costs that function alone."""
 
     request: Analyse
     inbox: _Inbox
@@ -222,7 +222,7 @@ class _Run:
     _said: tuple[str, float] = ("", 0.0)
 
     def run(self, analyse: Analysis) -> None:
-        """Analyse, and send what is found."""
+        """Analyse, and send the answers."""
         request = self.request
         self.known.take(request)
         self._stop_if_cancelled()
@@ -266,7 +266,7 @@ class _Run:
         return self.inbox.focus(self.request)
 
     def _flush(self) -> bool:
-        """Send what was found; answers whether there was anything."""
+        """Send the new answers; true if there were any."""
         found, self._found = self._found, []
         for start in range(0, len(found), _CHUNK):
             some = found[start : start + _CHUNK]

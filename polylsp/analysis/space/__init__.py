@@ -40,10 +40,10 @@ def iteration_space(
     """The space of two loops around or inside loop `ordinal`: those with the iterators `dimensions`, or
     the loop and its neighbour inwards, else outwards.
 
-    Points are the iterations of the statements inside both; loops around both stand at one value,
-    others are projected out. Arrows are what the two carry: without what a copy per iteration
-    removes, of reductions the flow alone, and no pair with a sure write of the element between
-    its ends (these follow from the others). `operations` limits isl's work.
+    Points are the iterations of the statements inside both; loops around both stand at one value, others are
+    projected out. Arrows are the dependences that the two carry: without those that a copy per iteration
+    removes, of reductions the flow alone, and no pair with a sure write of the element between its ends
+    (these follow from the others). `operations` limits isl's work.
     """
     after = live_after_loops(function, calls.summaries)
     loops = loops_in(function.body)

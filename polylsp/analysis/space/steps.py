@@ -59,7 +59,7 @@ def _in_band(node: isl.ScheduleNode, domain: isl.UnionSet) -> list[isl.UnionPwAf
 
 
 def _in_sequence(node: isl.ScheduleNode, domain: isl.UnionSet) -> list[isl.UnionPwAff] | None:
-    """The number of the child, then what each child has to say, in parts of equal number."""
+    """The number of the child, then the dates of each child, in parts of equal number."""
     children: list[tuple[isl.UnionSet, list[isl.UnionPwAff]]] = []
     for number in range(node.n_children()):
         child = node.get_child(number)

@@ -65,7 +65,7 @@ def nest_of(
 
 def view_of(nest: Nest, ordinal: int, dimensions: tuple[str, str] | None) -> View | Rejection:
     """The two loops with the iterators `dimensions`, or a loop and its neighbour; why not, if an obstacle
-    hides what one of them does."""
+    hides the effects of one of them."""
     scop = nest.scop
     related = [s for s in scop.statements if ordinal in s.loops]
     view = _neighbours(scop, related, ordinal) if dimensions is None else _named(nest, related, dimensions)

@@ -19,8 +19,9 @@ from polylsp.codegen.cuda.vectors import Vectors
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A segment with the strips of its loop, the tiles that are copied for each strip, and what threads keep
-    while they run it; `split`: it is a sum that several threads share; `alone`: one of these runs it."""
+    """A segment with the strips of its loop, the tiles that are copied for each strip, and the registers of
+    threads while they run it; `split`: it is a sum that several threads share; `alone`: one of these runs
+    it."""
 
     segment: Segment
     strip: Strip | None

@@ -91,7 +91,7 @@ def _shared(frame: Frame, part: Part, number: int, words: Mapping[str, str]) -> 
 
 
 def _with(frame: Frame, held: Sequence[Held], shared: Sequence[Shared]) -> Frame:
-    """The frame with words for what is not where the program has it."""
+    """The frame with names for the elements in registers and shared memory."""
     elsewhere = {r.access.site: variable(frame, one) for one in held for r in one.kept.references}
     for each in shared:
         for reference in each.tile.references:
@@ -123,7 +123,7 @@ def _lines(frame: Frame, part: Part, shared: Sequence[Shared]) -> list[str]:
 
 
 def _apart(frame: Frame, part: Part, shared: Sequence[Shared], known: isl.Set) -> list[str]:
-    """Copies and what is computed from them, without conditions where the whole block needs none."""
+    """Copies and the computation from them, without conditions where the whole block needs none."""
     if not shared:
         return computed(frame, part, known)
     full = whole(frame, part, known, [holds_all(frame, each.tile, known) for each in shared])

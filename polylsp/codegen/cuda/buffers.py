@@ -91,7 +91,7 @@ class Buffer:
 
 @dataclass(frozen=True, eq=False)
 class Memories:
-    """The buffers by name, pairs of them that must not overlap, and what else must be true."""
+    """The buffers by name, pairs of them that must not overlap, and further assumptions."""
 
     buffers: tuple[Buffer, ...]
     apart: tuple[tuple[Buffer, Buffer], ...]

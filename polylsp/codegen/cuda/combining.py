@@ -16,7 +16,7 @@ _ASSIGNED = ("+", "*", "&", "|", "^")
 
 @dataclass(frozen=True, slots=True)
 class Combining:
-    """`function`: extrema are taken by this one, which leaves out what is no number."""
+    """`function`: extrema are computed by this one, which ignores NaN."""
 
     operator: ReductionOperator
     function: str = ""
@@ -32,7 +32,7 @@ class Combining:
         return _NEUTRAL.get(self.operator, element)
 
     def statement(self, target: str, value: str) -> str:
-        """The statement by which a value is added to what there is."""
+        """The statement by which a value is combined with the present one."""
         if self.operator in _ASSIGNED:
             return f"{target} {self.operator}= {value};"
         if self.function:

@@ -38,7 +38,7 @@ _DIVERGE = "Threads of a warp diverge in line"
 
 
 def side_of(kernel: Written, leaf: Leaf) -> int:
-    """The dimension along which the threads of a warp differ, in what they run of a leaf."""
+    """The dimension along which the threads of a warp differ, in their instances of a leaf."""
     blocking = kernel.frame.blocking
     for part in blocking.parts:
         rows = blocking.lanes is not None and blocking.lanes.letter == "x"

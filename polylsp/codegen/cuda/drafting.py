@@ -49,7 +49,7 @@ class Draft:
 
     @property
     def mentioned(self) -> set[str]:
-        """The words in the lines, and in what tells how many blocks there are."""
+        """The words in the lines, and in the expressions for the number of blocks."""
         ends = [end for axis in self.frame.axes for end in (axis.first, axis.end)]
         return {word for line in (*self.lines, *ends) for word in WORD.findall(line)}
 

@@ -35,7 +35,7 @@ class Made:
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
-    another share what is on the device."""
+    another share the memory on the device."""
     if ordinal == 0:
         every = made_of(subject, lambda region, taken: made(region, settings, taken))
         return every if isinstance(every, Declined) else _edited(subject, *every)

@@ -24,7 +24,7 @@ from polylsp.model.program import Integer, Variable
 
 
 def host_lines(host: Host) -> list[str]:
-    """The lines of the host function, and those of what it calls."""
+    """The lines of the host function, and those of its callees."""
     pinning = ["", *pin_lines()] if is_pinned(host) else []
     memory = ["", *memory_lines(host.slabs)] if host.slabs is not None else []
     inside = list(inside_lines(host))

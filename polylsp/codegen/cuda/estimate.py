@@ -112,7 +112,7 @@ def _counts(part: Copied, reference: Reference) -> Iterator[int]:
 
 
 def _cycles(part: Copied, blocks: int) -> float:
-    """Cycles for a statement of a warp: what takes longest, or all where nothing runs meanwhile."""
+    """Cycles for a statement of a warp: the slowest resource, or the sum where they do not overlap."""
     values = prod(axis.each for axis in part.axes)
     points = prod(axis.tile for axis in part.axes) * (part.strip.size if part.strip is not None else 1)
     references = [(tile.memory, each) for tile in part.tiles for each in tile.references]

@@ -65,7 +65,7 @@ class Exact(Protocol):
     """Writer of expressions that differ from C's semantics."""
 
     def text_of(self, value: Expr, words: Words, around: float) -> str:
-        """An expression, in parentheses if it binds weaker than what is `around`; raises `Unwritable`."""
+        """An expression, in parentheses if it binds weaker than the text `around`; raises `Unwritable`."""
         ...
 
     def subscript_text(self, step: Index, place: Place, words: Words, around: float) -> str:
@@ -96,7 +96,7 @@ INTEGER_FUNCTIONS: Mapping[str, Type] = {
 
 
 def text_of(value: Expr, words: Words, around: float = 0) -> str:
-    """An expression, in parentheses if it binds weaker than what is `around`; raises `Unwritable`."""
+    """An expression, in parentheses if it binds weaker than the text `around`; raises `Unwritable`."""
     if words.exact is not None:
         return words.exact.text_of(value, words, around)
     match value:
@@ -179,7 +179,7 @@ def _converts_alike(value: Expr, target: Type) -> bool:
 
 
 def grouped(text: str, own: float, around: float) -> str:
-    """A text in parentheses if it binds weaker than what is `around`."""
+    """A text in parentheses if it binds weaker than the text `around`."""
     return f"({text})" if own < around else text
 
 

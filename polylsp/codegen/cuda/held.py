@@ -92,7 +92,7 @@ def merged(held: Held, lines: list[str]) -> list[str]:
 
 
 def _for_each(first: int, lines: list[str]) -> list[str]:
-    """Lines without a loop that sets all values to what they are from the start."""
+    """Lines without a loop that only sets all values to zero, if they start there."""
     begin = max(k for k in range(first + 1) if not lines[k].startswith(" "))
     begin -= lines[begin].startswith("for ") and lines[begin - 1].startswith("#pragma")
     end = next((k for k in range(first, len(lines)) if lines[k] == "}"), len(lines) - 1)

@@ -19,7 +19,7 @@ from polylsp.model.program import Variable
 @dataclass(frozen=True, eq=False)
 class Host:
     """The host function. It takes `scalars` and the buffers of `memories`; `limits` are the values that must
-    be small, in C; `slabs` are what it runs at a time."""
+    be small, in C; `slabs` are its units of execution."""
 
     name: str
     setting: Setting

@@ -143,7 +143,7 @@ def _ints(words: Words) -> set[str]:
 
 
 def _without_conversions(line: str, kernel: Written, words: Words) -> str:
-    """A line without conversions to `int` of what is one in the kernel."""
+    """A line without conversions to `int` of scalars that are one in the kernel."""
     for each in kernel.scalars:
         if each.name in words.narrow:
             line = re.sub(rf"\(int\){words.names[each.name]}\b", words.names[each.name], line)

@@ -188,7 +188,7 @@ def _loops(order: isl.Map, axis: Axis) -> Iterator[int]:
 
 
 def _operator(updates: Sequence[Reference]) -> ReductionOperator | None:
-    """With what all of some references update their element, if there is one answer."""
+    """Operator by which some references update their element, if it is the same for all."""
     operators: set[ReductionOperator | None] = {each.access.update for each in updates}
     return operators.pop() if len(operators) == 1 else None
 

@@ -85,7 +85,7 @@ NOT_THERE = "Where nothing is added, the device may not have the element."
 
 
 def _launched(kernel: Written, where: str) -> Iterator[str]:
-    """The launch of a kernel, and of the one that adds to an element what its blocks have found."""
+    """The launch of a kernel, and of the one that adds the sums of its blocks to an element."""
     threads = [str(count) for count in kernel.frame.blocking.threads] or ["1"]
     most = MOST_BLOCKS if kernel.total is None else MOST_SUMMED[len(kernel.axes)]
     counts = by_letter(kernel.axes, lambda a: f"blocks({a.extent}, {a.tile}, {most})") or ["1"]

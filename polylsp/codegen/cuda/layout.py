@@ -35,7 +35,7 @@ _LEAST = 40
 
 
 def folded(line: str) -> Iterator[str]:
-    """A statement as lines: what is too long goes on below what it belongs to."""
+    """A statement as lines: a long one continues below the expression that it belongs to."""
     margin = _margin(line)
     while len(line) > _WIDTH and not line.lstrip().startswith(("//", "#")):
         places = [m.end() - 1 for m in _GAP.finditer(line) if margin + 20 < m.end() <= _WIDTH]

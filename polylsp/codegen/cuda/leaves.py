@@ -74,8 +74,8 @@ class Expanded:
 
 @dataclass(frozen=True, eq=False)
 class Former:
-    """A copy (`memory`) of an array (`of`) as it was before the loops, which is seen by what stands at some
-    `sites`; `originals` are the accesses there as they were."""
+    """A copy (`memory`) of an array (`of`) as it was before the loops, which the code at some `sites` reads;
+    `originals` are the accesses there as they were."""
 
     memory: Memory
     of: Memory
@@ -107,7 +107,7 @@ class Leaves:
 
 @dataclass(frozen=True)
 class _Place:
-    """The opened loops around a block, its position, and what is needed of it beyond one iteration."""
+    """The opened loops around a block, its position, and the names needed beyond one iteration."""
 
     loops: tuple[int, ...]
     position: tuple[int, ...]
@@ -117,7 +117,7 @@ class _Place:
 
 def leaves_of(region: Region, opened: frozenset[str] = frozenset()) -> Leaves | Declined:
     """The leaves of a region; or why they cannot run elsewhere. Scalars that are `opened` (unique names) do
-    not hold together what uses them."""
+    not tie their uses together."""
     needed = _needed(region)
     found = list(_leaves(region, region.statements, _Place((), (), needed | opened)))
     kept = frozenset(name for _, names in found for name in names)

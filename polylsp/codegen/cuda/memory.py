@@ -81,7 +81,7 @@ def _moves(region: Region, buffer: Buffer) -> bool:
 
 
 def _moved(found: Leaves) -> dict[str, list[Access]]:
-    """The accesses to what is moved, by variable: arrays, and scalars that the device sets."""
+    """The accesses to transferred memory, by variable: arrays, and scalars that the device sets."""
     result: dict[str, list[Access]] = {}
     for _, access in found.shared:
         if access.memory.variable.name not in found.private:

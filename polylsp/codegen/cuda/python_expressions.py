@@ -63,7 +63,7 @@ class PythonWords:
     lengths: Mapping[str, Variable]
 
     def text_of(self, value: Expr, words: Words, around: float = 0) -> str:
-        """An expression, in parentheses if it binds weaker than what is `around`; raises `Unwritable`."""
+        """An expression, in parentheses if it binds weaker than the text `around`; raises `Unwritable`."""
         match value:
             case Constant():
                 return constant_text(value, around)

@@ -44,7 +44,7 @@ def _negative_in(region: Region, statement: ScopStatement, subscript: Expr) -> S
 
 
 def _linear(value: Expr, names: dict[str, str], parameters: dict[str, str]) -> str | None:
-    """A sum in isl's notation; `None` where it is none, or names what isl does not know."""
+    """A sum in isl's notation; `None` where it is none, or has names that isl does not have."""
     match value:
         case Constant(int() as number):
             return str(number)

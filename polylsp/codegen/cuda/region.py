@@ -102,7 +102,7 @@ def flat(statement: Statement) -> list[Statement]:
 
 
 def _block_of(statement: Statement, ordinal: int) -> tuple[Statement, ...]:
-    """A loop with what it does first, as statements of the block that it stands in."""
+    """A loop with its initialisation, as statements of the block that it stands in."""
     match statement:
         case Block(statements):
             inside = [inner for each in statements for inner in flat(each)]

@@ -18,7 +18,8 @@ from polylsp.codegen.cuda.streams import STREAMS, Group, groups_of, stream_of
 
 
 def run_lines(host: Host, inside: Sequence[str]) -> Iterator[str]:
-    """The lines of the function that runs the kernels, once there is memory, with what is `inside` of it."""
+    """The lines of the function that runs the kernels, once there is memory, with the lines `inside` of
+    it."""
     yield from _comment(host)
     declared = [declaration for declaration, _ in handed_on(host, inside)]
     yield from [template(host.index)] if host.index else []

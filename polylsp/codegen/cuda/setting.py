@@ -175,8 +175,8 @@ def _parameters(
 
 
 def with_signs(region: Region, texts: Mapping[str, str]) -> dict[str, str]:
-    """Values in C, without sizes that have no sign: what is less than such a one may be negative. The host
-    has seen that they are small."""
+    """Values in C, without sizes that have no sign: a value below such a one may be negative. The host has
+    checked that they are small."""
     unsigned = {v.source_name for v in region.subject.variables if _has_no_sign(v)}
     split = {name: text.split(" * ") for name, text in texts.items()}
     return {

@@ -98,7 +98,7 @@ def _term(frame: Frame, part: Part, one: SharedSum, known: isl.Set) -> list[str]
 
 
 def _met_in_warp(frame: Frame, one: SharedSum) -> Iterator[str]:
-    """The lanes of a warp exchange what they have found: afterwards, all have the same."""
+    """The lanes of a warp exchange their partial sums: afterwards, all have the total."""
     half, other = frame.fresh.name("half"), frame.fresh.name("other")
     fetched = f"__shfl_xor_sync(0xffffffff, {one.name}, {half})"
     head = f"for (int {half} = {one.lanes.count // 2}; {half} > 0; {half} /= 2)"

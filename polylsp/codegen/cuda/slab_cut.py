@@ -153,7 +153,7 @@ def _follows(leaf: Leaf, dimension: int, accesses: Sequence[Access]) -> bool:
 
 
 def _with_others(found: Leaves, chosen: Mapping[str, Place], pairs: isl.UnionMap) -> dict[str, Place]:
-    """The places of all leaves: what no leaf with one is needed for runs first, anything else last."""
+    """The places of all leaves: leaves that need none of the placed ones run first, all others last."""
     cut, result = isl.UnionSet("{ }"), dict(chosen)
     for leaf in found.leaves:
         if leaf.name in chosen:

@@ -135,12 +135,12 @@ def has_division(value: isl.Aff) -> bool:
 
 
 def difference(one: isl.Aff, other: isl.Aff) -> isl.Aff:
-    """A sum less another one, whatever parameters each of them has."""
+    """Difference of two sums, over any parameters."""
     return total(isl.PwAff.from_aff(one), other.neg())
 
 
 def total(one: isl.PwAff, other: isl.Aff) -> isl.Aff:
-    """A sum of sums, whatever parameters each of them has."""
+    """Sum of sums, over any parameters."""
     ((_, found),) = one.add(isl.PwAff.from_aff(other)).get_pieces()
     return found
 

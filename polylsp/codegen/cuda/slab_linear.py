@@ -17,7 +17,7 @@ def linear_part(
     buffer: Buffer, rows: Rows, elements: isl.Set, ends: Ends, names: Names
 ) -> tuple[str, str, str] | None:
     """The first element of a slab, how many it has, and how many any may have, in C, given its rows and all
-    `elements` that are used; `None` where slabs reach further than these, or share what they write."""
+    `elements` that are used; `None` where slabs reach further than these, or share written elements."""
     strides = [Poly.of({tuple(map(Symbol, m)): c for m, c in each}) for each in buffer.memory.strides]
     around = [_both(smallest(elements, k), largest(elements, k)) for k in range(len(strides))]
     own, slabs = _both(rows.low, rows.high), _both(_single(ends.lows), _single(ends.behinds))

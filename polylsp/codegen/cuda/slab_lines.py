@@ -70,7 +70,7 @@ def _scalars(host: Host) -> set[str]:
 
 
 def slab_lines(host: Host, slabs: Slabs, call: Sequence[str]) -> Iterator[str]:
-    """The loop over slabs, with the transfers of what stays on the device around it."""
+    """The loop over slabs, with the transfers of the arrays that stay on the device around it."""
     for each in host.staying:
         if each.comes_in:
             yield from _copied(on_device(each), start_of(each), each, "cudaMemcpyHostToDevice")

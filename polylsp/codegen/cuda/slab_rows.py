@@ -98,7 +98,7 @@ def _apart(rows: isl.Map, step: int) -> isl.Set:
 
 
 def _constants(apart: isl.Set) -> tuple[isl.Aff, isl.Aff] | None:
-    """The ends of a set of numbers whatever the parameters are."""
+    """The ends of a set of numbers over all parameters."""
     every = apart.project_out(isl.dim_type.param, 0, apart.dim(isl.dim_type.param))
     values = every.dim_min_val(0), every.dim_max_val(0)
     if not all(each.is_int() for each in values):
@@ -109,7 +109,7 @@ def _constants(apart: isl.Set) -> tuple[isl.Aff, isl.Aff] | None:
 
 
 def _sums(apart: isl.Set) -> tuple[isl.Aff, isl.Aff] | None:
-    """The ends of a set of numbers that are sums of parameters, as many apart whatever these are."""
+    """The ends of a set of numbers that are sums of parameters, at a constant distance."""
     low, high = smallest(apart, 0), largest(apart, 0)
     if low is None or high is None or low.dim(isl.dim_type.div) or high.dim(isl.dim_type.div):
         return None

@@ -20,8 +20,7 @@ _MOST = 4
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Kernels, of which no other one uses what they write or writes what they use, and the `buffers` that
-    they alone use."""
+    """Kernels that are independent of all others, and the `buffers` that they alone use."""
 
     kernels: tuple[tuple[Kernel, Written], ...]
     buffers: tuple[Buffer, ...]
@@ -29,7 +28,7 @@ class Group:
 
 @dataclass
 class _Growing:
-    """A group while kernels come together: what they use and write (names)."""
+    """A group while kernels come together: the names that they use and write."""
 
     kernels: list[tuple[Kernel, Written]]
     uses: set[str]

@@ -24,7 +24,7 @@ def strides(
     narrow: frozenset[str],
 ) -> frozenset[str]:
     """The unique names of those sizes, given the `extents` of arrays on the device (by their unique names)
-    and which variables are `called` what there; those that are `narrow` are `int`s anyway."""
+    and the variables `called` so there; those that are `narrow` are `int`s anyway."""
     every = {v.name for inner in extents.values() for v in _named(inner, called) if _is_int(v, narrow)}
     able = frozenset(every - _without_sign(found))
     wide = (inner for inner in extents.values() if is_wide(inner, called, able, narrow))
@@ -58,7 +58,7 @@ def _is_long(variable: Variable, narrow: frozenset[str]) -> bool:
 
 
 def _without_sign(found: Leaves) -> set[str]:
-    """The scalars in what is computed without signs: of another type, it would be something else."""
+    """The scalars in unsigned computations: of another type, their results would differ."""
     every = (node for leaf in found.leaves for s in walk(*leaf.statements) for node in nodes(s))
     computed = (each for each in every if isinstance(each.type, Integer) and not each.type.signed)
     parts = (part for each in computed for part in subexpressions(each))

@@ -55,7 +55,7 @@ def sum_of(kernel: Kernel, found: Leaves) -> Sum | None:
 
 
 def updates(leaf: Leaf, found: Leaves) -> tuple[Access, ...]:
-    """The accesses of a leaf to what it adds to, if it changes nothing else, in updates alone."""
+    """The accesses of a leaf's updates, if it has no other writes and the memory no other accesses in it."""
     own = [access for one, access in found.shared if one is leaf]
     written = [access for access in own if access.kind == "write"]
     if not written or written[0].update is None:

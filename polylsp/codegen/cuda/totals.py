@@ -18,7 +18,7 @@ BLOCKS = 256
 
 @dataclass(frozen=True, slots=True)
 class Total:
-    """A sum of elements of type `words`; `kernel` adds what blocks have left in `scratch` to an element."""
+    """A sum of elements of type `words`; `kernel` adds the sums of blocks in `scratch` to an element."""
 
     kernel: str
     scratch: str
@@ -64,7 +64,7 @@ def _tree(total: Total, thread: str, shared: str, count: int, fresh: Fresh) -> I
 
 
 def total_kernel(total: Total) -> Iterator[str]:
-    """The kernel, of one block, that adds what the blocks of another one have found to an element."""
+    """The kernel, of one block, that adds the sums of another one's blocks to an element."""
     words, combining = total.words, total.combining
     fresh = Fresh({"count", "partial", "element", "own"})
     yield "// Adds what the blocks of a kernel have found to an element."

@@ -14,7 +14,7 @@ from polylsp.model.program import Array, Declare, Loop, Statement
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Statements that stay together. `loop`: they are one loop, and what its header does first."""
+    """Statements that stay together. `loop`: they are one loop, and the initialisation in its header."""
 
     statements: tuple[Statement, ...]
     loop: Loop | None = None

@@ -76,7 +76,7 @@ def rewritten(subject: Subject, chain: Chain, made: Edited) -> tuple[int, ...]:
 
 
 def replaced(made: Edited) -> Span:
-    """All that an edit replaces, and what stands between."""
+    """Span of all that an edit replaces, with the text between."""
     return made.replacements[0].span.cover(made.replacements[-1].span)
 
 

@@ -42,7 +42,7 @@ def _adds_floats(subject: Subject, loop: LoopFacts) -> bool:
 
 
 def _jams(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
-    """Iterations that share what they load, if the vector unit runs them."""
+    """Iterations that share loaded elements, if the vector unit runs them."""
     subject = trials.subject
     chain = trials.limited(lambda: chain_inside(subject, loop.ordinal))
     if not isinstance(chain, Chain) or len(chain.ordinals) < 2:
@@ -55,7 +55,7 @@ def _jams(trials: Trials, loop: LoopFacts) -> Iterator[Possible]:
 
 
 def _restructured(trials: Trials) -> Iterator[Possible]:
-    """All loops of the function at once: offered on each that stands in what is rewritten."""
+    """All loops of the function at once: offered on each that is rewritten."""
     subject = trials.subject
     made = trials.answer("restructure", subject.facts.loops[0].ordinal, subject.function.name)
     if not isinstance(made, Edited) or _MOVING.isdisjoint(made.parts):

@@ -45,8 +45,8 @@ def counted(known: list[tuple[Scop, isl.Set]], sizes: Mapping[str, int]) -> int:
 
 
 def touched(subject: Subject, name: str, *, follows: bool = False) -> Iterator[Touched]:
-    """The elements of what a variable leads to, or (`follows`) of what pointers found there do, by nest; one
-    object can be several memories."""
+    """The elements of the memory that a variable leads to, or (`follows`) that pointers found there lead to,
+    by nest; one object can be several memories."""
     for nest in subject.nests:
         by_memory: dict[Memory, isl.Set] = {}
         for access in nest.scop.accesses:
@@ -104,7 +104,7 @@ def box(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> list[tuple[int
 
 
 def fixed(values: isl.Set, scop: Scop, sizes: Mapping[str, int]) -> isl.Set:
-    """The set at some sizes, whatever other parameters are."""
+    """The set at some sizes, for any values of the other parameters."""
     for k in range(values.dim(_PARAM)):
         name = values.get_dim_name(_PARAM, k) or ""
         text = scop.parameters.get(name, "")

@@ -66,8 +66,8 @@ def _spelling(argument: Argument) -> str:
 
 
 def _maker(number: int, made: Structure, function: str, data: Storage) -> str:
-    """Makes an object without its `__init__`: what the function uses of it is set, but for numbers that its
-    class sets and that are no sizes."""
+    """Makes an object without its `__init__`: the attributes that the function uses are set, but for numbers
+    that its class sets and that are no sizes."""
     sizes, numbers = list[str](), list[str]()
     for k, each in enumerate(data.arguments):
         of, dot, attribute = _spelling(each).rpartition(".")

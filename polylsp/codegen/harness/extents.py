@@ -134,8 +134,8 @@ def rung_of(sizes: tuple[int, ...], extents: Sequence[Extent], instances: int, i
 def _ends_of_member(
     touched: Touched, member: Variable, sizes: Mapping[str, int], most: int
 ) -> tuple[int, int] | None:
-    """The same of what a member of a structure points at: of several subscripts only the first is certain,
-    and each of the others steps over as many elements as any size allows."""
+    """Ends like `_ends`, for the target of a structure's member: of several subscripts only the first is
+    certain, and each of the others steps over as many elements as any size allows."""
     of_type, outer = member.type, structures_of(member.name)
     ends = box(touched.elements, touched.scop, sizes)
     if ends is None or touched.memory.scoped or touched.memory.shape[-1:] != ("[]",):

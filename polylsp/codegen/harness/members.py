@@ -37,7 +37,7 @@ def is_structure(of_type: Type) -> bool:
 
 
 def members(subject: Subject, parameter: Variable) -> tuple[Member, ...] | None:
-    """The members of what a parameter points at; `None` where it is used as more than one structure, or as a
+    """The members of a parameter's target; `None` where it is used as more than one structure, or as a
     whole."""
     own = subject.effects
     found: dict[str, Type] = {}

@@ -138,7 +138,7 @@ class _Walk:
 
 
 def _in_turn(body: list[ast.stmt]) -> Iterator[ast.AST]:
-    """The nodes of a body, what statements read before what they bind."""
+    """The nodes of a body, with the reads of statements before their bindings."""
     for node in own_nodes(body):
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             yield from ast.walk(node.value)

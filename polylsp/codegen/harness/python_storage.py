@@ -132,7 +132,7 @@ def _reason(name: str) -> str:
 
 
 def _given(source: Source) -> dict[str, Kind]:
-    """The parameters that are handed over by their places, and what they are."""
+    """The positional parameters, and their kinds."""
     arguments = source.definition.args
     kinds = parameter_kinds(source.definition, source.declarations, source.item.owner)
     return {one.arg: kinds[one.arg] for one in (*arguments.posonlyargs, *arguments.args)}

@@ -137,8 +137,8 @@ def _changed(subject: Subject) -> frozenset[str]:
 
 
 def changed_globals(subject: Subject) -> str:
-    """The name of a variable outside of the function that it changes, itself or in what it calls; empty if
-    there is none."""
+    """The name of a variable outside of the function that it changes, itself or in a callee; empty if there
+    is none."""
     for one in reached(subject):
         own = effects(one.body)
         assigned = [v for v in own.variables if v.name in own.scalars]
@@ -149,7 +149,7 @@ def changed_globals(subject: Subject) -> str:
 
 
 def _globals(subject: Subject) -> Iterator[Variable]:
-    """The variables of the file that the function may change or read, itself or in what it calls."""
+    """The variables of the file that the function may change or read, itself or in a callee."""
     found: dict[Variable, None] = {}
     for one in reached(subject):
         variables = sorted(effects(one.body).variables, key=lambda v: v.name)

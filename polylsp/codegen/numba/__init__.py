@@ -117,7 +117,7 @@ def _rounding(source: Source) -> list[str]:
 
 
 def _in_order(made: list[Replacement]) -> Iterator[Replacement]:
-    """The replacements in the order of the text; what is inserted at one place is one of them."""
+    """The replacements in the order of the text; insertions at one place are joined."""
     texts: dict[Span, str] = {}
     for each in sorted(made, key=lambda one: one.span):
         texts[each.span] = texts.get(each.span, "") + each.text

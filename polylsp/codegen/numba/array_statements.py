@@ -43,7 +43,7 @@ def _stores(source: Source) -> Iterator[tuple[ast.stmt, ast.expr, ast.expr]]:
 
 
 def _read(value: ast.expr, target: ast.expr) -> Iterator[str]:
-    """The names that a value reads, but where it reads just what is stored to."""
+    """The names that a value reads, except where it reads exactly the target."""
     pending: list[ast.AST] = [value]
     same = ast.unparse(target)
     while pending:

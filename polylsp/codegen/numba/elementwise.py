@@ -19,8 +19,8 @@ class _Other(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Spelled:
-    """An array statement over single elements: the `headers` of its loops, outermost first, what they run,
-    the subscripts with which each array is named in it, which array it `stores` to, and pairs of lengths
+    """An array statement over single elements: the `headers` of its loops, outermost first, their body, the
+    subscripts with which each array is named in it, which array it `stores` to, and pairs of lengths
     (`equal`) that it takes for the same."""
 
     headers: tuple[str, ...]
@@ -152,7 +152,7 @@ class _Writer:
     equal: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def headers(self) -> Iterator[str]:
-        """The loops over what is stored to."""
+        """The loops over the target."""
         if not self.ranges or len(self.ranges) > len(self.counters):
             raise _Other
         for counter, each in zip(self.counters, self.ranges, strict=False):

@@ -84,7 +84,7 @@ def _start(module: Item, line: Line) -> int:
 
 
 def _line_end(text: str, offset: int) -> int:
-    """The end of the line on which an offset stands, without what ends it."""
+    """The end of the line on which an offset stands, without its line ending."""
     end = text.find("\n", offset)
     end = len(text) if end < 0 else end
     return end - 1 if text[end - 1 : end] == "\r" else end

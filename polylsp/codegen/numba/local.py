@@ -51,7 +51,7 @@ def _moved(source: Source, text: LoopText, name: str) -> list[Replacement] | Dec
 
 
 def _definition(source: Source, name: str) -> ast.Assign | None:
-    """The one statement that makes an array, without what it holds mattering."""
+    """The one statement that makes an array, whose contents do not matter."""
     stores = [n for n in source.nodes if isinstance(n, ast.Name) and n.id == name and not _is_load(n)]
     for node in source.nodes:
         match node:

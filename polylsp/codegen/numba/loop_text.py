@@ -45,7 +45,7 @@ class LoopText:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A loop that is written anew: its header with `:` and what follows it, and what it runs."""
+    """A loop that is written anew: its header with `:` and the text after it, and its body."""
 
     header: str
     body: tuple[Piece, ...]

@@ -56,7 +56,8 @@ class Source:
         return tuple(name for name, kind in own.items() if isinstance(kind, Array) and kind.lists)
 
     def path(self, node: ast.expr) -> str:
-        """The full dotted name of what an expression names; empty for what the function binds itself."""
+        """The full dotted name of a module's member in an expression; empty for names that the function binds
+        itself."""
         root = node
         while isinstance(root, ast.Attribute):
             root = root.value

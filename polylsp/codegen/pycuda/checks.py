@@ -130,7 +130,7 @@ def _looked_up(host: Host) -> Iterator[str]:
 
 
 def _too_little(host: Host, settings: Settings) -> Iterator[str]:
-    """Arrays are not worth a copy for little work; what is there already stays there."""
+    """Arrays are not worth a copy for little work; those that are there already stay there."""
     region, found = host.launched.region, list[str]()
     for loop in loops_at(region.statements) if settings.offload_threshold else ():
         work = work_of(region.subject, region.subject.known(loop.ordinal))

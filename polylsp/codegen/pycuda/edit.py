@@ -44,7 +44,7 @@ class Made:
 
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
-    another share what is on the device."""
+    another share the memory on the device."""
     source = _source(subject)
     if isinstance(source, Declined):
         return source

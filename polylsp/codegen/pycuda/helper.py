@@ -137,7 +137,7 @@ def _run(host: Host) -> list[str]:
 
 
 def _slabs(host: Host) -> Iterator[str]:
-    """The kernels with what is fetched: for all iterations, or slab by slab."""
+    """The kernels with the fetched results: for all iterations, or slab by slab."""
     slabs, back = host.launched.slabs, host.own("results")
     yield from [f"{back} = []"] if any(b.goes_out for b in host.arrays) else []
     if slabs is None:

@@ -104,7 +104,7 @@ def _launch(host: Host, kernel: Written, values: list[str]) -> Iterator[str]:
 
 
 def _launched(host: Host, kernel: Written, counters: dict[str, str]) -> Iterator[str]:
-    """The launch of a kernel, and of the one that adds to an element what its blocks have found."""
+    """The launch of a kernel, and of the one that adds the sums of its blocks to an element."""
     numpy, grid = host.own("np"), host.own("grid")
     yield from _grid(host, kernel, counters)
     arguments = [f"{numpy}.int32({counters.get(name, name)})" for name in kernel.passed]

@@ -121,7 +121,7 @@ def _assumed(source: Source, ordinals: Sequence[int]) -> Iterator[Assumption]:
 
 
 def _comments(source: Source, root: LoopText) -> Iterator[str]:
-    """The comments of loops: there are no strings in what they run."""
+    """The comments of loops: there are no strings in their bodies."""
     for line in source.subject.text[root.span.start : root.span.end].splitlines():
         if "#" in line:
             yield line[line.index("#") :]

@@ -48,7 +48,7 @@ class Bounds:
 
 def bounds_of(subject: Subject, ordinal: int, text: LoopText, outer: tuple[str, ...]) -> Bounds | None:
     """The bounds of a loop in terms of the counters `outer`; `None` where they are not sums of these and of
-    what does not depend on them."""
+    terms that do not depend on them."""
     start, test, step = (text.node.child_by_field_name(f) for f in ("initializer", "condition", "update"))
     name = subject.known(ordinal).iterator
     if start is None or test is None or step is None or name is None or test.type != "binary_expression":

@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass
 class State:
-    """The text so far, and what was said on the way."""
+    """The text so far, and the assumptions and remarks on the way."""
 
     subject: Subject
     settings: Settings

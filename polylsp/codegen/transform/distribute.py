@@ -72,7 +72,7 @@ def _pieces(subject: Subject, text: LoopText, runs: Sequence[Run], groups: list[
 
 
 def _runs(subject: Subject, ordinal: int, text: LoopText) -> list[Run]:
-    """The statements of a body; a declaration stays with all that names what it declares."""
+    """The statements of a body; a declaration stays with all statements that name its variables."""
     runs: list[list[Part]] = [[part] for part in text.parts]
     for statement in walk(subject.loop(ordinal).body):
         if not isinstance(statement, Declare):

@@ -206,7 +206,7 @@ def _kept(statement: _Statement) -> Kept:
 
 
 def _renamed(points: Iterations, atoms: dict[str, str]) -> isl.Set:
-    """The iterations, with one parameter for what is written alike in all headers."""
+    """The iterations, with one parameter for terms with the same spelling in all headers."""
     domain = points.domain
     for k in range(domain.dim(_PARAM)):
         text = points.atoms[domain.get_dim_name(_PARAM, k) or ""]

@@ -87,7 +87,7 @@ def added(left: Linear, right: Linear, sign: int) -> Linear:
 
 
 def sum_text(value: Linear, not_negative: bool = False) -> str:
-    """A sum as a person would write it; `not_negative`: only what it is where it is positive matters."""
+    """A sum as a person would write it; `not_negative`: only positive values matter."""
     value = _folded(value)
     terms = [(factor, term) for term, factor in value.items() if factor and term]
     terms.sort(key=lambda term: term[0] < 0)

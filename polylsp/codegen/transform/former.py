@@ -130,7 +130,7 @@ def _edit(subject: Subject, text: LoopText, copies: Sequence[_Copy]) -> Replacem
 
 
 def _included(subject: Subject) -> Iterator[Replacement]:
-    """The headers that declare what is called, if the file does not include them."""
+    """The headers that declare the called functions, if the file does not include them."""
     missing = [h for h in ("stdlib.h", "string.h") if not re.search(rf"#\s*include\s*<{h}>", subject.text)]
     if missing:
         at, end = _place(subject.text[: subject.start]), newline(subject.text)

@@ -18,7 +18,7 @@ _PRIMARY = re.compile(r"\w+")
 
 @dataclass
 class Reader:
-    """Reads sums off the syntax; what is no sum of counters and numbers becomes an atom."""
+    """Reads sums off the syntax; other terms become atoms."""
 
     subject: Subject
     counters: list[str]
@@ -80,7 +80,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """The least value of a counter, the bound that it stays below, the words that declare it, what it obeys
+    """The least value of a counter, the bound that it stays below, the words that declare it, its constraints
     (the least of several sums is one bound for a person, and several conditions for isl), and its step."""
 
     first: Linear

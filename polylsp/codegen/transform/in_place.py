@@ -124,7 +124,7 @@ def _is_alone(found: Leaves, ordinal: int, one: _Sum) -> bool:
 
 
 def _edits(subject: Subject, text: LoopText, one: _Sum) -> list[Replacement]:
-    """The element for the variable; what would set the element to itself is left out."""
+    """The element for the variable; self-assignments are left out."""
     variable, place = one.variable, subject.source(one.last.target.site)
     declaration = declaration_of(subject, variable)
     if declaration is None or declaration.declarator != variable.source_name:

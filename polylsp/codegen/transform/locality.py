@@ -66,8 +66,8 @@ _SIZES = (8, 16, 32, 64, 128, 256)
 
 
 def tile_sizes(scop: Scop, chain: Chain, settings: Settings) -> tuple[int, ...]:
-    """The extents of a tile: as the settings say, else the largest power of two with which what a tile
-    touches fills no more than half of the cache."""
+    """The extents of a tile: the user's, else the largest power of two with which the footprint of a tile
+    fills no more than half of the cache."""
     count = len(chain.ordinals)
     if settings.tile_sizes:
         given = settings.tile_sizes

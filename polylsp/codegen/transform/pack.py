@@ -40,7 +40,8 @@ class Tile:
 
 
 def packed(subject: Subject, ordinal: int) -> Answer:
-    """Local copies of what the inner two of three loops read in a tile, the last of which is `ordinal`."""
+    """Local copies of the elements that the inner two of three loops read in a tile, the last of which is
+    `ordinal`."""
     tile = _tile(subject, ordinal)
     if isinstance(tile, Declined):
         return tile
@@ -120,7 +121,8 @@ def _element(tile: Tile, name: str) -> str:
 
 
 def _copies(tile: Tile, mention: Mention, name: str) -> tuple[Piece, ...] | Declined:
-    """The declaration of the array, and the loops that fill it, over just what the tile reads."""
+    """The declaration of the array, and the loops that fill it, over exactly the elements that the tile
+    reads."""
     kind = mention.place.type
     assert isinstance(kind, Floating)
     extents = "".join(f"[{axis.size}]" for axis in tile.axes)
@@ -137,7 +139,7 @@ def _copies(tile: Tile, mention: Mention, name: str) -> tuple[Piece, ...] | Decl
 
 
 def _rebuilt(tile: Tile, names: dict[str, str]) -> Piece:
-    """The loops as they stand, with the copies for what these hold."""
+    """The loops as they stand, with the copies in the place of the elements."""
     span, subject = tile.chain.body.span, tile.subject
     inside = [m.span for m in tile.body.mentions if span.start <= m.span.start < span.end]
     text, at = "", span.start

@@ -105,8 +105,8 @@ def planned(subject: Subject, chain: Chain) -> Plan | Declined:
 
 
 def _roles(subject: Subject, part: Chain, body: Body) -> tuple[int, int, int] | None:
-    """The numbers of the loops over the rows of what is written, over its columns, and over the terms of each
-    sum."""
+    """The numbers of the loops over the rows of the written array, over its columns, and over the terms of
+    each sum."""
     names = tuple(subject.known(ordinal).iterator or "" for ordinal in part.ordinals)
     written = [each for each in body.mentions if each.writes]
     if len(written) != 1 or len(written[0].counters) != 2:

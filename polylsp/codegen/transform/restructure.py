@@ -187,8 +187,8 @@ def _jammed(subject: Subject, ordinal: int, settings: Settings) -> Answer:
 
 
 def _last(state: State) -> Edited:
-    """Several iterations at once where they share what they load, and sums for the vector unit: the loops are
-    not analysed again after that."""
+    """Several iterations at once where they share loaded elements, and sums for the vector unit: the loops
+    are not analysed again after that."""
     made: list[Edited] = []
     parts: dict[ActionName, None] = {}
     for loop in state.subject.facts.loops:

@@ -19,8 +19,8 @@ from polylsp.text import Span
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """The declaration of one variable among those that it declares. `words` are the type, `declarator` is
-    the rest (`*p`, `t[3]`); `value` is what it starts from, if anything."""
+    """The declarator of one variable in its declaration. `words` are the type, `declarator` is the rest
+    (`*p`, `t[3]`); `value` is the initialiser, if any."""
 
     node: Node
     item: Node
@@ -116,8 +116,8 @@ def _name(item: Node) -> str:
 
 
 def removed(subject: Subject, names: list[Declaration]) -> Replacement:
-    """The declaration without some of what it declares (all in one declaration): its line goes if nothing
-    is left."""
+    """The declaration without some of its variables (all in one declaration): its line goes if none is
+    left."""
     node = names[0].node
     items = node.children_by_field_name("declarator")
     left = [item for item in items if all(item.id != each.item.id for each in names)]

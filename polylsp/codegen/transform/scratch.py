@@ -37,8 +37,8 @@ _TYPES = {32: "float", 64: "double"}
 class Scratch:
     """An array with an element for each column, which every iteration of a chain's innermost loop sets and
     then reads. `fill` is a loop over all columns, up to `width`; `type` the elements' in words; `lasting`:
-    what the last iteration leaves may be read later; `longest`: how many columns there are at most,
-    where the loops or the array's declaration tell it."""
+    the values of the last iteration may be read later; `longest`: the largest number of columns, where the
+    loops or the array's declaration bound it."""
 
     chain: Chain
     bounds: tuple[Bounds, ...]

@@ -66,8 +66,8 @@ def skewed(subject: Subject, chain: Chain) -> Answer:
 
 
 def _slope(found: Leaves, steps: tuple[int, ...]) -> tuple[int, int] | LeafDependence:
-    """The simplest wavefront that separates all iterations that depend on each other, or what defeats the
-    last one tried."""
+    """The simplest wavefront that separates all iterations that depend on each other, or the dependence that
+    defeats the last one tried."""
     broken: LeafDependence | None = None
     for factors in _SLOPES:
         slope = factors[0] * steps[0], factors[1] * steps[1]

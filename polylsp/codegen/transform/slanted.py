@@ -70,7 +70,7 @@ def _points(
 
 
 def _beyond(k: int, slopes: Slopes, sizes: Sequence[int], tiles: Sequence[Counter], up: bool) -> Linear:
-    """The least, or largest (`up`), of what the slopes add to a counter in the tiles around."""
+    """The least, or largest (`up`), of the slopes' contribution to a counter in the tiles around."""
     result: Linear = {}
     for m, factor in enumerate(_skewed(k, slopes)):
         edge: Linear = {tiles[m].name: factor}

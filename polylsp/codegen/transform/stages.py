@@ -158,5 +158,5 @@ def _named(subject: Subject, loop: TimeLoop, stage: Stage) -> frozenset[Variable
 
 
 def in_c(points: Iterations, value: Linear) -> Linear:
-    """A bound that depends on no counter, in terms of what the headers say."""
+    """A bound that depends on no counter, in terms of the headers."""
     return {points.atoms.get(t, t) if isinstance(t, str) else t: factor for t, factor in value.items()}

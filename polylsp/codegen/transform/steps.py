@@ -13,9 +13,9 @@ from polylsp.codegen.transform.stages import Stage, TimeLoop
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """A time loop, and names for what its blocks declare: `time` is where a block of time steps begins,
-    `block` where one of the grid does, `first` and `last` are the block's edges in a time step. `type` are
-    the words that declare them."""
+    """A time loop, and names for the variables of its blocks: `time` is the beginning of a block of time
+    steps, `block` that of one of the grid, `first` and `last` are the block's edges in a time step. `type`
+    are the words that declare them."""
 
     subject: Subject
     loop: TimeLoop
@@ -51,8 +51,8 @@ class Steps:
         return Made(header, (Written(words), *stages), loop.text.braces, loop.text.remark)
 
     def clipped(self, stage: Stage, low: int, high: int, above: Linear | None = None) -> Piece:
-        """A stage between the edges of a block, moved by `low` and `high`. `above`: what the lower edge is
-        never less than."""
+        """A stage between the edges of a block, moved by `low` and `high`. `above`: a lower bound of the
+        lower edge."""
         assert stage.first is not None and stage.last is not None
         begin: Linear = {self.first: 1, "": low}
         end: Linear = {self.last: 1, "": high}

@@ -20,8 +20,8 @@ Step = Callable[[Subject], Answer]
 
 
 def steps(subject: Subject, ordinal: int, settings: Settings) -> tuple[Step, ...] | Declined:
-    """The edits that cut a loop into strips, which stand around the loop that it is in; expand what each
-    strip holds; split it; and reorder each part."""
+    """The edits that cut a loop into strips, which stand around the loop that it is in; expand the scalars of
+    each strip; split it; and reorder each part."""
     chain = chain_around(subject, ordinal)
     if isinstance(chain, Declined):
         return chain

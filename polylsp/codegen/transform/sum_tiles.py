@@ -35,7 +35,7 @@ def made(state: State, ordinal: int) -> bool:
 
 def _pair(subject: Subject, ordinal: int) -> Chain | None:
     """The loop and the one around it, if there are scalars that it shares with loops inside, and these read
-    what all rows share."""
+    elements common to all rows."""
     chain = chain_around(subject, ordinal)
     if isinstance(chain, Declined) or len(chain.ordinals) < 2 or chain.ordinals[-1] != ordinal:
         return None

@@ -23,7 +23,7 @@ Braces = Literal["none", "same line", "next line"]
 @dataclass(frozen=True, slots=True)
 class Part:
     """A statement in a body. `core` is the statement, `whole` has the comments about it too: those on the
-    lines before it, and what follows on its last line; `pragmas` are the kinds of those among them."""
+    lines before it, and those after it on its last line; `pragmas` are the kinds of those among them."""
 
     node: Node
     core: Span

@@ -18,7 +18,7 @@ _BORDER = (0, 1)
 
 def ordered(subject: Subject, ordinal: int) -> tuple[TimeLoop, Leaves, tuple[int | None, ...]] | Declined:
     """A loop as a time loop. Stages of fewer loops than others that depend on them wherever these are, as
-    what is done at the border of a grid, are at one place."""
+    those at the border of a grid, are at one place."""
     fixed: set[int] = set()
     while True:
         loop = time_loop(subject, ordinal, fixed)

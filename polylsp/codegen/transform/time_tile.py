@@ -36,8 +36,8 @@ _COUNT = 4
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A time loop, what must stay in order in it, and the blocks in which it can run. `places` are those of
-    the stages that have but one."""
+    """A time loop, its dependences, and the blocks in which it can run. `places` are those of the stages with
+    a single one."""
 
     loop: TimeLoop
     found: Leaves

@@ -15,8 +15,8 @@ _CONDITION = re.compile(r"#\s*(if|ifdef|ifndef|elif)")
 
 
 def damage(text: str, items: Outline, broken: frozenset[int]) -> Iterator[FileProblem]:
-    """Text that no compiler would read as it is meant. The functions that start at `broken` have a
-    syntax error: what follows from it is not said again."""
+    """Text that no compiler would read as it is meant. The functions that start at `broken` have a syntax
+    error: its consequences are not reported again."""
     at = text.find("\0")
     if at >= 0:
         message = "This file holds NUL bytes: it is not C source, or it is damaged."

@@ -129,7 +129,7 @@ class Splitter:
         return found
 
     def clear(self) -> None:
-        """Forget what is not complete."""
+        """Discard the incomplete declaration."""
         self.current = []
         self.depth = self.braces = 0
         self.called = self.assigned = self.body = False

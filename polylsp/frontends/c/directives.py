@@ -29,8 +29,8 @@ _MARKER = "polylsp"
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Something that happens at `[start, end)` of a text if that place is active: text to expand
-    (`tokens`), a definition (`macro`), or a directive with what follows its name (`argument`)."""
+    """A preprocessing step at `[start, end)` of a text if that place is active: text to expand (`tokens`), a
+    definition (`macro`), or a directive with the text after its name (`argument`)."""
 
     kind: StepKind
     start: int
@@ -215,7 +215,7 @@ class _Conditionals(Preprocessor):
         raise OutputDirective(Handling.IgnoreAndRemove)
 
     def on_error(self, file: Any, line: int, msg: str) -> None:
-        """Keep what concerns the nesting; an expression that cannot be evaluated counts as 0."""
+        """Record errors of nesting; an expression that cannot be evaluated counts as 0."""
         if msg.startswith("Unterminated"):
             self.errors.append((line, "This conditional has no `#endif`."))
         elif msg.startswith("Misplaced"):

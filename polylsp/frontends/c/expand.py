@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pragma:
-    """A `#pragma` or `_Pragma` inside a function: it stands before token `token` of the expanded
-    text; `text` is what follows the word `pragma`; `span` is relative to the function's start."""
+    """A `#pragma` or `_Pragma` inside a function: it stands before token `token` of the expanded text; `text`
+    is that after the word `pragma`; `span` is relative to the function's start."""
 
     token: int
     text: str

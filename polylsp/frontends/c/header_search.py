@@ -109,7 +109,7 @@ def system_header(name: str) -> str | None:
 
 
 def build_folders(folder: str) -> tuple[str, ...]:
-    """The names of the folders in one that are usual for what is built, `build` first."""
+    """The names of the folders in one that are usual for build outputs, `build` first."""
     found = (name for name in _listed(folder, modified(folder)) if name.lower().startswith(_BUILT))
     return ("build", *sorted(name for name in found if name != "build"))
 

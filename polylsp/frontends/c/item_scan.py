@@ -84,7 +84,7 @@ class ItemScan:
         return Cut("declaration", self.start, end, "", text + ";", -1, self.merged, self.returned)
 
     def leave(self, kind: Literal["function", "declaration", "stray"], end: int) -> Cut:
-        """The item that ends here; what has a body is a function, however it ends."""
+        """The item that ends here; an item with a body is a function, however it ends."""
         end = max(trimmed(self.text, self.start, end), self.start + 1)
         skeleton = None
         if kind == "function":

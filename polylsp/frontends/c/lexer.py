@@ -85,8 +85,8 @@ class Lexer:
         return int(found.group(2)) if found else -1
 
     def _line(self, error: str) -> int:
-        """Of a declaration the parser names the start, and of an expression no place at all: what it
-        declined is the token that it read last."""
+        """Of a declaration the parser names the start, and of an expression no place at all: the declined
+        token is the one that it read last."""
         found = _PLACE.match(error)
         if found and (int(found.group(1)) < 0 or not _NAMES_START.search(error)):
             return int(found.group(1))
@@ -101,7 +101,7 @@ _NAMES_START = re.compile(r": Invalid (declarat|struct/union declaration)")
 
 @lru_cache(maxsize=65536)
 def classify(text: str) -> tuple[str, str]:
-    """pycparser's name for the kind of a token, `UNKNOWN` for what is no token of C, and its spelling."""
+    """pycparser's name for the kind of a token, `UNKNOWN` for other text, and its spelling."""
     if "\n" in text:
         text = re.sub(r"\\[ \t]*\n", "", text)
     lexer = CLexer(**_NO_CALLBACKS)

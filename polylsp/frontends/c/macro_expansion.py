@@ -38,7 +38,7 @@ class _Exceeded(Exception):
 def expand_uses(
     texts: tuple[str, ...], starts: tuple[int, ...], ends: tuple[int, ...], macros: Mapping[str, Macro]
 ) -> Uses | Overflow:
-    """Replace every macro use; what comes out of one has the span of the whole outermost use."""
+    """Replace every macro use; tokens of an expansion have the span of the whole outermost use."""
     out = Uses()
     run = _Run(macros, texts, starts, ends)
     k, count = 0, len(texts)

@@ -39,7 +39,7 @@ class Options:
     max_file_mb: int = 32
 
     def with_openmp(self) -> Options:
-        """The options with OpenMP switched on, unless they say what `_OPENMP` is, or that it is not."""
+        """The options with OpenMP switched on, unless they define or undefine `_OPENMP`."""
         said = {one.partition("=")[0] for one in (*self.defines, *self.undefines)}
         return self if "_OPENMP" in said else replace(self, defines=(*self.defines, _OPENMP))
 
@@ -65,7 +65,7 @@ def command_for(path: str, settings: Settings) -> Command | None:
 
 
 def options_for(path: str, settings: Settings) -> Options:
-    """The options of a file; settings come before what compile_commands.json says."""
+    """The options of a file; settings come before compile_commands.json."""
     own = Options(
         include_paths=tuple(str(Path(one).absolute()) for one in settings.include_paths),
         defines=settings.defines,

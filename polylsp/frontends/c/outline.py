@@ -50,8 +50,8 @@ class Outline:
 
 
 def outline(text: str, previous: tuple[str, Outline] | None = None) -> Outline:
-    """The items of `text`; with the previous text and its outline, only what changed is scanned
-    and all other items are the same objects."""
+    """The items of `text`; with the previous text and its outline, only the changed part is scanned and all
+    other items are the same objects."""
     plain = normalise(text)
     if previous is None:
         return _scan(text, plain, _Known((), (), (), ()), _Known((), (), (), ()), 0, len(text))

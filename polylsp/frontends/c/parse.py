@@ -169,7 +169,7 @@ def _parser(lexer: Lexer) -> CParser:
 
 
 def _split(trees: list[Any], declarations: dict[int, Declaration]) -> Parsed | None:
-    """The last function of the trees, and what stands before it."""
+    """The last function of the trees, and the declarations before it."""
     trees = [tree for tree in trees if not isinstance(tree, c_ast.FuncDef) or _has_parameters(tree)]
     for index in range(len(trees) - 1, -1, -1):
         if isinstance(trees[index], c_ast.FuncDef):

@@ -168,7 +168,7 @@ def _missing_operand(error: _Error) -> Rejection | None:
 
 
 def _missing_name(error: _Error) -> Rejection | None:
-    """An expression or a name is missing, and perhaps what ends it."""
+    """An expression or a name is missing, and perhaps its end."""
     if error.before in (".", "->"):
         return _expected(error, "the name of a member")
     for what, *missing in (("an expression", "_", "++"), ("a name", "_")):

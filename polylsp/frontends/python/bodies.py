@@ -44,7 +44,7 @@ def _known(names: tuple[tuple[str, Declaration], ...]) -> Known:
 
 
 def body_of(item: Item) -> list[ast.stmt]:
-    """The statements of some lines; those before and after what cannot be read, if it cannot."""
+    """The statements of some lines; those before and after the unreadable part, if there is one."""
     texts, lines = item.texts, item.lines
     parsed = parse(texts, lines)
     if not isinstance(parsed, Rejection):

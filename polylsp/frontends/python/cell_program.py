@@ -99,7 +99,7 @@ def _needed(statements: Sequence[_Statement], root: _Statement) -> list[_Stateme
 
 
 def _is_always(node: ast.stmt) -> bool:
-    """True if a statement sets the module search path, or imports names that it does not list."""
+    """True for a `__future__` or star import, and for a change of the module search path."""
     if isinstance(node, ast.ImportFrom):
         return node.module == "__future__" or any(each.name == "*" for each in node.names)
     called = node.value if isinstance(node, ast.Expr) else None
@@ -107,7 +107,7 @@ def _is_always(node: ast.stmt) -> bool:
 
 
 def _bound(node: ast.stmt) -> set[str]:
-    """The names that a statement binds, and those of what it stores into."""
+    """The names that a statement binds, and those of the objects it stores into."""
     if isinstance(node, _SCOPES):
         return {node.name}
     found = set[str]()

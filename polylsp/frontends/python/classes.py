@@ -90,7 +90,7 @@ def _assigned(
 
 
 def _attributes(target: ast.expr, value: ast.expr | None, own: str) -> Iterator[tuple[str, ast.expr | None]]:
-    """The attributes of the object that a target binds, and what to."""
+    """The attributes of the object that a target binds, and the values."""
     match target:
         case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name == own:
             yield attribute, value

@@ -23,7 +23,7 @@ from polylsp.query import query
 
 @dataclass(frozen=True)
 class Environment:
-    """The declarations of a file, by name; what functions in functions see besides, by where they start."""
+    """The declarations of a file, by name; further names that inner functions see, by their starts."""
 
     names: dict[str, Declaration]
     inside: dict[int, Names]

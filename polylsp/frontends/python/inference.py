@@ -57,7 +57,7 @@ def inferred(body: list[ast.stmt], given: Mapping[str, Kind], declarations: Decl
 
 
 def _used(body: list[ast.stmt], nodes: list[ast.AST], kinds: Kinds) -> dict[str, Kind]:
-    """The names that are bound once, to what a call of unknown code gives, and are then used as arrays."""
+    """The names that are bound once, to the result of a call of unknown code, and are then used as arrays."""
     stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     calls = {
         node.targets[0].id
@@ -96,7 +96,7 @@ def assigned_names(nodes: list[ast.AST]) -> frozenset[str]:
 
 
 def _bindings(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind | None]]:
-    """The names that a node binds, and what to."""
+    """The names that a node binds, and the kinds of the values."""
     match node:
         case ast.Assign(targets=targets, value=value):
             for target in targets:

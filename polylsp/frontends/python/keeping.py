@@ -131,7 +131,7 @@ def _bound(node: Definition) -> frozenset[str]:
 def keeping_parameters(
     functions: Mapping[str, Callable], kept: Mapping[str, Kept]
 ) -> dict[str, frozenset[str]]:
-    """The parameters of functions whose arrays these, or what they call, keep."""
+    """The parameters of functions whose arrays these or their callees retain."""
     found = {name: set(one.names) for name, one in kept.items()}
     callers: dict[str, list[str]] = {}
     for name, one in kept.items():

@@ -62,7 +62,7 @@ class Nothing:
 
 @dataclass(frozen=True, slots=True)
 class Other:
-    """Anything else; `what` says what in a noun phrase ("a list")."""
+    """Any other kind; `what` is a noun phrase for it ("a list")."""
 
     what: str
 

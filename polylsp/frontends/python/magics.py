@@ -68,7 +68,7 @@ def _next(code: str, start: int) -> tuple[int, str] | None:
 
 
 def _python(words: str, text: str, indent: str | None) -> str:
-    """Python in the place of a magic `text`; `indent` is what stands before it, if that is white space."""
+    """Python in the place of a magic `text`; `indent` is the text before it, if that is white space."""
     name = _NAME.match(words)
     if words.startswith("?") or words.rstrip().endswith("?") or (name and name[1] in _HARMLESS):
         return _as_comment(text, indent)

@@ -40,7 +40,7 @@ def with_methods(
 
 @lru_cache(maxsize=1024)
 def _one(found: ClassOf) -> ClassOf:
-    """The same object for equal classes, so that comparing what functions need of a file is quick."""
+    """The same object for equal classes, so that comparing the environments of functions is quick."""
     return found
 
 
@@ -80,7 +80,7 @@ def _checked(method: Callable, owner: ClassOf, below: Mapping[str, dict[str, Cal
 
 
 def _closed(methods: Mapping[str, Callable], owner: ClassOf) -> Iterator[Callable]:
-    """The methods, each with the arrays of its object that it, or what it calls, names."""
+    """The methods, each with the arrays of its object that it or a callee names."""
     arrays = {
         name for name, kind in owner.fields if isinstance(kind, Array) and kind.rank > 0 and not kind.lists
     }

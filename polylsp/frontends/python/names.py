@@ -20,7 +20,7 @@ class Imported:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a function: what it is, and whether it may be left out."""
+    """A parameter of a function: its kind, and the flag that it may be left out."""
 
     name: str
     kind: Kind
@@ -29,7 +29,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Callable:
-    """A function of the file. `result` is what it returns; `problem` says why calls of it are not
+    """A function of the file. `result` is the kind of its result; `problem` says why calls of it are not
     followed, or is empty. `uses` are the attributes of its object that a method names, of which those that
     hold arrays are parameters of it too, and `binds` those that it binds. `keeps` are the parameters whose
     arrays may have another name when it has returned."""
@@ -55,7 +55,7 @@ class Value:
 
 @dataclass(frozen=True)
 class ClassOf:
-    """A class of the file, what its objects' attributes are, and its methods; knows its hash."""
+    """A class of the file, the kinds of its objects' attributes, and its methods; knows its hash."""
 
     name: str
     fields: tuple[tuple[str, Kind], ...]
@@ -81,7 +81,8 @@ _ROOTS = {"np": "numpy", "nb": "numba", "jnp": "jax.numpy"}
 
 
 def path_of(node: ast.expr, declarations: Declarations) -> str:
-    """The full dotted name of what an expression names (`numpy.sqrt`); empty for anything else."""
+    """The full dotted name of a module's member in an expression (`numpy.sqrt`); empty for other
+    expressions."""
     if isinstance(node, ast.Attribute):
         base = path_of(node.value, declarations)
         return f"{base}.{node.attr}" if base else ""

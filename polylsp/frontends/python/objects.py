@@ -24,7 +24,7 @@ def is_attribute(name: str) -> bool:
 def name_attributes(
     body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations
 ) -> dict[str, Kind]:
-    """Put names in the place of the attributes that hold arrays and numbers; what these are."""
+    """Replace the attributes with arrays and numbers by names; return their kinds."""
     known = _followed(body, given, declarations)
     renamer = _Renamer(known)
     renamer.visit(ast.Module(body, []))

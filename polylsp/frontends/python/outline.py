@@ -70,8 +70,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """A run of the text that begins at the left margin, and what was found in it; offsets count from
-    its start."""
+    """A run of the text that begins at the left margin, and its contents; offsets count from its start."""
 
     text: str
     functions: tuple[Item, ...]

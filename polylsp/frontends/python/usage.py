@@ -190,7 +190,8 @@ def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:
 
 
 def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
-    """Names that must hold whole numbers: bounds of ranges, subscripts, sizes, and what these come from."""
+    """Names that must hold whole numbers: bounds of ranges, subscripts, sizes, and the names these are
+    computed from."""
     found: set[str] = set()
     for node in nodes:
         match node:
@@ -224,7 +225,8 @@ def _is_spaced(function: ast.expr, declarations: Declarations) -> bool:
 
 
 def _of_subscripts(nodes: list[ast.AST], whole: set[str], declarations: Declarations) -> Iterator[str]:
-    """Names of arrays whose elements are subscripts or bounds of ranges, or are named by what is."""
+    """Names of arrays whose elements are subscripts or bounds of ranges, or are subscripted by such a
+    name."""
     for node in nodes:
         match node:
             case ast.Call(func=function, args=arguments) if _counts(path_of(function, declarations)):

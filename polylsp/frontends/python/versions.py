@@ -132,8 +132,8 @@ class _Flow:
     # --- Statements ----------------------------------------------------------------------
 
     def settle(self, body: Sequence[ast.stmt]) -> None:
-        """Walk until nothing more comes back to any loop: what a round leaves reaches the next, and little
-        more than that."""
+        """Walk until the bindings that return to each loop are stable: those of a round reach the next, and
+        rarely more."""
         given = self.reaching
         while not self.settled:
             self.settled = True
@@ -185,7 +185,7 @@ class _Flow:
                     self.evaluate(child)
 
     def in_place(self, node: ast.AugAssign) -> None:
-        """`a += b` may change what `a` holds, or bind it anew: both are one."""
+        """`a += b` may change the object of `a`, or bind it anew: both bindings are joined."""
         self.evaluate(node.value)
         if not isinstance(node.target, ast.Name) or node.target.id not in self.chosen:
             self.evaluate(node.target)

@@ -29,7 +29,7 @@ def restart_worker(ls: PolylspServer, *_: Any) -> None:
 
 
 def status(ls: PolylspServer, *_: Any) -> dict[str, Any]:
-    """The status, with what a bug report needs."""
+    """The status, with the details for a bug report."""
     return {
         **ls.status(),
         "version": ls.version,
@@ -57,5 +57,5 @@ async def tune(ls: PolylspServer, *arguments: Any) -> Any:
 
 
 def tell_remarks(ls: PolylspServer, *remarks: Any) -> None:
-    """Show what there is to know of an edit that was applied."""
+    """Show the remarks on an applied edit."""
     ls.tell_user(" ".join(str(each) for each in remarks), types.MessageType.Info)

@@ -19,7 +19,7 @@ _SECONDS_FOR_CONFIGURATION = 1.0
 
 
 def initialize(ls: PolylspServer, params: types.InitializeParams) -> None:
-    """Learn what the client can do, and where it works."""
+    """Record the client's capabilities and folders."""
     ls.client = client_of(params)
     ls.job_progress.supported = ls.client.progress
     ls.trace = params.trace or types.TraceValue.Off
@@ -55,7 +55,7 @@ def initialized(ls: PolylspServer, _: types.InitializedParams) -> None:
 
 
 def shutdown(ls: PolylspServer, *_: Any) -> None:
-    """End the worker, and what is measured or compiled."""
+    """End the worker, and running measurements and compilations."""
     ls.measurements.close()
     ls.kernel_words.close()
     ls.jobs.close()

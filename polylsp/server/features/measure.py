@@ -42,8 +42,8 @@ class Named:
 
 
 async def measure(ls: PolylspServer, data: Any) -> convert.Json:
-    """Measure a loop, named by `uri`, `function` and `ordinal`; `sizes` may say how large. Answers with what
-    `polylsp measure` prints, or why there is nothing."""
+    """Measure a loop, named by `uri`, `function` and `ordinal`; `sizes` may say how large. Answers with the
+    output of `polylsp measure`, or the reason why there is none."""
     return await in_turn(ls, data, "Measuring", _measured)
 
 
@@ -99,7 +99,7 @@ def remember(ls: PolylspServer, document: Document, loop: Named, found: Measurem
 
 
 def told(ls: PolylspServer, outcome: Outcome, path: str = "", loop: Named | None = None) -> convert.Json:
-    """Show what is more than a figure, and answer."""
+    """Show messages beyond the figures, and return the answer."""
     if isinstance(outcome, NotMeasured):
         kind = types.MessageType.Error if outcome.is_error else types.MessageType.Info
         ls.tell_user(outcome.reason, kind)

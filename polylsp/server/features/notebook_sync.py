@@ -18,7 +18,7 @@ _Texts = Mapping[str, types.TextDocumentItem]
 
 
 def did_open(ls: PolylspServer, params: types.DidOpenNotebookDocumentParams) -> None:
-    """A notebook is open: from now on its cells are what the client says."""
+    """A notebook is open: from now on the client determines its cells."""
     opened = params.notebook_document
     path = path_of(opened.uri)
     # The name of one that is not saved yet may tell nothing.

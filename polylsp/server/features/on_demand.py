@@ -48,7 +48,7 @@ def answer(module: str, function: str) -> Callable[..., Awaitable[Any]]:
 
 
 def load_all() -> None:
-    """Load now what the first document will need."""
+    """Preload the modules for the first document."""
     for module in _MODULES:
         import_module(f"polylsp.server.features.{module}")
     # What is loaded now stays for good; the collector need not look at it at every keystroke.

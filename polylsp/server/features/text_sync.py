@@ -13,7 +13,7 @@ from polylsp.text import Source
 
 
 def did_open(ls: PolylspServer, params: types.DidOpenTextDocumentParams) -> None:
-    """A document is open: from now on its text is what the client says."""
+    """A document is open: from now on the client determines its text."""
     item = params.text_document
     path = named_after(path_of(item.uri), item.language_id)
     document = Document(item.uri, path, item.language_id, item.version, Source(item.text))

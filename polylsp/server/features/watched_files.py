@@ -10,7 +10,7 @@ _PATTERNS = ("**/compile_commands.json", "**/*.{h,c}")
 
 
 def did_change_watched_files(ls: PolylspServer, params: types.DidChangeWatchedFilesParams) -> None:
-    """Files changed on disk: analyse again what they may matter to."""
+    """Files changed on disk: analyse the affected documents again."""
     changed = {path_of(change.uri) for change in params.changes}
     others = changed - {document.path for document in ls.documents.values() if document.path.endswith(".c")}
     if others:

@@ -26,7 +26,7 @@ from polylsp.model.program import (
 
 
 def store(context: Context, target: Place, value: Expr) -> None:
-    """A value is stored: what a local pointer holds is followed, anything else gets away."""
+    """Follow a stored value through a local pointer; any other store lets it escape."""
     if not isinstance(value.type, Pointer):
         return
     sources = _sources(context, value)

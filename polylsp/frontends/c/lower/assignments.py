@@ -181,7 +181,7 @@ def _fits(context: Context, target: Place, value: Expr | None, fx: Effects) -> b
 
 
 def _afterwards(target: Place, operator: str, value: Expr, fx: Effects) -> Expr:
-    """The value of an assignment: what its target holds."""
+    """The value of an assignment: the new value of its target."""
     if operator == "=" and isinstance(value, Constant) and is_arithmetic(target.type):
         if not target.steps:
             note_change(fx, target.variable, 0)

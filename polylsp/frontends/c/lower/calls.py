@@ -70,7 +70,7 @@ def note_given(result: Expr, fx: Effects, kept: bool) -> None:
 
 
 def call(context: Context, node: Any, fx: Effects) -> Expr:
-    """A call as an expression; what its arguments do is done before."""
+    """A call as an expression; the side effects of its arguments come before."""
     name, known = _callee(context, node, fx)
     if name == "__polylsp_asm":
         refuse(fx, "unsupported-statement", context.site(node), "inline assembly is not analysed")

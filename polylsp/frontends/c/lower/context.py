@@ -123,7 +123,7 @@ class Context(UniqueNames):
 
 
 def refuse(fx: Effects, code: RejectionCode, site: Site, message: str, advice: str = "") -> None:
-    """Note that what is being lowered is not modelled."""
+    """Note that the code being lowered is not modelled."""
     fx.rejections.append(Rejection(code, site, message, advice))
 
 

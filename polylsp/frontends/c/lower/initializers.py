@@ -199,7 +199,7 @@ def _constant(context: Context, node: Any) -> int | None:
 
 
 def _zeroes(context: Context, target: Place, items: list[_Item], site: Site, fx: Effects) -> None:
-    """Set to zero what the list does not mention."""
+    """Set to zero the elements and members that the list does not mention."""
     mentioned = {_key(place) for place, _ in items}
     leaves = list(_bounded(_leaves(context, target)))
     if len(leaves) <= _ELEMENT_LIMIT:

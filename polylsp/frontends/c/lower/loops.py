@@ -27,7 +27,7 @@ from polylsp.model.program import (
 
 
 def loop(context: Context, node: Any) -> list[Statement]:
-    """A loop, after what its header does first; a header that declares gets a block."""
+    """A loop, after the initialisation in its header; a header that declares gets a block."""
     if not isinstance(node, c_ast.For):
         return [_loop(context, node, None)]
     context.scopes.append(Scope())

@@ -16,7 +16,7 @@ def note_change(fx: Effects, variable: Variable, uses: int, target_counts: bool 
 def settle(context: Context, fx: Effects, used: Any, target: Any = ()) -> None:
     """At a sequence point: refuse if a variable is both changed and used with no order between.
 
-    `used` is everything that was evaluated with the changes, `target` what is assigned last.
+    `used` are all expressions that were evaluated with the changes, `target` the one that is assigned last.
     """
     for variable, uses, target_counts in fx.modified:
         count = occurrences(used, variable) + (occurrences(target, variable) if target_counts else 0)

@@ -28,7 +28,7 @@ def loop_outlines(tokens: tuple[str, ...], rejection: Rejection) -> tuple[Loop, 
 
 
 class _Scan:
-    """A walk over statements that takes whatever it finds."""
+    """A walk over statements that accepts any tokens."""
 
     def __init__(self, tokens: tuple[str, ...], rejection: Rejection):
         self.tokens = tokens

@@ -12,7 +12,7 @@ from polylsp.model.program import Assign, Declare, Expr, Place, Site, Statement,
 def temporary(
     context: Context, fx: Effects, type: Type, node: Any, stem: str = "value", site: Site | None = None
 ) -> Place:
-    """A new variable for the value of `node` (or what stands at `site`), declared among the effects."""
+    """A new variable for the value of `node` (or the code at `site`), declared among the effects."""
     site = site if site is not None else context.site(node)
     variable = Variable(context.unused(stem), context.sites.text(site), type, "local")
     fx.statements.append(Declare(variable, site))

@@ -30,5 +30,5 @@ class Agreement:
             self.equal[second] = first
 
     def note(self, array: str, words: str) -> None:
-        """Note what the elements of an array rest on."""
+        """Record an assumption about the elements of an array."""
         self.words.setdefault(array, {})[spelled(words)] = None

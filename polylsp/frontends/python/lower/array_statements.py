@@ -38,7 +38,7 @@ def store(context: Context, target: ast.expr, given: ast.expr, node: ast.AST, fx
 
 
 def store_new(context: Context, target: ast.Name, given: ast.expr, node: ast.AST, fx: Effects) -> None:
-    """`target = given`, where the name gets a new array, which is as long as what it is given."""
+    """`target = given`, where the name gets a new array, which is as long as the value."""
     found = operand(context, given, fx)
     array = stored(context, target.id)
     if found is None or array is None or fx.rejections:

@@ -131,7 +131,7 @@ class Context(UniqueNames):
 def refuse(
     context: Context, fx: Effects, code: RejectionCode, node: ast.AST, message: str, advice: str = ""
 ) -> Expr:
-    """Note that what is being lowered is not modelled; a value that stands for it."""
+    """Note that the code being lowered is not modelled, and return a stand-in for its value."""
     site = context.site(node)
     fx.rejections.append(Rejection(code, site, spelled(message), spelled(advice)))
     from polylsp.frontends.python.kinds import DOUBLE

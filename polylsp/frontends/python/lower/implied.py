@@ -31,7 +31,7 @@ def loops(
     node: ast.AST,
     body: Callable[[tuple[Expr, ...]], list[Statement]],
 ) -> list[Statement]:
-    """Loops over all subscripts of an array with these lengths, around what `body` makes of them."""
+    """Loops over all subscripts of an array with these lengths, around the statements of `body` for these."""
     statements: list[Statement] = []
     fixed = [_fixed(context, count, node, statements) for count in counts]
     names = _NAMES.get(len(counts), tuple(f"index{k}" for k in range(len(counts))))
@@ -54,6 +54,6 @@ def loops(
 
 
 def _fixed(context: Context, count: Expr, node: ast.AST, statements: list[Statement]) -> Expr:
-    """A length that what the loops store cannot change."""
+    """A length that stores of the loops cannot change."""
     loads = any(place.steps or place.variable.storage in ("global", "cell") for place in places_in(count))
     return held(context, count, node, statements) if loads else count

@@ -130,7 +130,7 @@ _Counted = Iterator[tuple[Expr, Given | Row]]
 
 
 def _given(context: Context, target: ast.expr, iterable: ast.expr, fx: Effects) -> _Counted:
-    """Each name that a loop binds, with what it is in each round, and for how many there is such a value."""
+    """Names that a loop binds, with their values in each round, and the number of rounds."""
     path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
     if isinstance(iterable, ast.Call) and path == "zip" and not iterable.keywords:
         if not isinstance(target, ast.Tuple) or len(target.elts) != len(iterable.args):

@@ -14,7 +14,7 @@ Terms = dict[object, tuple[Expr, int]]
 
 
 def terms_of(expression: Expr) -> tuple[Terms, int]:
-    """A whole number as a sum: each part that is none, by what it is, with its factor; and the rest."""
+    """A whole number as a sum: each other term with its factor; and the constant."""
     match expression:
         case Constant(int() as number):
             return {}, number

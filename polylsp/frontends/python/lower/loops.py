@@ -47,7 +47,7 @@ def header(context: Context, node: ast.For | ast.While) -> Site:
 
 
 def while_loop(context: Context, node: ast.While) -> list[Statement]:
-    """A `while` loop; what its test assigns is done before each test."""
+    """A `while` loop; the assignments in its test come before each test."""
     fx = Effects()
     test: Expr | None = condition(context, node.test, fx)
     if isinstance(test, Constant) and test.value and not fx.statements:

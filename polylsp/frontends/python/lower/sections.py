@@ -19,7 +19,8 @@ from polylsp.model.program import Constant, Expr, Index, Integer, Select, Site
 
 
 def section_of(context: Context, node: ast.expr, fx: Effects) -> Section | None:
-    """The part of an array that an expression names: all of it, what subscripts take, or its transpose."""
+    """The part of an array that an expression names: all of it, the elements that subscripts select, or its
+    transpose."""
     if isinstance(node, ast.Name) and node.id in context.views:
         return replace(context.views[node.id], site=context.site(node))
     array = base_of(context, node)

@@ -31,8 +31,8 @@ def shared_names(
 def keepers(
     body: Sequence[ast.stmt], kinds: Kinds, path: _PathOf, viewed: Mapping[str, str]
 ) -> dict[str, ast.AST]:
-    """The names of arrays that, or parts of which, get another name or are given to code that may keep them,
-    each with what does that. Those `viewed` stand for a part of another name's array."""
+    """The names of arrays that, or parts of which, get another name or are given to code that may retain
+    them, each with the node that does so. Those `viewed` stand for a part of another name's array."""
     found = dict(_chained(body, kinds))
     for name, keeper in keeping(body, kinds, path, viewed):
         found.setdefault(name, keeper)

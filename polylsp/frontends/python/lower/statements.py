@@ -35,7 +35,7 @@ from polylsp.model.rejection import Rejection
 
 
 def block(context: Context, body: Sequence[ast.stmt]) -> Block:
-    """Statements in order, after what comes into being with them."""
+    """Statements in order, after the declarations that they need."""
     found: list[Statement] = []
     for node in body:
         found.extend(statement(context, node))

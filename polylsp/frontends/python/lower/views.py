@@ -93,7 +93,7 @@ def name_part(context: Context, target: ast.Name, given: ast.expr, fx: Effects) 
 
 
 def settled(context: Context, part: Section, node: ast.AST, statements: list[Statement]) -> Section:
-    """The part as it is here, whatever its names are bound to later on."""
+    """The part as of this point, independent of later bindings of its names."""
 
     def fixed(expression: Expr) -> Expr:
         return kept(context, expression, node, statements)
@@ -113,7 +113,7 @@ def settled(context: Context, part: Section, node: ast.AST, statements: list[Sta
 
 
 def _held_array(context: Context, array: Stored, node: ast.AST, statements: list[Statement]) -> Stored:
-    """The array that a name holds here, whatever it is bound to later on."""
+    """The array of a name as of this point, independent of later bindings."""
     pointer = array.variable
     if not isinstance(pointer.type, Pointer) or pointer.name in context.settled:
         return array
