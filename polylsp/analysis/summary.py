@@ -17,7 +17,7 @@ from polylsp.analysis.memory import to_scop
 from polylsp.analysis.obstacles import obstacle
 from polylsp.analysis.private import never_exposed
 from polylsp.analysis.regions import start_values
-from polylsp.analysis.scope import Scope
+from polylsp.analysis.scope import COARSE, FULL, Detail, Scope
 from polylsp.analysis.spelling import is_zero
 from polylsp.analysis.state import Parameters
 from polylsp.analysis.summaries import Calls, NoSummary, Summary, SummaryAccess
@@ -82,14 +82,17 @@ def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
         function = replace(function, body=made)
     if _sets_global_integers(function):
         return NoSummary(function.name, "it changes a global integer or pointer")
-    made = budgeted(_OPERATIONS, lambda: _summarise(function, calls))
-    return NoSummary(function.name, "its analysis took too long") if isinstance(made, Exhausted) else made
+    for detail in (FULL, COARSE):
+        made = budgeted(_OPERATIONS, lambda given=detail: _summarise(function, calls, given))
+        if not isinstance(made, Exhausted):
+            return made
+    return NoSummary(function.name, "its analysis took too long")
 
 
-def _summarise(function: Function, calls: Calls) -> Summary | NoSummary:
+def _summarise(function: Function, calls: Calls, detail: Detail) -> Summary | NoSummary:
     parameters = Parameters()
     own = with_calls(effects(function.body), calls)
-    scope = Scope(parameters, {}, own, isl.Set("{ [] }"), calls=calls)
+    scope = Scope(parameters, {}, own, isl.Set("{ [] }"), calls=calls, detail=detail)
     integers = tuple(k for k, v in enumerate(function.parameters) if isinstance(v.type, Integer))
     names = _argument_names(function, scope, integers)
     start_values(scope, own)
