@@ -131,7 +131,7 @@ def called_accesses(
 
 def _given(call: Call, calls: Calls) -> Iterator[tuple[Variable, AccessKind]]:
     """The numbers whose addresses are arguments, and that the call surely reads or writes."""
-    summary = calls.summaries.get(call.function)
+    summary = calls.of(call)
     for access in summary.accesses if summary is not None and not summary.directed else ():
         argument = call.arguments[access.parameter] if access.parameter >= 0 else None
         if access.exact and isinstance(argument, AddressOf) and not argument.place.steps:

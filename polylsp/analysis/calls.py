@@ -52,13 +52,13 @@ def is_known(call: Call, calls: Calls) -> bool:
     """True if a call can be modelled: it is pure or passed over, or there is a matching summary."""
     if call.pure or call.reads_memory or call.function in calls.passed_over - calls.refused.keys():
         return True
-    summary = calls.summaries.get(call.function)
+    summary = calls.of(call)
     return summary is not None and len(summary.parameters) == len(call.arguments)
 
 
 def is_quiet(call: Call, calls: Calls) -> bool:
     """True if a call writes nothing, by its summary."""
-    summary = calls.summaries.get(call.function)
+    summary = calls.of(call)
     known = summary is not None and all(access.kind == "read" for access in summary.accesses)
     return call.pure or call.reads_memory or known
 
@@ -66,7 +66,7 @@ def is_quiet(call: Call, calls: Calls) -> bool:
 def inlined(call: Call, calls: Calls) -> Expr | None:
     """Value of a call whose callee only returns an expression of its parameters, as an expression of the
     arguments; `None` for any other callee."""
-    summary = calls.summaries.get(call.function)
+    summary = calls.of(call)
     if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
         return None
     given = {v.name: a for v, a in zip(summary.parameters, call.arguments, strict=True)}
@@ -112,11 +112,11 @@ def with_calls(own: Effects, calls: Calls) -> Effects:
 
 def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
     """The accesses of one call."""
-    if call.function not in scope.calls.summaries:
+    summary = scope.calls.of(call)
+    if summary is None:
         passed_over = call.function in scope.calls.passed_over
         known = (read for read in _read_through(call, scope) if not isinstance(read, Opaque))
         return list(known) if passed_over else _read_by_pure(call, scope)
-    summary = scope.calls.summaries[call.function]
     for assumption in summary.assumptions:
         scope.assume(assumption)
     for presumed in summary.presumed:
@@ -320,7 +320,7 @@ def _path(start: PointerValue, shape: tuple[str, ...]) -> Path:
 
 
 def _written_by(call: Call, calls: Calls, own: Effects) -> Iterator[Place]:
-    summary = calls.summaries.get(call.function)
+    summary = calls.of(call)
     for access in summary.accesses if summary is not None else ():
         if access.kind != "write":
             continue

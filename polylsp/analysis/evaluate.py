@@ -215,7 +215,7 @@ def _structural(expression: Expr, scope: Scope) -> Value:
 
 def _called(call: Call, scope: Scope) -> Value:
     """The value of a call of a function that only returns an expression of its parameters."""
-    summary = scope.calls.summaries.get(call.function)
+    summary = scope.calls.of(call)
     if summary is None or summary.returns is None or len(summary.parameters) != len(call.arguments):
         return _opaque(call, scope)
     values = [value_of(a, scope) for a in call.arguments]

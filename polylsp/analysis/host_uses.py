@@ -160,6 +160,6 @@ def _is_read(call: Call, number: int, calls: Calls) -> bool:
     """True if a function reads the target of an argument, and does not write it."""
     if call.pure or call.reads_memory:
         return True
-    summary = calls.summaries.get(call.function)
+    summary = calls.of(call)
     kinds = {a.kind for a in summary.accesses if a.parameter == number} if summary is not None else set()
     return kinds == {"read"}

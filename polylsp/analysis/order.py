@@ -35,7 +35,7 @@ from polylsp.model.program import (
 
 def keeps_no_order(call: Call, calls: Calls) -> bool:
     """True if nothing in a function that is called lets threads wait for each other."""
-    summary = calls.summaries.get(call.function)
+    summary = calls.of(call)
     if call.pure or call.reads_memory or call.function in UNORDERED | ALLOCATING | calls.passed_over:
         return True
     return call.function in calls.state or (summary is not None and not summary.directed)
@@ -43,7 +43,7 @@ def keeps_no_order(call: Call, calls: Calls) -> bool:
 
 def is_guarded(site: Site, around: Iterable[Call], calls: Calls) -> bool:
     """True if a site lies in one of some calls, of functions with directives inside."""
-    called = (calls.summaries.get(call.function) for call in around if within(site, call.site))
+    called = (calls.of(call) for call in around if within(site, call.site))
     return any(summary is not None and summary.directed for summary in called)
 
 

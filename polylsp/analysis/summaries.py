@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Literal
 
-from polylsp.model.program import Expr, Presumption, Type, Variable
+from polylsp.model.program import (
+    Array,
+    Call,
+    Constant,
+    Expr,
+    Floating,
+    Integer,
+    Pointer,
+    Presumption,
+    Type,
+    Variable,
+)
 from polylsp.model.verdict import Assumption, ReductionOperator
 
 
@@ -101,6 +113,11 @@ class Calls:
     reports: frozenset[str] = frozenset()
     presuming: bool = True
 
+    def of(self, call: Call) -> Summary | None:
+        """The summary of a called function: one of the project, or one of the library that copies memory."""
+        found = self.summaries.get(call.function)
+        return found if found is not None or call.function in self.refused else _of_library(call)
+
     def without_presumptions(self) -> Calls:
         """The same without presumptions, and without the summaries that rest on them."""
         resting = {name: one.presumed[0] for name, one in self.summaries.items() if one.presumed}
@@ -110,6 +127,61 @@ class Calls:
             refused={**self.refused, **{name: one.otherwise.message for name, one in resting.items()}},
             presuming=False,
         )
+
+
+_COPYING = {"memcpy": (0, 1), "memmove": (0, 1), "memset": (0,)}
+"""Parameters with the memory that a function of the library writes, and reads: as many bytes of it as its
+third argument says (C11, 7.24.2 and 7.24.6)."""
+
+
+def _of_library(call: Call) -> Summary | None:
+    """Summary of a function of the library that copies memory or fills it, for the types of the arguments of
+    one call; `None` for other functions, and elements of unknown size."""
+    places = _COPYING.get(call.function.removeprefix("__builtin_"), ())
+    if not places or len(call.arguments) != 3:
+        return None
+    accesses: list[SummaryAccess] = []
+    for number in reversed(places):
+        to = call.arguments[number].type
+        made = _bytes_of(number, to.to) if isinstance(to, Pointer) else ()
+        if not made:
+            return None
+        accesses += made
+    names = ("to", "from" if len(places) > 1 else "value", "size")
+    parameters = tuple(
+        Variable(name, name, argument.type, "parameter")
+        for name, argument in zip(names, call.arguments, strict=True)
+    )
+    key = f"{call.function} {[a.type for a in call.arguments]}"
+    return Summary(call.function, key, parameters, (2,), tuple(accesses), None, state=())
+
+
+def _bytes_of(parameter: int, element: Type) -> tuple[SummaryAccess, ...]:
+    """Accesses of as many bytes as an argument says, behind a pointer to elements: of whole elements (for
+    elements that are arrays, of all of theirs), and of the one that ends in between; none where the size of
+    an element is unknown."""
+    extents: list[int] = []
+    while isinstance(element, Array):
+        if not isinstance(element.extent, Constant):
+            return ()
+        extents.append(int(element.extent.value))
+        element = element.element
+    if not isinstance(element, (Integer, Floating)) or element.bits > 64:
+        return ()
+    size = prod(extents) * max(element.bits // 8, 1)
+    inner = [f"x{k + 1}" for k in range(len(extents))]
+    within = "".join(f" and 0 <= {x} < {extent}" for x, extent in zip(inner, extents, strict=True))
+    space = f"[size] -> [{', '.join(('x0', *inner))}]"
+    whole = f"{{ {space} : 0 <= x0 and {size}x0 + {size} <= size{within} }}"
+    rest = f"{{ {space} : 0 <= x0 and {size}x0 < size and {size}x0 + {size} > size{within} }}"
+    name = "to" if parameter == 0 else "from"
+    variable = Variable(name, name, Pointer(element), "parameter")
+    kind = "write" if parameter == 0 else "read"
+    shape = ("[]",) * (len(extents) + 1)
+    return (
+        SummaryAccess(parameter, variable, shape, kind, element, whole, True),
+        SummaryAccess(parameter, variable, shape, kind, element, rest, False),
+    )
 
 
 def as_named_here(variable: Variable, named: Iterable[Variable]) -> Variable:

@@ -46,7 +46,7 @@ def thread_bound(loop: Loop, calls: Calls) -> Rejection | None:
             text = f"`{name}` is thread-local: other threads would use their own `{name}`"
             return Rejection("thread-local", loop.header, text, "use a local variable in the loop instead")
     for call in _calls(loop):
-        summary = calls.summaries.get(call.function)
+        summary = calls.of(call)
         if summary is not None and summary.per_thread:
             name = summary.per_thread[0]
             text = f"`{call.function}` uses `{name}`, which is thread-local: other threads have their own"
@@ -64,7 +64,7 @@ def thread_variables_of(function: Function, calls: Calls) -> tuple[str, ...]:
     used = effects(function.body)
     named = {v.source_name for v in used.variables if v.per_thread}
     for call in used.calls:
-        summary = calls.summaries.get(call.function)
+        summary = calls.of(call)
         named.update(() if summary is None else summary.per_thread)
     return tuple(sorted(named))
 
@@ -73,7 +73,7 @@ def library_variables_set(function: Function, calls: Calls) -> tuple[str, ...]:
     """The variables of the C library that a call of the function may set."""
     found: set[str] = set()
     for call in _calls(function.body):
-        summary = calls.summaries.get(call.function)
+        summary = calls.of(call)
         found.update(call.sets if summary is None else summary.sets)
     return tuple(sorted(found))
 

@@ -50,6 +50,7 @@ CLASSES: dict[str, Callable[[Writer], None]] = {
     "walks": control.walks,
     "layouts": control.layouts,
     "reports": control.reports,
+    "copies": memory.copies,
     "mixed": _mixed,
 }
 """Pieces of the programs of each class."""

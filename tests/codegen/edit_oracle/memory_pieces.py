@@ -386,3 +386,37 @@ def flat_images(w: Writer) -> None:
         shift = w.integer(w.pick(0, 3, 13), 2, "off")
         inside = [line.replace(f"{a}[", f"{a}[{shift} + ") for line in inside]
     w.code += w.loop(inside, outer, "0", rows, "i", plain=w.chance(60))
+
+
+def copies(w: Writer) -> None:
+    """Functions of the library that copy memory, fill it, and overlap."""
+    kind = w.pick("double", "int", "float", "short")
+    a, b = w.array(kind), w.read(kind)
+    t = w.local("t")
+    count = w.pick("4", "8", "5")
+    copy = w.pick("memcpy", "memmove", "__builtin_memcpy")
+    bytes_of = w.pick(f"{count} * sizeof({kind})", f"sizeof({kind}) * {count}", f"sizeof {t}")
+    part = w.pick(f"3 * sizeof({kind})", f"{count} * sizeof({kind}) - 1", "7")
+    w.head.append(f"{kind} {t}[{count}];")
+    w.code += [f"for (int k = 0; k < {count}; k++) {t}[k] = k;"]
+    few = f"(n - 1) / {count}"
+    forms = [
+        w.loop([f"{copy}({t}, &{b}[i], {bytes_of});", f"{a}[i] = {t}[0] + {t}[{count} - 1];"], PARALLEL),
+        w.loop([f"{copy}({t}, {b} + i, {part});", f"{a}[i] = {t}[0] + {t}[{count} - 1];"], OPEN),
+        w.loop(
+            [f"{copy}({a} + {count} * i, {b} + {count} * i, {count} * sizeof({kind}));"], PARALLEL, "0", few
+        ),
+        w.loop([f"{copy}(&{a}[{count} * i], &{b}[i], {part});"], OPEN, "0", few),
+        w.loop([f"memset(&{a}[{count} * i], 0, {part});"], OPEN, "0", few),
+        w.loop([f"memset({a} + i, 0, {count} * sizeof({kind}));"], OPEN),
+        w.loop([f"memset({a} + i, 0, sizeof({kind}));", f"{a}[i] += {b}[i];"], PARALLEL),
+        w.loop([f"memcpy({a} + i, {a} + i + {count}, sizeof({kind}) * {count});"], SEQUENTIAL),
+        w.loop([f"memmove({a} + i, {a} + i + 1, sizeof({kind}) * {count});"], SEQUENTIAL),
+        w.loop([f"memmove({a} + i + 1, {a} + i, sizeof({kind}));"], SEQUENTIAL),
+        w.loop([f"{kind} x = {b}[i];", f"memcpy(&{a}[i], &x, sizeof x);"], PARALLEL),
+        w.loop([f"if ({b}[i] > 0) memcpy(&{a}[i], &{b}[i], sizeof({kind}));"], PARALLEL),
+        w.loop([f"if ({b}[i] > 0) {copy}({t}, &{b}[i], {bytes_of});", f"{a}[i] = {t}[1];"], SEQUENTIAL),
+    ]
+    w.code += w.pick(*forms)
+    if w.chance(60):
+        w.result(f"{t}[0] + {t}[{count} - 1]")
