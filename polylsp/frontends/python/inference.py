@@ -57,7 +57,7 @@ def inferred(
     body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations, is_module: bool = False
 ) -> Kinds:
     """Kinds of the names assigned in a function; `given` are those of its parameters. A name bound to the
-    result of unknown code gets the kind of its use. Lists of a module are left out: its functions see them."""
+    result of unknown code gets the kind of its use. Lists of a module are left out: functions see them."""
     nodes = list(own_nodes(body))
     lists = plain_lists(body, given) if not is_module else {}
     found = _assigned(nodes, Kinds(declarations, dict(given), lists=lists), {})
