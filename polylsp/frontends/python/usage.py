@@ -45,19 +45,24 @@ def subscripted(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
 def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declarations) -> dict[str, Kind]:
     """Kinds of names, as far as their uses determine them."""
     nodes = list(own_nodes(body))
-    ranks = _ranks(nodes, declarations)
+    keys = _keys(nodes, declarations)
+    ranks = _ranks(nodes, declarations, keys)
     _copied(nodes, ranks, declarations)
-    whole = _whole(nodes, declarations)
+    whole = _whole(nodes, declarations) - keys
+    listed, foreign = _by_attributes(nodes)
     bare = _whole_arrays(nodes, names)
     subscripts = {*_of_subscripts(nodes, whole, declarations), *_of_parts(nodes, whole, declarations)}
     views = _updated_views(nodes, declarations)
     numbers = dict(_run_over(nodes))
     found: dict[str, Kind] = {}
     for name in names:
-        if name in ranks:
+        if name in foreign:
+            found[name] = UNKNOWN
+        elif name in ranks:
             # One that is subscripted with less than its rank somewhere else is an array too.
             element = INT64 if name in subscripts else DOUBLE
-            found[name] = Array(element, ranks[name], assumed=True, guessed=name in views)
+            of_list = name in listed
+            found[name] = Array(element, ranks[name], True, guessed=name in views, lists=of_list)
         elif name in subscripts:
             found[name] = Array(INT64, 1, assumed=True, guessed=name in views)
         elif name in numbers:
@@ -69,7 +74,65 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
     return found
 
 
-def _ranks(nodes: list[ast.AST], declarations: Declarations) -> dict[str, int]:
+_LIST_METHODS = frozenset(("append", "extend", "insert", "reverse"))
+_NDARRAY = (
+    "T all any argmax argmin argpartition argsort astype base byteswap choose clip compress conj conjugate "
+    "copy ctypes cumprod cumsum data device diagonal dot dtype dump dumps fill flags flat flatten getfield "
+    "imag item itemsize mT max mean min nbytes ndim nonzero partition prod put ravel real repeat reshape "
+    "resize round searchsorted setfield setflags shape size sort squeeze std strides sum swapaxes take "
+    "to_device tobytes tofile tolist trace transpose var view"
+)
+_ARRAY_ATTRIBUTES = frozenset(_NDARRAY.split())
+"""Attributes of `numpy.ndarray`."""
+
+
+def _by_attributes(nodes: list[ast.AST]) -> tuple[set[str], set[str]]:
+    """Names with methods of lists, and names that are neither arrays nor lists, as their attributes, or
+    subscripts that are strings, exclude it."""
+    listed, foreign = set[str](), set[str]()
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                listed |= {name} if attribute in _LIST_METHODS else set()
+                foreign |= {name} if attribute not in _LIST_METHODS | _ARRAY_ATTRIBUTES else set()
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str())):
+                foreign.add(name)
+            case _:
+                pass
+    return listed, foreign
+
+
+def _keys(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
+    """Names that a loop over anything but numbers gives a value, and that are whole subscripts, as a key of a
+    dictionary is; arithmetic with them is evidence of a number."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.For):
+            called = path_of(node.iter.func, declarations) if isinstance(node.iter, ast.Call) else ""
+            pairs = [] if _counts(called) or called == "itertools.product" else looped(node.target, node.iter)
+            found |= {
+                one.id for one, of in pairs if isinstance(one, ast.Name) and not _is_counted(of, declarations)
+            }
+    for parent in nodes:
+        for child in ast.iter_child_nodes(parent):
+            if isinstance(child, ast.Name) and child.id in found and not isinstance(parent, ast.For):
+                numeric = _evidence(child, parent, ()) or isinstance(parent, (ast.Tuple, ast.Slice))
+                found -= {child.id} if numeric else set()
+    return found
+
+
+def _is_counted(node: ast.expr, declarations: Declarations) -> bool:
+    """True for a range, also in reverse, and for an array that NumPy makes."""
+    if not isinstance(node, ast.Call):
+        return False
+    path = path_of(node.func, declarations)
+    inner = node.args[0] if path == "reversed" and node.args else None
+    return (
+        path in RANGES or bool(numpy_name(path)) or (inner is not None and _is_counted(inner, declarations))
+    )
+
+
+def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[str]) -> dict[str, int]:
     """Number of subscripts of each name that has any, or of the lengths requested of it."""
     found: dict[str, int] = {}
 
@@ -83,6 +146,8 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations) -> dict[str, int]:
                 value=ast.Attribute(value=base, attr="shape"), slice=ast.Constant(value=int(k))
             ):
                 note(base, k + 1 if k >= 0 else -k)
+            case ast.Subscript(slice=ast.Name(id=name)) if name in keys:
+                pass
             case ast.Subscript():
                 base, indices = subscripted(node)
                 note(base, sum(not _takes_none(i, declarations) for i in indices))
@@ -262,11 +327,13 @@ def _takes_none(node: ast.expr, declarations: Declarations) -> bool:
 
 
 def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:
-    """Names whose attributes are used, that are iterated over, or multiplied as matrices."""
+    """Names whose attributes or elements are used, that are iterated over, or multiplied as matrices."""
     found: set[str] = set()
     for node in nodes:
         match node:
-            case ast.Attribute(value=ast.Name(id=name)) if name in names:
+            case ast.Attribute(value=ast.Name(id=name)) | ast.Subscript(value=ast.Name(id=name)) if (
+                name in names
+            ):
                 found.add(name)
             case ast.For(iter=ast.Name(id=name)) if name in names:
                 found.add(name)
