@@ -159,7 +159,10 @@ def _without_loops(subject: Subject) -> str:
 def _seen_to(subject: Subject) -> tuple[str, ...]:
     """Assumptions on the types of parameters, which the data satisfy."""
     told = (sentence for v in subject.function.parameters for sentence in v.assumed)
-    return tuple(each for each in told if " holds " in each or each.endswith((" dimension", " dimensions")))
+    words = (" holds ", " is an array of ")
+    return tuple(
+        each for each in told if any(w in each for w in words) or each.endswith((" dimension", " dimensions"))
+    )
 
 
 @dataclass(frozen=True, slots=True)

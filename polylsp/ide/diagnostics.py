@@ -137,11 +137,12 @@ def function_diagnostics(
     source: Source, placed: PlacedFunction, settings: Settings
 ) -> tuple[Diagnostic, ...]:
     """The findings of one function: its problems, one for each loop that these do not explain, and those
-    about its directives; suppressed ones are among them."""
+    about its directives; suppressed ones are among them. Loops over other values than numbers have none."""
     facts = placed.answer.facts
     found = [_problem(placed, rejection) for rejection in facts.problems]
     done = {ordinal for each in facts.directives if each.parallel for ordinal in each.loops}
-    loops = [_loop(source, placed, loop) for loop in facts.loops if not _explained(facts, loop)]
+    told = (loop for loop in facts.loops if not _explained(facts, loop) and not _is_generic(loop))
+    loops = [_loop(source, placed, loop) for loop in told]
     found.extend(each for each in loops if each.ordinal not in done or each.code not in _SUGGESTIONS)
     found.extend(
         _pragma(source, placed, directive, finding)
@@ -161,6 +162,11 @@ def pragma_code(finding: Finding) -> PragmaCode | LoopCode:
 def _explained(facts: FunctionFacts, loop: LoopFacts) -> bool:
     """True if a fault of the whole function leaves the loop undecided: that is reported once."""
     return isinstance(loop.verdict, Unknown) and loop.verdict.rejection in facts.problems
+
+
+def _is_generic(loop: LoopFacts) -> bool:
+    """True if a loop runs over values that are no numbers in arrays: nothing is reported of it."""
+    return isinstance(loop.verdict, Unknown) and loop.verdict.rejection.code == "generic-iterable"
 
 
 def _loop(whole: Source, placed: PlacedFunction, loop: LoopFacts) -> Diagnostic:

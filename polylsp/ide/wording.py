@@ -6,7 +6,8 @@ Lines in sentences are 1-based; accesses are spelled as in the source.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from typing_extensions import assert_never
@@ -144,7 +145,8 @@ def assumption_words(assumptions: Sequence[Assumption]) -> str:
     """Assumptions as one condition, without "if"."""
     overlaps = [a for a in assumptions if a.kind == "no-overlap"]
     others = [a for a in assumptions if a.kind != "no-overlap"]
-    parts = _overlap_words(overlaps) + list(dict.fromkeys(_open(a.sentence) for a in others))
+    sentences = list(dict.fromkeys(a.sentence for a in others))
+    parts = _overlap_words(overlaps) + [_open(one) for one in _types_together(sentences)]
     if len(parts) > _SHOWN_ASSUMPTIONS:
         left = len(parts) - _SHOWN_ASSUMPTIONS
         parts = [
@@ -152,6 +154,24 @@ def assumption_words(assumptions: Sequence[Assumption]) -> str:
             f"{left} more {'condition holds' if left == 1 else 'conditions hold'}",
         ]
     return listing(parts)
+
+
+_TYPE = re.compile(r"(`[^`]+`) is an (array of \w+)( with [a-z0-9]+ dimensions?)?")
+
+
+def _types_together(sentences: Sequence[str]) -> Iterator[str]:
+    """Sentences; those that give arrays one type are one: "`a` and `b` are arrays of float64"."""
+    found = {one: _TYPE.fullmatch(one) for one in sentences}
+    alike: dict[tuple[str, str], list[str]] = {}
+    for match in found.values():
+        if match is not None:
+            alike.setdefault((match[2], match[3] or ""), []).append(match[1])
+    for one, match in found.items():
+        names = alike[match[2], match[3] or ""] if match is not None else []
+        if match is None or len(names) == 1:
+            yield one
+        elif match[1] == names[0]:
+            yield f"{listing(names)} are {match[2].replace('array', 'arrays', 1)}{match[3] or ''}"
 
 
 def reduction_words(reductions: Sequence[Reduction]) -> str:

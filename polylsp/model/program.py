@@ -100,8 +100,8 @@ class Variable:
     name in the source. `escapes` says that its address is taken in a way that lets an unknown pointer reach
     it. `const`: it is written before the program begins, and no correct program writes it again (C11
     6.7.3p6). `assumed` says the assumption behind its type and its elements' type where the source leaves
-    them open ("`a` holds float64"). A `cell` is seen by other functions too, but by its name alone: no
-    pointer leads to it. `remade`: an array whose name gets new ones, each of which replaces the whole
+    them open ("`a` is an array of float64"). A `cell` is seen by other functions too, but by its name alone:
+    no pointer leads to it. `remade`: an array whose name gets new ones, each of which replaces the whole
     contents of the one before (Python). `bytes`: its size, where the declaration settles it (C).
     `per_thread`: each thread has a private variable of that name.
     """

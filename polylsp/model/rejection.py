@@ -10,6 +10,7 @@ from polylsp.model.program import Site
 RejectionCode = Literal[
     "non-affine-subscript",
     "non-affine-bound",
+    "generic-iterable",
     "non-affine-condition",
     "data-dependent-exit",
     "data-dependent-value",

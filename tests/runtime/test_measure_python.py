@@ -119,6 +119,7 @@ def test_comments_say_how_long_arrays_are(planning: Planning) -> None:
     ("text", "reason"),
     [
         (f"def f(x, z: complex):\n{CLEAR}", "`z` is neither a real number nor an array"),
+        (f"def f(o):\n{CLEAR.replace('x', 'o.x')}", "`o` is neither a real number nor an array"),
         (f"def g():\n  def f(x):\n{CLEAR}", "`g.f` stands in the function `g`"),
         (f"class A:\n  @property\n  def f(self):\n{CLEAR.replace('x', 'self.x')}", "is a `property`"),
         (f"def f(x, *, k):\n{CLEAR}", "`f` takes `k` by name alone"),

@@ -6,6 +6,7 @@ import ast
 from dataclasses import dataclass, field
 from typing import Union
 
+from polylsp.analysis.effects import effects
 from polylsp.codegen.harness.boxes import spoken_of
 from polylsp.codegen.harness.memories import element_of, is_written
 from polylsp.codegen.harness.objects import attributes
@@ -30,6 +31,7 @@ def python_storage(source: Source, definite: frozenset[str]) -> Storage | NoPlan
     if named:
         return NoPlan(f"`{subject.function.name}` takes `{named}` by name alone: measure one that does not.")
     of_objects: list[Variable] = []
+    objects = {each.source_name.partition(".")[0] for each in _attributes(subject)}
     for name, kind in _given(source).items():
         parameter = next((each for each in subject.function.parameters if each.source_name == name), None)
         if isinstance(kind, Instance):
@@ -38,7 +40,7 @@ def python_storage(source: Source, definite: frozenset[str]) -> Storage | NoPlan
                 return found
             made.arguments.append(Structure(name, kind.name))
             of_objects += found
-        elif parameter is None or not made.take(parameter):
+        elif name in objects or parameter is None or not made.take(parameter):
             if name in _optional(source.definition):
                 break
             return NoPlan(_reason(name))
@@ -53,6 +55,12 @@ def python_storage(source: Source, definite: frozenset[str]) -> Storage | NoPlan
         )
     variables = tuple(made.variables)
     return Storage(tuple(made.arguments), tuple(made.memories), variables, _lengths(subject, made.variables))
+
+
+def _attributes(subject: Subject) -> list[Variable]:
+    """The attributes of objects that a function uses."""
+    used = (*subject.function.parameters, *effects(subject.function.body).variables)
+    return [each for each in used if "." in each.source_name]
 
 
 @dataclass

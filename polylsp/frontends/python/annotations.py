@@ -24,7 +24,7 @@ from polylsp.frontends.python.kinds import (
 )
 from polylsp.frontends.python.names import ClassOf, Declarations
 
-_LISTS = ("list", "List")
+_LISTS = ("list", "List", "Sequence", "MutableSequence")
 _JAXTYPING: dict[str, NumberType] = {
     "Float": DOUBLE, "Float64": DOUBLE, "Float32": DTYPES["float32"], "Float16": DTYPES["float16"],
     "Int": DTYPES["int"], "Int64": DTYPES["int"], "Int32": DTYPES["int32"], "Bool": DTYPES["bool"],
@@ -77,7 +77,7 @@ def _named(name: str, declarations: Declarations) -> Kind | None:
         return Array(DOUBLE, -1, assumed=True)
     if name in _LISTS:
         return Array(DOUBLE, -1, assumed=True, lists=True)
-    if name in ("dict", "Dict", "set", "str", "Sequence"):
+    if name in ("dict", "Dict", "set", "str"):
         return Other(f"a {name.lower()}")
     found = declarations.get(name)
     return Instance(name) if isinstance(found, ClassOf) else None

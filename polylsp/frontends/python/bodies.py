@@ -9,7 +9,7 @@ from functools import cached_property, lru_cache
 
 from polylsp.frontends.python.names import Callable, Declaration
 from polylsp.frontends.python.outline import Item
-from polylsp.frontends.python.parse import parse
+from polylsp.frontends.python.parse import read
 from polylsp.frontends.python.tokens import Line
 from polylsp.model.rejection import Rejection
 
@@ -46,12 +46,12 @@ def _known(names: tuple[tuple[str, Declaration], ...]) -> Known:
 def body_of(item: Item) -> list[ast.stmt]:
     """The statements of some lines; those before and after the unreadable part, if there is one."""
     texts, lines = item.texts, item.lines
-    parsed = parse(texts, lines)
+    parsed = read(texts, lines)
     if not isinstance(parsed, Rejection):
         return parsed.tree.body
     found: list[ast.stmt] = []
     for line in lines:
-        one = parse(texts[line.first : line.last], (Line(0, line.last - line.first, 0),))
+        one = read(texts[line.first : line.last], (Line(0, line.last - line.first, 0),))
         if line.indent == 0 and not isinstance(one, Rejection):
             found += one.tree.body
     return found

@@ -6,11 +6,11 @@ import ast
 
 from polylsp.frontends.python.bodies import Known
 from polylsp.frontends.python.inference import inferred
-from polylsp.frontends.python.kinds import UNKNOWN, Kind, Nothing, joined
+from polylsp.frontends.python.kinds import UNKNOWN, Array, Kind, Nothing, Other, joined
 from polylsp.frontends.python.names import Callable, Declarations, Parameter
 from polylsp.frontends.python.outline import Item
 from polylsp.frontends.python.parameters import Definition, parameter_kinds, result_annotated
-from polylsp.frontends.python.parse import parse
+from polylsp.frontends.python.parse import read
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.mishap import contained
 from polylsp.model.rejection import Rejection
@@ -29,7 +29,7 @@ def callable_of(item: Item, known: Known) -> Callable:
 
 def _callable(item: Item, known: Known) -> Callable:
     name = item.name
-    parsed = parse(item.texts, item.lines)
+    parsed = read(item.texts, item.lines)
     if isinstance(parsed, Rejection):
         return Callable(name, (), UNKNOWN, "it does not parse")
     node = next((n for n in parsed.tree.body if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef))), None)
@@ -88,4 +88,6 @@ def _returned(node: Definition, given: dict[str, Kind], declarations: Declaratio
         if isinstance(one, ast.Return):
             found = kinds.of(one.value) if one.value is not None else Nothing()
             result = joined(result, found or UNKNOWN)
+    if isinstance(result, Array) and result.lists:
+        return Other("a list")
     return result if result is not None else Nothing()

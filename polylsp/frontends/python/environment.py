@@ -86,7 +86,7 @@ def _declared(item: Item) -> tuple[tuple[str, Declaration], ...]:
     nodes = list(own_nodes(body))
     for node in nodes:
         found.update(_imported(node))
-    kinds = inferred(body, {}, found)
+    kinds = inferred(body, {}, found, is_module=True)
     stores = _stores(nodes)
     for node in nodes:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

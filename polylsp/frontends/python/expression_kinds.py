@@ -39,6 +39,11 @@ def kind_of(node: ast.expr, kinds: Kinds) -> Kind | None:
             return kinds.of_name(name)
         case ast.NamedExpr(value=value):
             return kinds.of(value)
+        case (
+            ast.BinOp(left=ast.List(), op=ast.Mult(), right=other)
+            | ast.BinOp(left=other, op=ast.Mult(), right=ast.List())
+        ) if isinstance(kinds.of(other), Number):
+            return Other("a list")
         case ast.BinOp(left=left, op=operator, right=right):
             return arithmetic(operator, kinds.of(left), kinds.of(right))
         case ast.UnaryOp(op=ast.Not()):
@@ -89,8 +94,8 @@ def _compared(parts: list[ast.expr], kinds: Kinds) -> Kind | None:
 
 def _attribute(node: ast.Attribute, kinds: Kinds) -> Kind | None:
     path = path_of(node, kinds.declarations)
-    if path and library.constant(path) is not None:
-        return REAL
+    if path and (number := library.kind_of_constant(path)) is not None:
+        return number
     base = kinds.of(node.value)
     match base, node.attr:
         case None, _:
@@ -134,7 +139,8 @@ def _element(base: Kind | None, subscript: ast.expr, kinds: Kinds) -> Kind | Non
         case Items(items), _ if items and all(item == items[0] for item in items):
             return items[0]
         case Array(element, rank, lists=True), _:
-            is_one = isinstance(kinds.of(subscript), Number)
+            is_one = isinstance(kinds.of(subscript), Number) or kinds.of(subscript) == UNKNOWN
+            is_one = is_one and not isinstance(subscript, (ast.Slice, ast.Tuple))
             rest = Array(element, rank - 1, lists=True) if rank > 1 else Number(element)
             return rest if is_one else UNKNOWN
         case Array(element, rank), _:

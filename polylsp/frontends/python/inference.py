@@ -7,11 +7,11 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from polylsp.frontends.python import library
 from polylsp.frontends.python.annotations import annotated
-from polylsp.frontends.python.arithmetic_kinds import arithmetic
+from polylsp.frontends.python.arithmetic_kinds import arithmetic, either
 from polylsp.frontends.python.expression_kinds import kind_of
 from polylsp.frontends.python.kinds import (
     UNKNOWN,
@@ -19,21 +19,25 @@ from polylsp.frontends.python.kinds import (
     Array,
     Items,
     Kind,
+    Nothing,
     Number,
     Other,
     joined,
 )
-from polylsp.frontends.python.names import Declarations, Value, path_of
-from polylsp.frontends.python.usage import kinds_by_use, own_nodes
+from polylsp.frontends.python.lists import kind_of_list, kind_stored, plain_lists, stored_to
+from polylsp.frontends.python.names import Declarations, Imported, Value, path_of
+from polylsp.frontends.python.usage import kinds_by_use, own_nodes, range_bounds
 
 
 @dataclass(slots=True)
 class Kinds:
-    """Kinds inferred so far: of the function's names, else of the file's."""
+    """Kinds inferred so far: of the function's names, else of the file's. `lists`: names of lists that are
+    used element by element, with their numbers of dimensions."""
 
     declarations: Declarations
     own: dict[str, Kind] = field(default_factory=dict[str, "Kind"])
     local: frozenset[str] = frozenset()
+    lists: Mapping[str, int] = field(default_factory=dict[str, int])
 
     def of(self, node: ast.expr) -> Kind | None:
         """Kind of an expression; `None` where it is undetermined so far."""
@@ -44,38 +48,75 @@ class Kinds:
         if name in self.own or name in self.local:
             return self.own.get(name)
         found = self.declarations.get(name)
+        if isinstance(found, Imported):
+            return library.kind_of_constant(found.path) or UNKNOWN
         return found.kind if isinstance(found, Value) else UNKNOWN
 
 
-def inferred(body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations) -> Kinds:
-    """Kinds of the names assigned in a function; `given` are those of its parameters. An array from an
-    unknown source gets the kind of its use."""
+def inferred(
+    body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations, is_module: bool = False
+) -> Kinds:
+    """Kinds of the names assigned in a function; `given` are those of its parameters. A name bound to the
+    result of unknown code gets the kind of its use. Lists of a module are left out: functions see them."""
     nodes = list(own_nodes(body))
-    found = _assigned(nodes, given, {}, declarations)
+    lists = plain_lists(body, given) if not is_module else {}
+    found = _assigned(nodes, Kinds(declarations, dict(given), lists=lists), {})
     used = _used(body, nodes, found)
-    return _assigned(nodes, given, used, declarations) if used else found
+    return _assigned(nodes, Kinds(declarations, dict(given), lists=lists), used) if used else found
 
 
 def _used(body: list[ast.stmt], nodes: list[ast.AST], kinds: Kinds) -> dict[str, Kind]:
-    """The names that are bound once, to the result of a call of unknown code, and are then used as arrays."""
+    """Kinds by use alone: of arrays that are bound once, to the result of unknown code, and of bounds of
+    ranges."""
     stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
-    calls = {
-        node.targets[0].id
-        for node in body
-        if isinstance(node, ast.Assign)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.targets[0], ast.Name)
-    }
-    names = {name for name in calls if stores[name] == 1 and kinds.own.get(name) == UNKNOWN}
+    attributes = Counter(node.attr for node in nodes if isinstance(node, ast.Attribute))
+    given = {name for node in nodes for name in _given_names(node, kinds, attributes)}
+    unclear = (UNKNOWN, Other("a list"))
+    names = {name for name in given if stores[name] == 1 and kinds.own.get(name) in unclear}
     told = kinds_by_use(body, names, kinds.declarations) if names else {}
-    return {name: kind for name, kind in told.items() if isinstance(kind, Array)}
+    arrays: dict[str, Kind] = {
+        name: replace(kind, lists=kinds.own.get(name) != UNKNOWN)
+        for name, kind in told.items()
+        if isinstance(kind, Array)
+    }
+    return arrays | dict.fromkeys(_counting(nodes, kinds), WHOLE)
 
 
-def _assigned(
-    nodes: list[ast.AST], given: Mapping[str, Kind], used: Mapping[str, Kind], declarations: Declarations
-) -> Kinds:
-    """Kinds of names by the values assigned to them, except for those that are `used` as a certain kind."""
-    kinds = Kinds(declarations, {**given, **used}, assigned_names(nodes) | frozenset(given))
+def _given_names(node: ast.AST, kinds: Kinds, attributes: Counter[str]) -> Iterator[str]:
+    """Names that a statement binds to the result of unknown code. An attribute that is named again may
+    give the same array again, and is left out."""
+    match node:
+        case ast.Assign(targets=[target], value=ast.Call() | ast.Attribute() | ast.BinOp() as value):
+            once = not isinstance(value, ast.Attribute) or attributes[value.attr] == 1
+            parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
+            is_list = isinstance(value, ast.Call) and kinds.of(value) == Other("a list")
+            if once and (is_list or kinds.of(value) == UNKNOWN):
+                yield from (part.id for part in parts if isinstance(part, ast.Name))
+        case _:
+            pass
+
+
+def _counting(nodes: list[ast.AST], kinds: Kinds) -> frozenset[str]:
+    """Bounds of ranges all of whose bindings may be whole numbers."""
+    found = {
+        name
+        for name in range_bounds(nodes, kinds.declarations)
+        if name in kinds.own and isinstance(kinds.own[name], Other)
+    }
+    given: dict[str, list[Kind | None]] = {name: [] for name in found}
+    for node in nodes if found else ():
+        for name, kind in _bindings(node, kinds):
+            if name in found:
+                given[name].append(kind)
+    may_count = (None, UNKNOWN, WHOLE, Nothing())
+    return frozenset(name for name in found if given[name] and all(one in may_count for one in given[name]))
+
+
+def _assigned(nodes: list[ast.AST], kinds: Kinds, used: Mapping[str, Kind]) -> Kinds:
+    """Kinds of names by the values assigned to them, except for those that are `used` as a certain kind;
+    `kinds` has those of the parameters."""
+    kinds.local = assigned_names(nodes) | frozenset(kinds.own)
+    kinds.own |= used
     for _ in range(6):
         before = dict(kinds.own)
         for node in nodes:
@@ -97,7 +138,12 @@ def assigned_names(nodes: list[ast.AST]) -> frozenset[str]:
 
 def _bindings(node: ast.AST, kinds: Kinds) -> Iterator[tuple[str, Kind | None]]:
     """The names that a node binds, and the kinds of the values."""
+    for name, value in stored_to(node) if kinds.lists else ():
+        if name in kinds.lists:
+            yield name, kind_stored(kinds.lists[name], kinds.of(value))
     match node:
+        case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in kinds.lists:
+            yield name, kind_of_list(value, kinds.lists[name], kinds.of)
         case ast.Assign(targets=targets, value=value):
             for target in targets:
                 yield from _bound(target, kinds.of(value))
@@ -126,12 +172,25 @@ def _bound(target: ast.expr, kind: Kind | None) -> Iterator[tuple[str, Kind | No
         case ast.Tuple(elts=parts) | ast.List(elts=parts):
             items = kind.items if isinstance(kind, Items) and len(kind.items) == len(parts) else None
             for number, part in enumerate(parts):
-                whole = UNKNOWN if kind is not None else None
+                whole = _taken(kind)
                 yield from _bound(part, items[number] if items is not None else whole)
         case ast.Starred(value=inner):
             yield from _bound(inner, Other("a list"))
         case _:
             pass
+
+
+def _taken(kind: Kind | None) -> Kind | None:
+    """Kind of an element, or of a row, of a value."""
+    match kind:
+        case None:
+            return None
+        case Array(element, 1):
+            return Number(element)
+        case Array(element, rank, lists=lists) if rank > 1:
+            return Array(element, rank - 1, lists=lists)
+        case _:
+            return UNKNOWN
 
 
 def iterated(node: ast.expr, kinds: Kinds) -> Kind | None:
@@ -143,6 +202,11 @@ def iterated(node: ast.expr, kinds: Kinds) -> Kind | None:
         if library.numpy_name(path) == "ndindex":
             count = _ndindex_rank(node, kinds)
             return Items((WHOLE,) * count)
+        if path == "itertools.product":
+            repeat = next((k.value for k in node.keywords if k.arg == "repeat"), None)
+            times = repeat.value if isinstance(repeat, ast.Constant) else 1
+            inners = [iterated(one, kinds) for one in node.args] * (times if isinstance(times, int) else 1)
+            return Items(tuple(one or UNKNOWN for one in inners)) if all(inners) else None
         if path == "enumerate" and node.args:
             inner = iterated(node.args[0], kinds)
             return Items((WHOLE, inner)) if inner is not None else None
@@ -151,16 +215,10 @@ def iterated(node: ast.expr, kinds: Kinds) -> Kind | None:
             return Items(tuple(one or UNKNOWN for one in inners)) if all(inners) else None
         if path == "reversed" and node.args:
             return iterated(node.args[0], kinds)
-    kind = kinds.of(node)
-    match kind:
-        case None:
-            return None
-        case Array(element, 1):
-            return Number(element)
-        case Array(element, rank, lists=lists) if rank > 1:
-            return Array(element, rank - 1, lists=lists)
-        case _:
-            return UNKNOWN
+    if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
+        found = either([kinds.of(one) for one in node.elts])
+        return found if found is None or isinstance(found, Number) else UNKNOWN
+    return _taken(kinds.of(node))
 
 
 def _ndindex_rank(node: ast.Call, kinds: Kinds) -> int:

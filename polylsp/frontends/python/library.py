@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from polylsp.frontends.python.kinds import DOUBLE, INT, Number
+
 _REAL = (
     "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh cbrt erf erfc "
     "gamma lgamma "
@@ -22,7 +24,7 @@ _WHOLE = "gcd lcm comb factorial isqrt bitwise_and bitwise_or bitwise_xor left_s
 _VIEWS = (
     "reshape ravel view squeeze asarray asanyarray asfarray ascontiguousarray asfortranarray require "
     "atleast_1d atleast_2d atleast_3d broadcast_to expand_dims swapaxes moveaxis rollaxis diagonal "
-    "array astype rot90"
+    "array astype rot90 transpose split array_split hsplit vsplit dsplit broadcast_arrays"
 )
 _OF_TWO = (
     "power pow float_power atan2 arctan2 hypot copysign fmod nextafter logaddexp heaviside maximum minimum "
@@ -121,6 +123,13 @@ def has_output(name: str, count: int) -> bool:
     if name in ("where", "clip"):
         return count > 3
     return is_pure(f"numpy.{name}") and count > 1
+
+
+def kind_of_constant(path: str) -> Number | None:
+    """Kind of the number that a dotted name stands for; `None` where it stands for none."""
+    if path == "sys.maxsize":
+        return Number(INT)
+    return Number(DOUBLE) if constant(path) is not None else None
 
 
 def constant(path: str) -> float | None:

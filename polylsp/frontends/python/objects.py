@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from polylsp.frontends.python.kinds import Array, Instance, Kind, Number
 from polylsp.frontends.python.names import ClassOf, Declarations
+from polylsp.frontends.python.unknown_objects import Dotted, attributes_by_use
 from polylsp.frontends.python.usage import own_nodes
 
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
-_Attributes = dict[tuple[str, str], Kind]
-"""Kinds of attributes, by the names of the object and of the attribute."""
+_Attributes = dict[str, Kind]
+"""Kinds of attributes, by their dotted names."""
 
 
 def is_attribute(name: str) -> bool:
@@ -25,10 +26,10 @@ def name_attributes(
     body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations
 ) -> dict[str, Kind]:
     """Replace the attributes with arrays and numbers by names; return their kinds."""
-    known = _followed(body, given, declarations)
-    renamer = _Renamer(known)
+    known = attributes_by_use(body, given, declarations) | _followed(body, given, declarations)
+    renamer = Dotted(set(known))
     renamer.visit(ast.Module(body, []))
-    return {f"{of}.{name}": kind for (of, name), kind in known.items() if (of, name) in renamer.found}
+    return {name: kind for name, kind in known.items() if name in renamer.found}
 
 
 def passed_along(
@@ -87,7 +88,7 @@ def _followed(body: Sequence[ast.stmt], given: Mapping[str, Kind], declarations:
     fields = Counter(name for found in classes.values() for name, _ in found.fields)
     unclear = {name for name in _bound(body) if fields[name] > 1} | set(_bound_inside(body))
     return {
-        (of, name): kind
+        f"{of}.{name}": kind
         for of, found in classes.items()
         for name, kind in found.fields
         if of not in bound and name not in unclear and found.method(name) is None and holds_numbers(kind)
@@ -112,22 +113,3 @@ def _bound(body: Sequence[ast.AST]) -> Iterator[str]:
 def _bound_inside(body: Sequence[ast.stmt]) -> Iterator[str]:
     """The attributes that functions inside of a function bind."""
     return _bound([node for node in own_nodes(body) if isinstance(node, _SCOPES)])
-
-
-class _Renamer(ast.NodeTransformer):
-    """Puts names in the place of attributes, but in functions inside; `found` are those that there were."""
-
-    def __init__(self, known: _Attributes):
-        self.known = known
-        self.found: set[tuple[str, str]] = set()
-
-    def visit(self, node: ast.AST) -> ast.AST:
-        """Rename the attributes in a node."""
-        if isinstance(node, _SCOPES):
-            return node
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            of = (node.value.id, node.attr)
-            if of in self.known:
-                self.found.add(of)
-                return ast.copy_location(ast.Name(".".join(of), node.ctx), node)
-        return self.generic_visit(node)

@@ -11,6 +11,7 @@ import re
 import warnings
 from dataclasses import dataclass
 
+from polylsp.frontends.python.shape_names import name_lengths
 from polylsp.frontends.python.tokens import Line
 from polylsp.model.program import Site
 from polylsp.model.rejection import Rejection
@@ -62,6 +63,14 @@ def parse(texts: tuple[str, ...], lines: tuple[Line, ...]) -> Parsed | Rejection
         whole = Site(0, max(0, len(texts) - 1))
         return Rejection("budget", whole, "this function is nested too deeply to be read")
     return Parsed(tree, texts, written.first, written.last)
+
+
+def read(texts: tuple[str, ...], lines: tuple[Line, ...]) -> Parsed | Rejection:
+    """The syntax tree of a function as analysed: lengths of arrays are spelled out (`name_lengths`)."""
+    parsed = parse(texts, lines)
+    if not isinstance(parsed, Rejection):
+        name_lengths(parsed.tree)
+    return parsed
 
 
 class _Written:

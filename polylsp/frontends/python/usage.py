@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
-from polylsp.frontends.python.kinds import DOUBLE, INT64, MOST_DIMENSIONS, REAL, UNKNOWN, WHOLE, Array, Kind
+from polylsp.frontends.python.kinds import (
+    DOUBLE,
+    INT64,
+    MOST_DIMENSIONS,
+    REAL,
+    UNKNOWN,
+    WHOLE,
+    Array,
+    Kind,
+    NumberType,
+)
 from polylsp.frontends.python.library import LIKE_MAKERS, numpy_name
 from polylsp.frontends.python.names import Callable, Declarations, path_of
 
@@ -35,20 +45,28 @@ def subscripted(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
 def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declarations) -> dict[str, Kind]:
     """Kinds of names, as far as their uses determine them."""
     nodes = list(own_nodes(body))
-    ranks = _ranks(nodes, declarations)
+    keys = _keys(nodes, declarations)
+    ranks = _ranks(nodes, declarations, keys)
     _copied(nodes, ranks, declarations)
-    whole = _whole(nodes, declarations)
+    whole = _whole(nodes, declarations) - keys
+    listed, foreign = _by_attributes(nodes)
     bare = _whole_arrays(nodes, names)
     subscripts = {*_of_subscripts(nodes, whole, declarations), *_of_parts(nodes, whole, declarations)}
     views = _updated_views(nodes, declarations)
+    numbers = dict(_run_over(nodes))
     found: dict[str, Kind] = {}
     for name in names:
-        if name in ranks:
+        if name in foreign:
+            found[name] = UNKNOWN
+        elif name in ranks:
             # One that is subscripted with less than its rank somewhere else is an array too.
             element = INT64 if name in subscripts else DOUBLE
-            found[name] = Array(element, ranks[name], assumed=True, guessed=name in views)
+            of_list = name in listed
+            found[name] = Array(element, ranks[name], True, guessed=name in views, lists=of_list)
         elif name in subscripts:
             found[name] = Array(INT64, 1, assumed=True, guessed=name in views)
+        elif name in numbers:
+            found[name] = Array(numbers[name], 1, assumed=True, guessed=True)
         elif name in bare:
             found[name] = UNKNOWN
         else:
@@ -56,7 +74,65 @@ def kinds_by_use(body: list[ast.stmt], names: set[str], declarations: Declaratio
     return found
 
 
-def _ranks(nodes: list[ast.AST], declarations: Declarations) -> dict[str, int]:
+_LIST_METHODS = frozenset(("append", "extend", "insert", "reverse"))
+_NDARRAY = (
+    "T all any argmax argmin argpartition argsort astype base byteswap choose clip compress conj conjugate "
+    "copy ctypes cumprod cumsum data device diagonal dot dtype dump dumps fill flags flat flatten getfield "
+    "imag item itemsize mT max mean min nbytes ndim nonzero partition prod put ravel real repeat reshape "
+    "resize round searchsorted setfield setflags shape size sort squeeze std strides sum swapaxes take "
+    "to_device tobytes tofile tolist trace transpose var view"
+)
+_ARRAY_ATTRIBUTES = frozenset(_NDARRAY.split())
+"""Attributes of `numpy.ndarray`."""
+
+
+def _by_attributes(nodes: list[ast.AST]) -> tuple[set[str], set[str]]:
+    """Names with methods of lists, and names that are neither arrays nor lists, as their attributes, or
+    subscripts that are strings, exclude it."""
+    listed, foreign = set[str](), set[str]()
+    for node in nodes:
+        match node:
+            case ast.Attribute(value=ast.Name(id=name), attr=attribute):
+                listed |= {name} if attribute in _LIST_METHODS else set()
+                foreign |= {name} if attribute not in _LIST_METHODS | _ARRAY_ATTRIBUTES else set()
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str())):
+                foreign.add(name)
+            case _:
+                pass
+    return listed, foreign
+
+
+def _keys(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
+    """Names that a loop over anything but numbers gives a value, and that are whole subscripts, as a key of a
+    dictionary is; arithmetic with them is evidence of a number."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.For):
+            called = path_of(node.iter.func, declarations) if isinstance(node.iter, ast.Call) else ""
+            pairs = [] if _counts(called) or called == "itertools.product" else looped(node.target, node.iter)
+            found |= {
+                one.id for one, of in pairs if isinstance(one, ast.Name) and not _is_counted(of, declarations)
+            }
+    for parent in nodes:
+        for child in ast.iter_child_nodes(parent):
+            if isinstance(child, ast.Name) and child.id in found and not isinstance(parent, ast.For):
+                numeric = _evidence(child, parent, ()) or isinstance(parent, (ast.Tuple, ast.Slice))
+                found -= {child.id} if numeric else set()
+    return found
+
+
+def _is_counted(node: ast.expr, declarations: Declarations) -> bool:
+    """True for a range, also in reverse, and for an array that NumPy makes."""
+    if not isinstance(node, ast.Call):
+        return False
+    path = path_of(node.func, declarations)
+    inner = node.args[0] if path == "reversed" and node.args else None
+    return (
+        path in RANGES or bool(numpy_name(path)) or (inner is not None and _is_counted(inner, declarations))
+    )
+
+
+def _ranks(nodes: list[ast.AST], declarations: Declarations, keys: Collection[str]) -> dict[str, int]:
     """Number of subscripts of each name that has any, or of the lengths requested of it."""
     found: dict[str, int] = {}
 
@@ -70,11 +146,20 @@ def _ranks(nodes: list[ast.AST], declarations: Declarations) -> dict[str, int]:
                 value=ast.Attribute(value=base, attr="shape"), slice=ast.Constant(value=int(k))
             ):
                 note(base, k + 1 if k >= 0 else -k)
+            case ast.Subscript(slice=ast.Name(id=name)) if name in keys:
+                pass
             case ast.Subscript():
                 base, indices = subscripted(node)
                 note(base, sum(not _takes_none(i, declarations) for i in indices))
             case ast.Assign(targets=[ast.Tuple(elts=parts)], value=ast.Attribute(value=base, attr="shape")):
                 note(base, len(parts))
+            case ast.Assign(targets=[ast.Tuple()], value=ast.Subscript() as row):
+                base, indices = subscripted(row)
+                note(base, len(indices) + 1)
+            case ast.For(target=target, iter=iterable):
+                for part, of in looped(target, iterable):
+                    if isinstance(part, ast.Tuple):
+                        note(of, 2)
             case ast.Call(func=ast.Name(id="len"), args=[base]):
                 note(base, 1)
             case ast.Call(func=ast.Name(id=name), args=arguments):
@@ -167,6 +252,74 @@ def _part_of(node: ast.expr, declarations: Declarations) -> tuple[str, int]:
             return "", 0
 
 
+_BITWISE = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift, ast.Invert)
+_NUMERIC = (ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Pow, *_BITWISE)
+_ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+
+
+def _run_over(nodes: list[ast.AST]) -> Iterator[tuple[str, NumberType]]:
+    """Names that a loop runs over whose elements are computed with, and used for nothing else that numbers
+    cannot do; with the type of the elements."""
+    loops = (node for node in nodes if isinstance(node, ast.For))
+    bound = [pair for loop in loops for pair in looped(loop.target, loop.iter)]
+    elements = [
+        (one.id, of.id) for one, of in bound if isinstance(one, ast.Name) and isinstance(of, ast.Name)
+    ]
+    if not elements:
+        return
+    uses: dict[str, list[tuple[ast.expr, ast.AST]]] = {}
+    started = {name for name, value in _computations(nodes) if _is_number(value)}
+    for parent in nodes:
+        for child in ast.iter_child_nodes(parent):
+            if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Load):
+                uses.setdefault(child.id, []).append((child, parent))
+    for name, of in elements:
+        evidence = [_evidence(node, parent, started) for node, parent in uses.get(name, [])]
+        others = [one for one in uses.get(of, []) if not isinstance(one[1], (ast.For, ast.Call))]
+        if any(evidence) and None not in evidence and not others:
+            own = (parent for _, parent in uses[name] if isinstance(parent, (ast.BinOp, ast.AugAssign)))
+            yield of, INT64 if any(isinstance(one.op, _BITWISE) for one in own) else DOUBLE
+
+
+def _evidence(node: ast.expr, parent: ast.AST, numbers: Collection[str]) -> bool | None:
+    """True if a use needs a number, False if it takes anything, `None` if it excludes a number."""
+    match parent:
+        case ast.BinOp(left=left, op=operator, right=right):
+            other = right if left is node else left
+            is_text = isinstance(other, (ast.Constant, ast.JoinedStr)) and not _is_number(other)
+            return None if is_text else isinstance(operator, _NUMERIC) or _is_known(other, numbers)
+        case ast.AugAssign(target=target, op=operator):
+            return isinstance(operator, _NUMERIC) or _is_known(target, numbers)
+        case ast.Compare(left=left, ops=[operator], comparators=[right]):
+            other = right if left is node else left
+            if isinstance(operator, (ast.In, ast.NotIn)) or (
+                isinstance(other, ast.Constant) and not _is_number(other)
+            ):
+                return None
+            return isinstance(operator, _ORDER) and _is_known(other, numbers)
+        case ast.UnaryOp(op=ast.USub()):
+            return True
+        case ast.Attribute() | ast.For() | ast.Starred() | ast.JoinedStr() | ast.FormattedValue():
+            return None
+        case ast.Subscript(value=value) if value is node:
+            return None
+        case ast.Call(func=function) if function is node:
+            return None
+        case _:
+            return False
+
+
+def _is_known(node: ast.expr, numbers: Collection[str]) -> bool:
+    return _is_number(node) or (isinstance(node, ast.Name) and node.id in numbers)
+
+
+def _is_number(node: ast.expr) -> bool:
+    if isinstance(node, ast.UnaryOp):
+        return _is_number(node.operand)
+    plain = isinstance(node, ast.Constant) and isinstance(node.value, (int, float, complex))
+    return plain and not isinstance(getattr(node, "value", None), bool)
+
+
 def _takes_none(node: ast.expr, declarations: Declarations) -> bool:
     """True if a subscript takes no dimension of the array: `None`, `np.newaxis` or `...`."""
     plain = isinstance(node, ast.Constant) and node.value in (None, ...)
@@ -174,11 +327,13 @@ def _takes_none(node: ast.expr, declarations: Declarations) -> bool:
 
 
 def _whole_arrays(nodes: list[ast.AST], names: set[str]) -> set[str]:
-    """Names whose attributes are used, that are iterated over, or multiplied as matrices."""
+    """Names whose attributes or elements are used, that are iterated over, or multiplied as matrices."""
     found: set[str] = set()
     for node in nodes:
         match node:
-            case ast.Attribute(value=ast.Name(id=name)) if name in names:
+            case ast.Attribute(value=ast.Name(id=name)) | ast.Subscript(value=ast.Name(id=name)) if (
+                name in names
+            ):
                 found.add(name)
             case ast.For(iter=ast.Name(id=name)) if name in names:
                 found.add(name)
@@ -208,15 +363,42 @@ def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
                 found.update(_named(size))
             case _:
                 pass
+    return _computed_from(found, list(_computations(nodes)))
+
+
+def range_bounds(nodes: Sequence[ast.AST], declarations: Declarations) -> set[str]:
+    """Names that stand in bounds of ranges, or that such names are computed from: whole numbers, as nothing
+    else can be there."""
+    found: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.Call) and path_of(node.func, declarations) in RANGES:
+            found.update(name for argument in node.args for name in _named(argument))
+    stores = Counter(n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+    given = [(name, value) for name, value in _computations(nodes) if stores[name] == 1]
+    return _computed_from(found, given)
+
+
+def _computations(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    """Assigned names, with the expressions assigned."""
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                yield name, value
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                pairs = zip(targets, values, strict=False)
+                yield from ((target.id, value) for target, value in pairs if isinstance(target, ast.Name))
+            case _:
+                pass
+
+
+def _computed_from(found: set[str], given: Sequence[tuple[str, ast.expr]]) -> set[str]:
+    """Names that hold whole numbers, with those that they are computed from."""
     before = -1
     while len(found) > before:
         before = len(found)
-        for node in nodes:
-            match node:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value) if name in found:
-                    found.update(_named(value))
-                case _:
-                    pass
+        for name, value in given:
+            if name in found:
+                found.update(_named(value))
     return found
 
 
@@ -233,6 +415,10 @@ def _of_subscripts(nodes: list[ast.AST], whole: set[str], declarations: Declarat
                 yield from (name for argument in arguments for name in _elements(argument))
             case ast.Subscript(slice=subscript):
                 yield from _elements(subscript)
+            case ast.BinOp(left=left, op=operator, right=right) if isinstance(operator, _BITWISE):
+                yield from (*_elements(left), *_elements(right))
+            case ast.AugAssign(op=operator, value=value) if isinstance(operator, _BITWISE):
+                yield from _elements(value)
             case ast.For(target=ast.Name(id=name), iter=ast.Name(id=array)) if name in whole:
                 yield array
             case ast.For(
@@ -263,8 +449,11 @@ def _elements(node: ast.expr) -> Iterator[str]:
             yield base.id
 
 
+RANGES = ("range", "prange", "numba.prange")
+
+
 def _counts(path: str) -> bool:
-    return path in ("range", "prange", "numba.prange", "numpy.ndindex") or path in (
+    return path in (*RANGES, "numpy.ndindex") or path in (
         "numpy.zeros",
         "numpy.ones",
         "numpy.empty",

@@ -52,7 +52,7 @@ def store_new(context: Context, target: ast.Name, given: ast.expr, node: ast.AST
         elif target.id in context.owned and all(is_kept(context, count) for count in found.counts):
             context.arrays[target.id] = replace(array, extents=found.counts)
         found = replace(found, counts=_target_counts(context, target, fx))
-    section = target_of(context, target, fx)
+    section = section_of(context, target, fx) if array.kind.lists else target_of(context, target, fx)
     if section is not None:
         _run(context, section, None, found, node, fx)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from polylsp.frontends.python.kinds import Array, Items
+from polylsp.frontends.python.kinds import Array, Items, wider
+from polylsp.frontends.python.lower.arithmetic import convert
 from polylsp.frontends.python.lower.array_statements import store, store_in_place
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.expressions import IN_PLACE, convert_to, operation, value
@@ -21,6 +22,7 @@ from polylsp.model.program import (
     Evaluate,
     Expr,
     Floating,
+    Integer,
     Invariant,
     Read,
     Statement,
@@ -77,6 +79,18 @@ def _unpack(context: Context, targets: list[ast.expr], given: ast.expr, node: as
             for target, extent in zip(targets, lengths, strict=True):
                 _store(context, target, extent, node, fx)
             return
+    match given:
+        case ast.Call(func=function, args=[left, right]) if context.path(function) == "divmod":
+            whole = ast.copy_location(ast.BinOp(left, ast.FloorDiv(), right), given)
+            rest = ast.copy_location(ast.BinOp(left, ast.Mod(), right), given)
+            given = ast.copy_location(ast.Tuple([whole, rest], ast.Load()), given)
+        case _:
+            pass
+    kind = context.kind(given)
+    if isinstance(kind, Array) and kind.rank == 1 and isinstance(given, (ast.Name, ast.Subscript)):
+        numbers = [ast.copy_location(ast.Constant(k), given) for k in range(len(targets))]
+        parts = [ast.copy_location(ast.Subscript(given, one, ast.Load()), given) for one in numbers]
+        given = ast.copy_location(ast.Tuple(list[ast.expr](parts), ast.Load()), given)
     if not isinstance(given, (ast.Tuple, ast.List)) or len(given.elts) != len(targets):
         refuse(context, fx, "unsupported-statement", node, not_a_number(context, given))
         return
@@ -132,6 +146,8 @@ def assign_in_place(context: Context, node: ast.AugAssign) -> Lowered:
         common = found
         if isinstance(place.type, Floating):
             common = convert_to(found, place)
+        elif isinstance(place.type, Integer) and isinstance(found.type, Integer):
+            common = convert(found, wider(place.type, found.type))
         fx.statements.append(Assign(place, operator, common, site))
         return fx.statements, fx
     result = operation(context, node.target, node.op, Read(place), found, fx)

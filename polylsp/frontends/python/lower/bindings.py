@@ -25,6 +25,13 @@ class Binding:
     position: int
     depth: int
 
+    @property
+    def source(self) -> ast.expr | None:
+        """The expression that gives the target its value, or of which the target gets a part."""
+        statement = self.block[self.position]
+        taken = self.value is None and isinstance(statement, ast.Assign)
+        return statement.value if taken and isinstance(statement, ast.Assign) else self.value
+
 
 def bindings(body: Body, depth: int = 0) -> Iterator[Binding]:
     """All bindings of a function's statements, without those of inner functions, in source order."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from polylsp.frontends.python import library
 from polylsp.frontends.python.kinds import BOOL, COMPLEX, DOUBLE, INT, UNKNOWN, Array, Number, wider
+from polylsp.frontends.python.lists import made_list
 from polylsp.frontends.python.lower.agreeing import agree
 from polylsp.frontends.python.lower.arithmetic import (
     binary,
@@ -46,6 +47,10 @@ def operand(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
     kind = context.kind(node)
     if isinstance(kind, Number):
         return number(context, node, fx)
+    if made_list(node):
+        from polylsp.frontends.python.lower.making import listed
+
+        return listed(context, node, fx)
     match node:
         case ast.BinOp(left, ast.MatMult(), right):
             from polylsp.frontends.python.lower.products import product

@@ -46,6 +46,10 @@ COMPARISON: dict[type[ast.cmpop], BinaryOperator] = {
 }  # fmt: skip
 
 
+_MAXSIZE = 2**63 - 1
+"""`sys.maxsize`, with 64 bits."""
+
+
 def value(context: Context, node: ast.expr, fx: Effects) -> Expr:
     """The value of an expression that gives a number."""
     match node:
@@ -144,6 +148,8 @@ def _name(context: Context, node: ast.Name, fx: Effects) -> Expr:
     number = library.constant(context.path(node)) if node.id not in context.kinds.local else None
     if number is not None:
         return Constant(number, DOUBLE, context.site(node))
+    if node.id not in context.kinds.local and context.path(node) == "sys.maxsize":
+        return Constant(_MAXSIZE, INT, context.site(node))
     place = place_of(context, node, fx)
     return Read(place) if place is not None else Invariant(node.id, DOUBLE, context.site(node))
 
@@ -152,6 +158,8 @@ def _attribute(context: Context, node: ast.Attribute, fx: Effects) -> Expr:
     number = library.constant(context.path(node))
     if number is not None:
         return Constant(number, DOUBLE, context.site(node))
+    if context.path(node) == "sys.maxsize":
+        return Constant(_MAXSIZE, INT, context.site(node))
     if node.attr in ("size", "ndim"):
         lengths = _lengths(context, node.value)
         if lengths and node.attr == "size":

@@ -29,7 +29,7 @@ from polylsp.frontends.python.lower.views import find_views
 from polylsp.frontends.python.names import Declarations, Value
 from polylsp.frontends.python.objects import is_attribute, made_first, name_attributes, passed_along, rebound
 from polylsp.frontends.python.parameters import parameter_kinds
-from polylsp.frontends.python.parse import Parsed, parse
+from polylsp.frontends.python.parse import Parsed, read
 from polylsp.frontends.python.tokens import Line
 from polylsp.frontends.python.usage import own_nodes
 from polylsp.frontends.python.versions import split
@@ -49,7 +49,7 @@ def lower(
 ) -> Function:
     """The program of one function, or of the code outside of functions. One that does not parse has a
     problem and its loops' headers. `owner` is the class around a method."""
-    parsed = parse(texts, lines)
+    parsed = read(texts, lines)
     if isinstance(parsed, Rejection):
         return rejected(name, texts, lines, parsed)
 
@@ -81,7 +81,7 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) ->
     given = _given(parsed, declarations, owner)
     _split(parsed, declarations, given)
     if "ndindex" in parsed.texts:
-        name_subscripts(_body(parsed), inferred(_body(parsed), given, declarations))
+        name_subscripts(_body(parsed), _kinds(parsed, given, declarations))
     agreed = Agreement()
     function = _lowered(name, parsed, declarations, given, agreed)
     return _lowered(name, parsed, declarations, given, agreed) if agreed.words else function
@@ -90,6 +90,10 @@ def _lower(name: str, parsed: Parsed, declarations: Declarations, owner: str) ->
 def _body(parsed: Parsed) -> list[ast.stmt]:
     found = definition(parsed)
     return found.body if found is not None else parsed.tree.body
+
+
+def _kinds(parsed: Parsed, given: Mapping[str, Kind], declarations: Declarations) -> Kinds:
+    return inferred(_body(parsed), given, declarations, is_module=definition(parsed) is None)
 
 
 def _given(parsed: Parsed, declarations: Declarations, owner: str) -> dict[str, Kind]:
@@ -109,7 +113,7 @@ def _split(parsed: Parsed, declarations: Declarations, given: Mapping[str, Kind]
     found, body = definition(parsed), _body(parsed)
     if found is not None and runs_in_parallel(found, declarations):
         return
-    kinds = inferred(body, given, declarations)
+    kinds = _kinds(parsed, given, declarations)
     bound = Counter(n.id for n in own_nodes(body) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
     bound.update(bound.keys() & given.keys())
     again = {name for name, count in bound.items() if count > 1 and not is_attribute(name)}
@@ -124,7 +128,7 @@ def _lowered(
 ) -> Function:
     found = definition(parsed)
     body = _body(parsed)
-    kinds = inferred(body, given, declarations)
+    kinds = _kinds(parsed, given, declarations)
     unbound = in_place(body, kinds)
     context = Context(
         parsed, kinds, _ordinals(body), private=own_iterators(body, unbound), name=name, agreed=agreed

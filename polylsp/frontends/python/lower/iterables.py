@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from functools import reduce
+from dataclasses import dataclass, replace
+from functools import partial, reduce
+from itertools import pairwise
 
 from polylsp.frontends.python import library
-from polylsp.frontends.python.kinds import INT, Array
-from polylsp.frontends.python.lower.arithmetic import binary, convert, whole
+from polylsp.frontends.python.kinds import INT, Array, Number, wider
+from polylsp.frontends.python.lower.arithmetic import binary, convert, number_type, whole
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
+from polylsp.frontends.python.lower.expressions import value
+from polylsp.frontends.python.lower.iterators import ranges_of
 from polylsp.frontends.python.lower.places import not_a_number, place_of
 from polylsp.frontends.python.lower.ranges import RANGES, count, range_bounds, whole_number
 from polylsp.frontends.python.lower.section import Run, Section
 from polylsp.frontends.python.lower.sections import lengths_of, section_of
+from polylsp.frontends.python.lower.temporaries import kept
 from polylsp.frontends.python.lower.views import settled
 from polylsp.frontends.python.usage import own_nodes
-from polylsp.model.program import Expr, Index, Place, Read, Site
+from polylsp.model.program import Call, Constant, Expr, Index, Place, Read, Site
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,8 @@ def counted_by(context: Context, node: ast.For, fx: Effects) -> list[Counted]:
         return _range(context, node.target, iterable, fx)
     if isinstance(iterable, ast.Call) and library.numpy_name(path) == "ndindex":
         return _every_index(context, node, iterable, fx)
+    if isinstance(iterable, ast.Call) and path == "itertools.product" and ranges_of(iterable):
+        return _every_pair(context, node, iterable, fx)
     found = list(_given(context, node.target, iterable, fx))
     if fx.rejections or not found:
         if not fx.rejections:
@@ -113,6 +119,23 @@ def _every_index(context: Context, node: ast.For, call: ast.Call, fx: Effects) -
     return found
 
 
+def _every_pair(context: Context, node: ast.For, call: ast.Call, fx: Effects) -> list[Counted]:
+    """`for i, j in itertools.product(range(n), range(m))`: all ranges are evaluated before the loop."""
+    targets = node.target.elts if isinstance(node.target, ast.Tuple) else []
+    ranges = ranges_of(call)
+    leaves = any(isinstance(one, ast.Break) for one in own_nodes(node.body))
+    if len(ranges) != len(targets) or not all(isinstance(one, ast.Name) for one in targets) or leaves:
+        text = "a loop over `itertools.product` needs a name for each range, and no `break`, to be analysed"
+        refuse(context, fx, "unsupported-statement", call, text, "write one `for` for each range")
+        return []
+    found: list[Counted] = []
+    for target, one in zip(targets, ranges, strict=True):
+        for counted in _range(context, target, one, fx):
+            start, stop = (kept(context, each, one, fx.statements) for each in (counted.start, counted.stop))
+            found.append(replace(counted, start=start, stop=stop))
+    return found if len(found) == len(targets) else []
+
+
 def _sizes(context: Context, call: ast.Call, fx: Effects) -> list[Expr]:
     arguments = call.args
     if len(arguments) == 1 and isinstance(arguments[0], ast.Tuple):
@@ -147,9 +170,31 @@ def _given(context: Context, target: ast.expr, iterable: ast.expr, fx: Effects) 
         if not fx.rejections:
             _unknown(context, iterable, fx)
         return
+    if isinstance(target, ast.Tuple):
+        yield from _taken_apart(context, target, series, fx)
+        return
     one = _bound(context, target, series, fx)
     if one is not None:
         yield series.count, one
+
+
+def _taken_apart(context: Context, target: ast.Tuple, series: _Series, fx: Effects) -> _Counted:
+    """`for x, y in rows`: the elements of each row."""
+    first = series.at(whole(0, context.site(target)))
+    if not isinstance(first, Section) or len(first.runs) != 1:
+        text = f"`{context.text(target)}` takes apart what is not known to be a row of numbers"
+        refuse(context, fx, "unsupported-statement", target, text, "write a loop over a `range`")
+        return
+    for number, part in enumerate(target.elts):
+        place = place_of(context, part, fx)
+        if place is not None:
+            yield series.count, Given(place, partial(_of_row, series, number))
+
+
+def _of_row(series: _Series, number: int, counter: Expr) -> Expr:
+    row = series.at(counter)
+    assert isinstance(row, Section)
+    return Read(row.place((whole(number, row.site),)))
 
 
 def _bound(context: Context, target: ast.expr, series: _Series, fx: Effects) -> Given | Row | None:
@@ -194,10 +239,32 @@ def _series(context: Context, node: ast.expr, fx: Effects) -> _Series | None:
         start, stop, step = found
         size = binary("max", count(start, stop, step, site), whole(0, site), site)
         return _Series(size, lambda at: binary("+", start, binary("*", at, whole(step, site), site), site))
+    if isinstance(node, (ast.List, ast.Tuple)):
+        return _written_out(context, node, fx)
     part = section_of(context, node, fx)
     if part is None or not part.runs or fx.rejections:
         return None
     return _along(settled(context, part, node, fx.statements))
+
+
+def _written_out(context: Context, node: ast.List | ast.Tuple, fx: Effects) -> _Series | None:
+    """The numbers of a list that is written out."""
+    if not node.elts or not all(isinstance(context.kind(one), Number) for one in node.elts):
+        return None
+    site = context.site(node)
+    values = [value(context, one, fx) for one in node.elts]
+    if fx.rejections:
+        return None
+    numbers = [one.value for one in values if isinstance(one, Constant) and isinstance(one.value, int)]
+    steps = {later - one for one, later in pairwise(numbers)}
+    if len(numbers) == len(values) and len(steps) <= 1:
+        first, step = whole(numbers[0], site), whole(min(steps, default=0), site)
+        return _Series(
+            whole(len(values), site), lambda at: binary("+", first, binary("*", at, step, site), site)
+        )
+    of_type = reduce(wider, (number_type(one) for one in values))
+    fixed = tuple(kept(context, one, node, fx.statements) for one in values)
+    return _Series(whole(len(values), site), lambda at: Call("list", (*fixed, at), True, of_type, site))
 
 
 def _along(part: Section) -> _Series:

@@ -16,7 +16,23 @@ def dimensions(node: ast.For) -> int:
         name = function.attr if isinstance(function, ast.Attribute) else function.id
         if name == "ndindex" and isinstance(node.target, ast.Tuple):
             return max(1, len(node.target.elts))
+        if name == "product" and isinstance(node.target, ast.Tuple) and ranges_of(node.iter):
+            return len(node.target.elts)
     return 1
+
+
+def ranges_of(call: ast.Call) -> list[ast.Call]:
+    """The ranges that `itertools.product` runs over, outermost first; none if it runs over anything else."""
+    found = [one for one in call.args if isinstance(one, ast.Call) and _is_range(one)]
+    repeat = next((k.value for k in call.keywords if k.arg == "repeat"), None)
+    times = repeat.value if isinstance(repeat, ast.Constant) and isinstance(repeat.value, int) else 0
+    if len(found) < len(call.args) or (call.keywords and (len(call.keywords) > 1 or not 0 < times < 10)):
+        return []
+    return found * max(1, times)
+
+
+def _is_range(node: ast.Call) -> bool:
+    return isinstance(node.func, ast.Name) and node.func.id == "range"
 
 
 def own_iterators(body: Sequence[ast.stmt], kept: frozenset[int]) -> frozenset[str]:

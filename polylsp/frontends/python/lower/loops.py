@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
-from polylsp.frontends.python.kinds import INT
+from polylsp.frontends.python.kinds import INT, Array, Number
 from polylsp.frontends.python.lower.arithmetic import compared, convert, whole
 from polylsp.frontends.python.lower.assignments import bound_names
 from polylsp.frontends.python.lower.context import Context, Effects
@@ -15,7 +16,7 @@ from polylsp.frontends.python.lower.natural import is_natural
 from polylsp.frontends.python.lower.reading import places_in
 from polylsp.frontends.python.lower.statements import block, loops_in, named_in, renewed
 from polylsp.frontends.python.lower.temporaries import held
-from polylsp.frontends.python.usage import own_nodes
+from polylsp.frontends.python.usage import RANGES, own_nodes
 from polylsp.frontends.python.versions import spelled
 from polylsp.model.program import (
     Assign,
@@ -132,11 +133,31 @@ def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Stat
     context.depth -= 1
     name = spelled(node.target.id) if isinstance(node.target, ast.Name) else None
     reads = named_in(context, node.iter)
+    if not _concerns_arrays(context, node):
+        rejection = replace(rejection, code="generic-iterable", advice="")
     prologue = Block((Unsupported(rejection, header(context, node), (), reads),))
     place = (header(context, node), context.site(node))
     whole_body = Block((*renewed(context, node.target), *body.statements))
     ordinal = context.ordinals[id(node)]
     return [Loop(ordinal, "for", name, prologue, None, whole_body, Block(), False, *place)]
+
+
+def _concerns_arrays(context: Context, node: ast.For) -> bool:
+    """True if a loop runs over a range or an array, or subscripts anything by a number that counts."""
+    function = node.iter.func if isinstance(node.iter, ast.Call) else None
+    if function is not None and context.path(function) in (*RANGES, "numpy.ndindex", "itertools.product"):
+        return True
+    named = [part for part in ast.walk(node.iter) if isinstance(part, ast.Name)]
+    if any(isinstance(context.kind(part), Array) for part in named):
+        return True
+    targets = [part for part in ast.walk(node.target) if isinstance(part, ast.Name)]
+    counters = {part.id for part in targets if isinstance(context.kind(part), Number)}
+    subscripts = (part for one in node.body for part in ast.walk(one) if isinstance(part, ast.Subscript))
+    return any(
+        isinstance(part, ast.Name) and part.id in counters
+        for one in subscripts
+        for part in ast.walk(one.slice)
+    )
 
 
 def _nested(context: Context, node: ast.For, counted: list[Counted], level: int) -> list[Statement]:

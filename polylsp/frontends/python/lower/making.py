@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import ast
+from functools import reduce
 
 from polylsp.frontends.python import library
 from polylsp.frontends.python.call_kinds import shape_of
-from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number, NumberType
-from polylsp.frontends.python.lower.arithmetic import compared, convert, whole
+from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number, NumberType, wider
+from polylsp.frontends.python.lists import filling, items, sizes
+from polylsp.frontends.python.lower.arithmetic import compared, convert, number_type, whole
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.elementwise import Operand, number, operand
 from polylsp.frontends.python.lower.expressions import value
@@ -58,6 +60,40 @@ def _listed(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
     return Operand(
         (whole(len(parts), site),), lambda at: Call("array", (*kept_values, *at), True, of_type, site)
     )
+
+
+def listed(context: Context, node: ast.expr, fx: Effects) -> Operand | None:
+    """The elements of a list that is made: one number everywhere, or numbers that are written out."""
+    one, site = filling(node), context.site(node)
+    if one is not None:
+        counts = [value(context, size, fx) for size in sizes(node)]
+        filled = value(context, one, fx)
+        if not all(isinstance(count.type, Integer) for count in counts):
+            text = f"the length of `{context.text(node)}` is not known"
+            refuse(context, fx, "unknown-shape", node, text)
+            return None
+        fixed = filled if isinstance(filled, Constant) else held(context, filled, node, fx.statements)
+        return Operand(tuple(convert(count, INT) for count in counts), lambda at: fixed)
+    found = items(node)
+    values = [value(context, each, fx) for each in found]
+    if fx.rejections:
+        return None
+    # Which number is which element is not followed.
+    fixed_values = tuple(
+        each if isinstance(each, Constant) else held(context, each, node, fx.statements) for each in values
+    )
+    of_type = reduce(wider, (number_type(each) for each in values))
+    counts = _lengths_written(node)
+    return Operand(
+        tuple(whole(count, site) for count in counts),
+        lambda at: Call("list", (*fixed_values, *at), True, of_type, site),
+    )
+
+
+def _lengths_written(node: ast.expr) -> list[int]:
+    if not isinstance(node, ast.List):
+        return []
+    return [len(node.elts), *_lengths_written(node.elts[0])]
 
 
 def _identity(context: Context, node: ast.expr, size: ast.expr, fx: Effects) -> Operand | None:

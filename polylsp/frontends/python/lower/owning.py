@@ -25,7 +25,7 @@ def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
                     _own(context, name, body, binding)
                 elif depth and makes(context, value):
                     context.unfollowed.setdefault(name, "is made anew in each round of a loop")
-            elif depth or not is_given(context, target, value):
+            elif depth or not is_given(context, target, binding.source):
                 context.unfollowed[name] = "is bound to something that is not followed"
             elif other := _also_used(context, body, binding):
                 context.unfollowed[name] = f"may be a view of `{other}`, which is used by its own name too"
@@ -33,7 +33,7 @@ def find_owned(context: Context, body: Body, shared: frozenset[str]) -> None:
 
 def _also_used(context: Context, body: Body, binding: Binding) -> str:
     """The name of an array of which a function of NumPy may give a view, where other statements name it."""
-    name = _viewed(context, binding.value)
+    name = _viewed(context, binding.source)
     here = count_of(name, [binding.block[binding.position]])
     return name if name and count_of(name, body) > here else ""
 

@@ -9,9 +9,8 @@ from polylsp.frontends.python.lower.arithmetic import binary, convert, floored, 
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.expressions import value
 from polylsp.frontends.python.names import Value
+from polylsp.frontends.python.usage import RANGES as RANGES
 from polylsp.model.program import Expr, Integer, Site
-
-RANGES = ("range", "prange", "numba.prange")
 
 
 def range_bounds(context: Context, node: ast.Call, fx: Effects) -> tuple[Expr, Expr, int] | None:

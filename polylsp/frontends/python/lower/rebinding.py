@@ -7,6 +7,7 @@ import ast
 from polylsp.frontends.python import library
 from polylsp.frontends.python.call_kinds import shape_of
 from polylsp.frontends.python.kinds import Array
+from polylsp.frontends.python.lists import made_list
 from polylsp.frontends.python.lower.array_statements import store_new
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.passing import address
@@ -18,6 +19,8 @@ from polylsp.model.program import Assign, Call, Expr, Place, Pointer
 
 def makes(context: Context, node: ast.expr) -> bool:
     """True if an expression creates a new array, without aliases."""
+    if made_list(node):
+        return True
     if isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare)):
         return isinstance(context.kind(node), Array)
     if not isinstance(node, ast.Call) or any(one.arg in ("out", "copy") for one in node.keywords):
@@ -116,8 +119,10 @@ def is_followed(context: Context, value: ast.expr, target: ast.Name) -> bool:
 
 
 def is_given(context: Context, target: ast.expr, value: ast.expr | None) -> bool:
-    """True if a name is bound, once and for all, to an array that unknown code returns."""
-    return isinstance(target, ast.Name) and isinstance(value, ast.Call) and target.id in context.settled
+    """True if a name is bound, once and for all, to an array that unknown code returns, or to arithmetic
+    with its results."""
+    unknown = isinstance(value, (ast.Call, ast.Attribute, ast.BinOp))
+    return isinstance(target, ast.Name) and unknown and target.id in context.settled
 
 
 def is_empty(context: Context, node: ast.expr) -> bool:

@@ -146,8 +146,9 @@ def renewed(context: Context, node: ast.AST) -> Iterator[Statement]:
     site = context.site(node)
     for name in sorted(bound_names(node)):
         kind = context.kinds.of_name(name)
-        if isinstance(kind, Array) and name in context.arrays:
-            variable = context.arrays[name].variable
+        if isinstance(kind, Array) and (name in context.arrays or not context.depth):
+            array = stored(context, name)
+            variable = array.variable if array is not None else None
         else:
             variable = scalar(context, name) if isinstance(kind, Number) else None
         if variable is not None:

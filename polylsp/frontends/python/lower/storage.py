@@ -35,13 +35,20 @@ def assumption(context: Context, unique: str, name: str, kind: Kind) -> tuple[st
     """Assumptions behind the type and the lengths of a variable that the source leaves open."""
     if not isinstance(kind, Array):
         return ()
-    name = spelled(name)
-    holds = f"holds {dtype_name(kind.element)}" if kind.assumed else ""
-    dimensions = f"has {_COUNTS.get(kind.rank, f'{kind.rank} dimensions')}" if kind.guessed else ""
-    if kind.lists and kind.rank > 1:
-        dimensions = "has rows that are lists of their own, all as long"
-    words = " and ".join(filter(None, (holds, dimensions)))
-    return (*((f"`{name}` {words}",) if words else ()), *context.agreed.words.get(unique, ()))
+    words = _type_words(kind, is_made=unique in context.kinds.lists)
+    return (*((f"`{spelled(name)}` {words}",) if words else ()), *context.agreed.words.get(unique, ()))
+
+
+def _type_words(kind: Array, is_made: bool) -> str:
+    """Assumption about the type of an array or a list, in words; rows of a local list need none."""
+    dimensions = _COUNTS.get(kind.rank, f"{kind.rank} dimensions")
+    if kind.lists:
+        holds = f"holds {dtype_name(kind.element)}" if kind.assumed else ""
+        rows = "has rows that are lists of their own, all as long" if kind.rank > 1 and not is_made else ""
+        return " and ".join(filter(None, (holds, rows)))
+    if not kind.assumed:
+        return f"has {dimensions}" if kind.guessed else ""
+    return f"is an array of {dtype_name(kind.element)}" + (f" with {dimensions}" if kind.guessed else "")
 
 
 def parameter(context: Context, name: str, kind: Kind, shared: bool) -> Variable:

@@ -1,0 +1,186 @@
+"""Tuples of lengths under names of their own, rewritten to the lengths themselves: `s = a.shape` makes `s[0]`
+read `a.shape[0]`, and `s = n, m` makes it read a variable that holds `n`. `np.shape(a)` becomes `a.shape`."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from polylsp.frontends.python.usage import own_nodes
+
+_ATTRIBUTES = ("shape", "size", "ndim")
+_NUMPY = ("np", "numpy")
+_RESHAPING = frozenset(("resize", "append", "extend", "insert", "pop", "remove", "clear"))
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
+
+
+def name_lengths(tree: ast.Module) -> None:
+    """Rewrite the tuples of lengths of one function, or of the code outside of functions."""
+    only = tree.body[0] if len(tree.body) == 1 else None
+    if isinstance(only, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        body, scope = only.body, _Scope(only.body, only)
+    else:
+        body, scope = tree.body, _Scope(tree.body, None)
+    if not scope.bound.keys() & set(_NUMPY):
+        _rewritten(body, _as_attribute)
+    shapes = dict(scope.shapes())
+    if shapes:
+        _rewritten(body, lambda node: _shape(node, shapes))
+    sizes = scope.tuples()
+    if sizes:
+        _rewritten(body, lambda node: _numbered(node, sizes))
+
+
+class _Scope:
+    """Bindings of one function: how often it binds each name, and names that other scopes see."""
+
+    def __init__(self, body: list[ast.stmt], definition: ast.FunctionDef | ast.AsyncFunctionDef | None):
+        self.body = body
+        self.nodes = list(own_nodes(body))
+        names = [node for node in self.nodes if isinstance(node, ast.Name)]
+        self.bound = Counter(one.id for one in names if not isinstance(one.ctx, ast.Load))
+        arguments = definition.args if definition is not None else None
+        self.given = _given(arguments) if arguments is not None else frozenset[str]()
+        self.local = definition is not None
+        inner = [node for node in self.nodes if isinstance(node, _SCOPES)]
+        self.captured = {n.id for one in inner for n in ast.walk(one) if isinstance(n, ast.Name)}
+        for node in self.nodes:
+            if isinstance(node, (ast.Global, ast.Nonlocal)):
+                self.captured |= set(node.names)
+
+    def shapes(self) -> dict[str, str]:
+        """Names bound once to the shape of an array that is not rebound, with the name of that array."""
+        found: dict[str, str] = {}
+        made = set(self.given - self.bound.keys()) if self.local else set[str]()
+        made -= self.captured | set(self._reshaped())
+        for statement in self.body:
+            match statement:
+                case ast.Assign(
+                    targets=[ast.Name(id=name)],
+                    value=ast.Attribute(value=ast.Name(id=array), attr="shape"),
+                ) if array in made and self._is_once(name):
+                    found[name] = array
+                case ast.Assign(targets=[ast.Name(id=name)]) if self._is_once(name):
+                    made |= {name} - self.captured - set(self._reshaped()) if self.local else set()
+                case _:
+                    pass
+        return found
+
+    def tuples(self) -> dict[str, int]:
+        """Names of tuples of one length whose elements are used, with that length."""
+        values: dict[str, list[ast.expr]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                values.setdefault(node.targets[0].id, []).append(node.value)
+        several = {
+            target.id
+            for node in self.nodes
+            if isinstance(node, ast.Assign) and len(node.targets) > 1
+            for target in node.targets
+            if isinstance(target, ast.Name)
+        }
+        found = {name: _length(given) for name, given in values.items()}
+        sizes = {name: size for name, size in found.items() if size and len(values[name]) == self.bound[name]}
+        kept = several | self.captured | self.given | (set() if self.local else sizes.keys())
+        return {name: size for name, size in sizes.items() if name not in kept and self._is_taken(name, size)}
+
+    def _is_once(self, name: str) -> bool:
+        return self.bound[name] == 1 and name not in self.given | self.captured
+
+    def _reshaped(self) -> list[str]:
+        """The arrays or lists whose shape changes in place."""
+        return [
+            node.value.id
+            for node in self.nodes
+            if isinstance(node, ast.Attribute)
+            and isinstance(node.value, ast.Name)
+            and (node.attr in _RESHAPING or not isinstance(node.ctx, ast.Load))
+        ]
+
+    def _is_taken(self, name: str, size: int) -> bool:
+        """True if a tuple is subscripted, by constants within its length only."""
+        subscripts = [
+            node.slice
+            for node in self.nodes
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name
+        ]
+        numbers = [one.value if isinstance(one, ast.Constant) else None for one in subscripts]
+        return bool(numbers) and all(isinstance(one, int) and 0 <= one < size for one in numbers)
+
+
+def _given(arguments: ast.arguments) -> frozenset[str]:
+    every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    every += [one for one in (arguments.vararg, arguments.kwarg) if one is not None]
+    return frozenset(one.arg for one in every)
+
+
+def _length(values: Sequence[ast.expr]) -> int:
+    """The length of tuples that all have the same; 0 for anything else."""
+    sizes = {
+        len(one.elts) if isinstance(one, ast.Tuple) and not any(map(_is_starred, one.elts)) else 0
+        for one in values
+    }
+    return sizes.pop() if len(sizes) == 1 else 0
+
+
+def _is_starred(node: ast.expr) -> bool:
+    return isinstance(node, ast.Starred)
+
+
+_Rewrite = Callable[[ast.AST], ast.AST | None]
+
+
+def _rewritten(body: list[ast.stmt], rewrite: _Rewrite) -> None:
+    """Put what `rewrite` gives in the place of nodes, but in functions and classes inside."""
+    rewriter = _Rewriter(rewrite)
+    for statement in body:
+        rewriter.visit(statement)
+
+
+class _Rewriter(ast.NodeTransformer):
+    def __init__(self, rewrite: _Rewrite):
+        self.rewrite = rewrite
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """One node, after those inside it."""
+        if isinstance(node, _SCOPES):
+            return node
+        found = self.rewrite(node)
+        if found is not None:
+            return found
+        return self.generic_visit(node)
+
+
+def _as_attribute(node: ast.AST) -> ast.AST | None:
+    """`a.shape` for `np.shape(a)`."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=module), attr=name),
+            args=[ast.Name() as array],
+            keywords=[],
+        ) if module in _NUMPY and name in _ATTRIBUTES:
+            return ast.copy_location(ast.Attribute(array, name, ast.Load()), node)
+        case _:
+            return None
+
+
+def _shape(node: ast.AST, shapes: Mapping[str, str]) -> ast.AST | None:
+    """`a.shape` for a name that holds it."""
+    if not isinstance(node, ast.Name) or not isinstance(node.ctx, ast.Load) or node.id not in shapes:
+        return None
+    array = ast.copy_location(ast.Name(shapes[node.id], ast.Load()), node)
+    return ast.copy_location(ast.Attribute(array, "shape", ast.Load()), node)
+
+
+def _numbered(node: ast.AST, sizes: Mapping[str, int]) -> ast.AST | None:
+    """A name for each element of a tuple: where the tuple is bound, and where an element is taken."""
+    match node:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(k))) if name in sizes:
+            return ast.copy_location(ast.Name(f"{name}[{k}]", node.ctx), node)
+        case ast.Name(id=name, ctx=context) if name in sizes:
+            names = (ast.Name(f"{name}[{k}]", context) for k in range(sizes[name]))
+            parts: list[ast.expr] = [ast.copy_location(one, node) for one in names]
+            return ast.copy_location(ast.Tuple(parts, context), node)
+        case _:
+            return None

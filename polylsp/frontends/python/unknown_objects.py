@@ -1,0 +1,162 @@
+"""Attributes of objects whose class the file does not tell, by how a function uses them: `system.n` in the
+bound of a range is a whole number, `filter.H[i, j]` an element of an array of two dimensions."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from polylsp.frontends.python import library
+from polylsp.frontends.python.kinds import REAL, UNKNOWN, WHOLE, Array, Instance, Kind
+from polylsp.frontends.python.names import ClassOf, Declarations
+from polylsp.frontends.python.usage import kinds_by_use, own_nodes, range_bounds
+
+_OF_ARRAYS = frozenset(("shape", "T", "size", "ndim", "dtype", "real", "imag", "nbytes", "itemsize", "flat"))
+_METHODS = (
+    frozenset(("copy", "dot", "astype", "item", "fill", "transpose", "tolist"))
+    | library.REDUCTIONS
+    | library.STATISTICS
+)
+_LOOKING = frozenset(("isinstance", "hasattr", "len", "type", "callable", "id", "repr", "str"))
+"""Functions of Python that leave an object as it is."""
+
+
+def attributes_by_use(
+    body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations
+) -> dict[str, Kind]:
+    """The attributes, by their dotted names, that are arrays or numbers by their use. The objects are
+    parameters that are never bound again; attributes that the function binds are left out. The own object of
+    a method has numbers alone: its arrays are known for the whole class."""
+    uses = _uses(body)
+    bound = {n.id for n in uses.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    roots = {name for name, kind in given.items() if kind == UNKNOWN or isinstance(kind, Instance)} - bound
+    inner = {prefix for path in uses.paths for prefix in _prefixes(path)}
+    names = {
+        path
+        for path in uses.paths
+        if path.split(".")[0] in roots
+        and path not in inner
+        and uses.stored.isdisjoint(path.split("."))
+        and not _is_declared(path, given, declarations)
+    }
+    if not names:
+        return {}
+    flat = copy.deepcopy(body)
+    Dotted(names).visit(ast.Module(flat, []))
+    counting = range_bounds(list(own_nodes(flat)), declarations)
+    found: dict[str, Kind] = {}
+    for path, kind in kinds_by_use(flat, names, declarations).items():
+        root = path.split(".")[0]
+        if isinstance(kind, Array):
+            is_kept = given[root] == UNKNOWN and root not in uses.exposed
+            found |= {path: kind} if is_kept else {}
+        elif path in counting:
+            found[path] = WHOLE
+        elif path not in uses.elsewhere:
+            found[path] = REAL if kind != WHOLE else WHOLE
+    return found
+
+
+def dotted(node: ast.expr) -> str:
+    """The dotted name of a chain of attributes that starts at a name; empty for anything else."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.insert(0, node.attr)
+        node = node.value
+    return ".".join((node.id, *names)) if isinstance(node, ast.Name) and names else ""
+
+
+class Dotted(ast.NodeTransformer):
+    """Puts names in the place of attributes, but in functions and classes inside; `found` are those met."""
+
+    def __init__(self, names: set[str]):
+        self.names = names
+        self.found: set[str] = set()
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        """One node."""
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            return node
+        if isinstance(node, ast.Attribute) and (path := dotted(node)) in self.names:
+            self.found.add(path)
+            return ast.copy_location(ast.Name(path, node.ctx), node)
+        return self.generic_visit(node)
+
+
+@dataclass(slots=True)
+class _Uses:
+    """The attributes that a function names: `stored` those that it binds, by their last names; `paths` the
+    dotted names of what they may hold; `elsewhere` those of them that are not operands of arithmetic alone;
+    `exposed` the objects that other code is given, or of which it runs a method."""
+
+    nodes: list[ast.AST]
+    stored: set[str] = field(default_factory=set[str])
+    paths: set[str] = field(default_factory=set[str])
+    elsewhere: set[str] = field(default_factory=set[str])
+    exposed: set[str] = field(default_factory=set[str])
+
+
+def _uses(body: Sequence[ast.stmt]) -> _Uses:
+    found = _Uses([node for one in body for node in ast.walk(one)])
+    around = {id(child): node for node in found.nodes for child in ast.iter_child_nodes(node)}
+    for node in found.nodes:
+        parent = around.get(id(node))
+        if isinstance(node, ast.Name):
+            found.exposed |= {node.id} if _exposes(node, parent) else set()
+        if not isinstance(node, ast.Attribute):
+            continue
+        if not isinstance(node.ctx, ast.Load):
+            found.stored.add(node.attr)
+        path = dotted(node)
+        if path and not isinstance(parent, ast.Attribute):
+            _note(found, path, node, parent)
+    return found
+
+
+def _note(found: _Uses, path: str, node: ast.Attribute, parent: ast.AST | None) -> None:
+    """Note a chain of attributes that is used as a whole."""
+    shorter, _, last = path.rpartition(".")
+    called = isinstance(parent, ast.Call) and parent.func is node
+    if "." in shorter and last in (_METHODS if called else _OF_ARRAYS):
+        found.paths.add(shorter)
+        found.elsewhere.add(shorter)
+    elif called:
+        found.exposed.add(path.split(".")[0])
+        found.paths.add(f"{shorter}.()")
+    else:
+        found.paths.add(path)
+        if not isinstance(parent, (ast.BinOp, ast.UnaryOp, ast.Compare)) or _is_product(parent):
+            found.elsewhere.add(path)
+
+
+def _is_product(node: ast.AST) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult)
+
+
+def _exposes(node: ast.Name, parent: ast.AST | None) -> bool:
+    """True if other code may get a reference to the object here."""
+    is_seen = isinstance(parent, (ast.Attribute, ast.Return, ast.Compare)) or _looks(parent)
+    return isinstance(node.ctx, ast.Load) and not is_seen
+
+
+def _looks(node: ast.AST | None) -> bool:
+    """True for calls that leave their arguments unchanged."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _LOOKING
+
+
+def _prefixes(path: str) -> Iterator[str]:
+    parts = path.split(".")
+    return (".".join(parts[:k]) for k in range(1, len(parts)))
+
+
+def _is_declared(path: str, given: Mapping[str, Kind], declarations: Declarations) -> bool:
+    """True if the class of the object tells the attribute, or has a method of that name."""
+    root, first = path.split(".")[:2]
+    kind = given[root]
+    found = declarations.get(kind.name) if isinstance(kind, Instance) else None
+    if not isinstance(found, ClassOf):
+        return False
+    known = dict(found.fields).get(first, UNKNOWN)
+    return known != UNKNOWN or found.method(first) is not None
