@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from polylsp.analysis.scope import Scope
-from polylsp.analysis.state import ANYWHERE, Environment, Opaque, PointerValue, Value
+from polylsp.analysis.state import ANYWHERE, At, Environment, Member, Opaque, PointerValue, Value
 from polylsp.analysis.value import Condition, Poly, choice
-from polylsp.model.program import Place, Site
+from polylsp.model.program import Integer, Place, Site
 from polylsp.model.rejection import Rejection
 
 
@@ -46,9 +46,11 @@ def merged(
             result[name] = a
         elif (either := _choice(condition, a, b, scope)) is not None:
             result[name] = either
+        elif (pointer := either_pointer(condition, name, a, b, site, scope)) is not None:
+            result[name] = pointer
         else:
-            pointer = isinstance(a, PointerValue) or isinstance(b, PointerValue)
-            result[name] = one_of_several(name.split("@")[0], site, ANYWHERE if pointer else depth)
+            anywhere = isinstance(a, PointerValue) or isinstance(b, PointerValue)
+            result[name] = one_of_several(name.split("@")[0], site, ANYWHERE if anywhere else depth)
     return result
 
 
@@ -59,3 +61,47 @@ def _choice(
         return None
     found = choice(condition, then, otherwise)
     return found if found.cases <= scope.detail.branches else None
+
+
+def either_pointer(
+    condition: Condition | None,
+    name: str,
+    then: Value | None,
+    otherwise: Value | None,
+    site: Site,
+    scope: Scope,
+) -> PointerValue | None:
+    """A pointer to one of two elements of the same object whose paths differ in subscripts alone; `None` for
+    other values. A subscript without a closed form is a parameter outside of loops."""
+    if not isinstance(then, PointerValue) or not isinstance(otherwise, PointerValue):
+        return None
+    same = then.base == otherwise.base and then.followed == otherwise.followed
+    if not same or len(then.steps) != len(otherwise.steps):
+        return None
+    steps: list[At | Member] = []
+    for number, (a, b) in enumerate(zip(then.steps, otherwise.steps, strict=True)):
+        if a == b:
+            steps.append(a)
+        elif isinstance(a, At) and isinstance(b, At):
+            steps.append(At(_subscript(condition, (name, number, site), a.index, b.index, scope)))
+        else:
+            return None
+    return PointerValue(then.base, tuple(steps), then.followed, then.taken | otherwise.taken)
+
+
+def _subscript(
+    condition: Condition | None,
+    key: tuple[str, int, Site],
+    then: Poly | Opaque,
+    otherwise: Poly | Opaque,
+    scope: Scope,
+) -> Poly | Opaque:
+    found = _choice(condition, then, otherwise, scope)
+    if found is not None:
+        return found
+    name, _, site = key
+    source = name.split("@")[0]
+    known = isinstance(then, Poly) and isinstance(otherwise, Poly)
+    if known and not scope.frames:
+        return scope.parameters.computed(key, source, Integer(64, True), f"{source}_index")
+    return one_of_several(source, site, len(scope.frames))

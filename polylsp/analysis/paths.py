@@ -6,6 +6,7 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 
 from polylsp.analysis.effects import Effects, effects
+from polylsp.analysis.merging import either_pointer
 from polylsp.analysis.scope import Scope, element_of, may_touch
 from polylsp.analysis.state import ANYWHERE, At, Base, Member, Opaque, PointerValue, Value
 from polylsp.analysis.value import ZERO, Compare, Poly, choice
@@ -23,6 +24,7 @@ from polylsp.model.program import (
     Place,
     Pointer,
     Read,
+    Select,
     Site,
     Struct,
     Type,
@@ -153,6 +155,10 @@ def resolve_pointer(expression: Expr, scope: Scope, value_of: ValueOf) -> Pointe
             inner = resolve_pointer(operand, scope, value_of)
             same = _same_layout(operand.type.to, to) or _from_void(inner, operand.type.to, to)
             return inner if same else _another_view(expression.site)
+        case Select(_, then, otherwise):
+            first, second = (resolve_pointer(each, scope, value_of) for each in (then, otherwise))
+            either = either_pointer(None, "pointer", first, second, expression.site, scope)
+            return either if either is not None else _reinterpreted(expression.site, None, scope)
         case _:
             return _reinterpreted(expression.site, None, scope)
 
