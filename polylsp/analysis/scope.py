@@ -137,7 +137,7 @@ class Scope:
         if self.active.is_empty():
             return
         self.presumed.append(presumed)
-        self.assume(Assumption("not-taken", (), presumed.sentence))
+        self.assume(Assumption("not-taken", (), presumed.sentence, presumed.guard))
         if not (in_callee or self.guards):
             branch = UntakenBranch(self.active.params(), presumed.otherwise)
             for frame in self.frames:

@@ -14,9 +14,10 @@ from polylsp.analysis.effects import effects, loops_in, walk
 from polylsp.analysis.obstacles import obstacle, unknown_call
 from polylsp.analysis.spelling import spell
 from polylsp.analysis.summaries import Calls
-from polylsp.model.expressions import stripped
+from polylsp.model.expressions import stripped, subexpressions
 from polylsp.model.library import effect_of
 from polylsp.model.program import (
+    AddressOf,
     Assign,
     Assume,
     Binary,
@@ -30,6 +31,7 @@ from polylsp.model.program import (
     Function,
     If,
     Integer,
+    Invariant,
     Jump,
     Loop,
     Pointer,
@@ -161,7 +163,8 @@ class _Rewriter:
         names = list(dict.fromkeys(f"`{call.function}`" for call in reports))
         sentence = f"{_falsity(condition)} (otherwise it calls {' and '.join(names[:2])})"
         rejection = unknown_call(reports[0], self.calls)
-        return Presumption(sentence, rejection, reports[0].site, self.changes.behind(condition))
+        guard = _guard(condition) if self.changes.is_invariant(condition) else ""
+        return Presumption(sentence, rejection, reports[0].site, self.changes.behind(condition), guard=guard)
 
     def block(self, statements: tuple[Statement, ...], ways: tuple[_Way, ...]) -> Block:
         """Statements without reports. A `return` after one is an error return, and presumed away with it."""
@@ -245,6 +248,19 @@ class _Changes:
                 pending += [one for value in self.values.get(name, ()) for one in _scalars(value)]
         return frozenset(found)
 
+    def is_invariant(self, condition: Expr) -> bool:
+        """True if a condition is about whole numbers in variables that nothing here assigns."""
+        for node in subexpressions(condition):
+            if isinstance(node, (Call, AddressOf, Invariant)):
+                return False
+            variable = node.place.variable if isinstance(node, Read) else None
+            if variable is None:
+                continue
+            plain = isinstance(variable.type, Integer) and variable.name == variable.source_name
+            if not plain or variable.escapes or variable.name in self.values:
+                return False
+        return True
+
     def counts(self, name: str) -> bool:
         """True if some assignment of a variable computes its value from the previous one."""
         return any(name in _scalars(value) for value in self.values.get(name, ()))
@@ -317,6 +333,26 @@ def _falsity(condition: Expr) -> str:
             return f"`{spell(inner)}` is {_zero(inner)}"
         case inner:
             return f"`{spell(inner)}` never holds"
+
+
+def _guard(condition: Expr) -> str:
+    """The condition in C that another one is false."""
+    match stripped(condition):
+        case Unary("!", inner):
+            return _truth(inner)
+        case Binary("!=", left, Constant(value=0)):
+            return f"!{spell(left, 11)}"
+        case Binary("==", left, Constant(value=0)):
+            return _truth(left)
+        case Read() as inner:
+            return f"!{spell(inner)}"
+        case inner:
+            return f"!({spell(inner)})"
+
+
+def _truth(value: Expr) -> str:
+    text = spell(value)
+    return text if isinstance(stripped(value), Read) else f"({text})"
 
 
 def _compared_with_zero(condition: Binary) -> str | None:

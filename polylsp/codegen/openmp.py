@@ -36,9 +36,7 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     refused = [one for one in made if isinstance(one, Declined)]
     if not chosen:
         return refused[0] if refused else Declined("No loop here is known to be parallel.")
-    assumed = dict.fromkeys(
-        a for root, _ in chosen if isinstance(root.verdict, Parallel) for a in root.verdict.assumptions
-    )
+    assumed = dict.fromkeys(a for root, _ in chosen for a in _assumed(root) if not a.guard)
     clauses_assume = (a for _, one in chosen for a in one.assumed)
     placed = tuple(sorted((each for root, one in chosen for each in _placed(subject, root, one)), key=_place))
     return Edited(
@@ -50,6 +48,10 @@ def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
             *_remarks(subject, chosen, settings),
         ),
     )
+
+
+def _assumed(root: LoopFacts) -> tuple[Assumption, ...]:
+    return root.verdict.assumptions if isinstance(root.verdict, Parallel) else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +104,9 @@ def _clauses(
     yield from data.reductions
     yield _schedule(subject, loops, "static" if data.lastprivate else "dynamic")
     work = work_of(subject, root)
-    yield condition(work.condition(settings.parallel_threshold)) if work is not None else None
+    enough = work.condition(settings.parallel_threshold) if work is not None else ""
+    guards = (each.guard for each in _assumed(root))
+    yield condition(" && ".join(dict.fromkeys(filter(None, (enough, *guards)))))
 
 
 def _together(subject: Subject, root: LoopFacts, settings: Settings) -> tuple[LoopFacts, ...]:

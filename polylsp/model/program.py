@@ -313,13 +313,15 @@ class Evaluate:
 class Presumption:
     """The presumption that a branch with a call that prints or ends the program is not taken: `sentence` says
     so, `otherwise` is the rejection of the call, `decided_by` are the variables (unique names) from which the
-    scalars of its condition are computed. Loops in `unhelped` (ordinals) stand in the branch themselves."""
+    scalars of its condition are computed. Loops in `unhelped` (ordinals) stand in the branch themselves;
+    `guard` is a condition in C, evaluated before the loops, under which the branch is never taken."""
 
     sentence: str
     otherwise: Rejection
     site: Site
     decided_by: frozenset[str] = frozenset()
     unhelped: frozenset[int] = frozenset()
+    guard: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ class Assumption:
     ]
     subjects: tuple[str, ...]
     sentence: str
+    guard: str = ""
 
 
 @dataclass(frozen=True, slots=True)
