@@ -151,11 +151,11 @@ def _presumed(function: Function, scope: Scope) -> tuple[Presumption, ...]:
     own = frozenset(v.name for v in function.parameters)
     found: dict[Presumption, None] = {}
     for each in scope.presumed:
-        inner = each.sentence.startswith("in `")
-        sentence = each.sentence if inner else f"in `{function.name}`, {each.sentence}"
         text = f"`{function.name}` may not be called in any order: {each.otherwise.message}"
         otherwise = Rejection(each.otherwise.code, function.name_site, text)
-        found[replace(each, sentence=sentence, otherwise=otherwise, decided_by=each.decided_by & own)] = None
+        within = each.function or function.name
+        decided_by = each.decided_by & own
+        found[replace(each, function=within, otherwise=otherwise, decided_by=decided_by)] = None
     return tuple(found)
 
 

@@ -160,11 +160,11 @@ class _Rewriter:
 
     def presumption(self, condition: Expr, reports: Sequence[Call]) -> Presumption:
         """The presumption that a condition does not hold, under which there are reports."""
-        names = list(dict.fromkeys(f"`{call.function}`" for call in reports))
-        sentence = f"{_falsity(condition)} (otherwise it calls {' and '.join(names[:2])})"
-        rejection = unknown_call(reports[0], self.calls)
+        first, names = reports[0], tuple(dict.fromkeys(call.function for call in reports))
+        behind = self.changes.behind(condition)
         guard = _guard(condition) if self.changes.is_invariant(condition) else ""
-        return Presumption(sentence, rejection, reports[0].site, self.changes.behind(condition), guard=guard)
+        why = unknown_call(first, self.calls)
+        return Presumption(_falsity(condition), names, why, first.site, behind, guard=guard)
 
     def block(self, statements: tuple[Statement, ...], ways: tuple[_Way, ...]) -> Block:
         """Statements without reports. A `return` after one is an error return, and presumed away with it."""

@@ -311,17 +311,28 @@ class Evaluate:
 
 @dataclass(frozen=True, slots=True)
 class Presumption:
-    """The presumption that a branch with a call that prints or ends the program is not taken: `sentence` says
-    so, `otherwise` is the rejection of the call, `decided_by` are the variables (unique names) from which the
-    scalars of its condition are computed. Loops in `unhelped` (ordinals) stand in the branch themselves;
-    `guard` is a condition in C, evaluated before the loops, under which the branch is never taken."""
+    """The presumption that a branch with calls that print or end the program is not taken. `holds` says of
+    its condition what must hold instead ("`verbose` is 0"), `reports` are the functions called in it,
+    `function` is the called function around it, if there is one. `otherwise` is the rejection of the calls,
+    `decided_by` are the variables (unique names) from which the scalars of the condition are computed. Loops
+    in `unhelped` (ordinals) stand in the branch themselves; `guard` is a condition in C, evaluated before the
+    loops, under which the branch is never taken."""
 
-    sentence: str
+    holds: str
+    reports: tuple[str, ...]
     otherwise: Rejection
     site: Site
     decided_by: frozenset[str] = frozenset()
     unhelped: frozenset[int] = frozenset()
     guard: str = ""
+    function: str = ""
+
+    @property
+    def sentence(self) -> str:
+        """The presumption as an assumption of the loops around."""
+        where = f" in `{self.function}`" if self.function else ""
+        names = " and ".join(f"`{name}`" for name in self.reports[:2])
+        return f"{self.holds}{where} (otherwise it calls {names})"
 
 
 @dataclass(frozen=True, slots=True)
