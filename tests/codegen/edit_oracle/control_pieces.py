@@ -287,6 +287,8 @@ def bounds(w: Writer) -> None:
     )
     if any(f"[i + {high}]" in line for line in body):
         w.sizes = (60, 7)
+    if same and body[0].startswith(f"{b}["):
+        w.violated.add("no-overlap")
     w.code += [f"{OPEN} for (int i = 0; i < {high}; i++) {{", *(f"    {each}" for each in body), "}"]
     if w.chance(30):
         w.code += [f"{OPEN} for (int i = 1; i < {high}; i++)", f"    {a}[i] = {a}[i - 1] + {high};"]
