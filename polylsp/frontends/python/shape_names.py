@@ -143,7 +143,7 @@ class _Rewriter(ast.NodeTransformer):
         self.rewrite = rewrite
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """One node, after those inside it."""
+        """Rewrite a node, or else those inside it."""
         if isinstance(node, _SCOPES):
             return node
         found = self.rewrite(node)

@@ -76,7 +76,7 @@ class Dotted(ast.NodeTransformer):
         self.found: set[str] = set()
 
     def visit(self, node: ast.AST) -> ast.AST:
-        """One node."""
+        """Replace a node, or else those inside it."""
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
             return node
         if isinstance(node, ast.Attribute) and (path := dotted(node)) in self.names:
