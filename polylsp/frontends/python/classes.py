@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from polylsp.frontends.python.annotations import annotated
 from polylsp.frontends.python.bodies import Known, body_of
 from polylsp.frontends.python.inference import inferred
-from polylsp.frontends.python.kinds import UNKNOWN, WHOLE, Array, Kind, joined
+from polylsp.frontends.python.kinds import UNKNOWN, WHOLE, Array, Kind, Number, joined
 from polylsp.frontends.python.names import ClassOf, Declaration
 from polylsp.frontends.python.outline import Class
-from polylsp.frontends.python.parameters import parameter_kinds
+from polylsp.frontends.python.parameters import parameter_kinds, undetermined
 from polylsp.frontends.python.usage import kinds_by_use, own_nodes
 from polylsp.mishap import contained
 from polylsp.query import query
@@ -41,7 +41,7 @@ def _class_of(found: Class, known: Known, bases: tuple[ClassOf, ...]) -> ClassOf
     for final in (False, False, False, True):
         # What one method assigns may be what another one did.
         declarations[found.name] = ClassOf(found.name, tuple((by_use | assigned | fields).items()))
-        assigned = _kinds_assigned(definitions, found.name, declarations, final)
+        assigned = _kinds_assigned(definitions, found.name, declarations, by_use, final)
     every = fields | assigned | told
     return ClassOf(found.name, tuple(_settled(every, by_use)))
 
@@ -60,28 +60,38 @@ def _told(found: Class, declarations: dict[str, Declaration]) -> Iterator[tuple[
 
 
 def _kinds_assigned(
-    definitions: list[ast.FunctionDef], owner: str, declarations: dict[str, Declaration], final: bool
+    definitions: list[ast.FunctionDef],
+    owner: str,
+    declarations: dict[str, Declaration],
+    by_use: Mapping[str, Kind],
+    final: bool,
 ) -> dict[str, Kind]:
     """Kinds that methods assign to attributes; undetermined ones count in the `final` pass alone."""
     found: dict[str, Kind] = {}
     for node in definitions:
-        for name, kind in _assigned(node, owner, declarations):
+        for name, kind in _assigned(node, owner, declarations, by_use):
             if final or kind != UNKNOWN:
                 found[name] = joined(found.get(name), kind) or UNKNOWN
     return found
 
 
 def _assigned(
-    node: ast.FunctionDef, owner: str, declarations: dict[str, Declaration]
+    node: ast.FunctionDef, owner: str, declarations: dict[str, Declaration], by_use: Mapping[str, Kind]
 ) -> Iterator[tuple[str, Kind]]:
     """Kinds that a method assigns to attributes of its object."""
     kinds = inferred(node.body, parameter_kinds(node, declarations, owner), declarations)
     own = node.args.args[0].arg if node.args.args else ""
+    open_kinds = {
+        name for name in undetermined(node, declarations) if isinstance(kinds.own.get(name), Number)
+    }
     for each in own_nodes(node.body):
         match each:
             case ast.Assign(targets=targets, value=value):
                 for target in targets:
                     for name, given in _attributes(target, value, own):
+                        # The use of the attribute tells more than that of a parameter of any kind.
+                        if name in by_use and isinstance(given, ast.Name) and given.id in open_kinds:
+                            continue
                         yield name, (kinds.of(given) if given is not None else None) or UNKNOWN
             case ast.AnnAssign(ast.Attribute(ast.Name(name), attribute), told) if name == own:
                 yield attribute, annotated(told, declarations) or UNKNOWN

@@ -17,17 +17,29 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
 def parameter_kinds(node: Definition, declarations: Declarations, owner: str = "") -> dict[str, Kind]:
     """Kind of each parameter, in order; `owner` is the class around a method."""
-    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    names = [one.arg for one in arguments]
-    told = [_told(one.annotation, declarations) for one in arguments]
-    for more in (_signed(node, len(names)), _documented(node, names)):
-        told = [own or other for own, other in zip(told, more, strict=True)]
+    told_kinds = _told_kinds(node, declarations)
+    names, told = list(told_kinds), list(told_kinds.values())
     if owner and names and not _is_static(node):
         told[0] = Instance(owner)
     used = kinds_by_use(node.body, set(names), declarations)
     found = {name: _settled(one, used[name]) for name, one in zip(names, told, strict=True)}
     rest = [one.arg for one in (node.args.vararg, node.args.kwarg) if one is not None]
     return found | dict.fromkeys(rest, UNKNOWN)
+
+
+def undetermined(node: Definition, declarations: Declarations) -> frozenset[str]:
+    """Parameters of which only their use tells the kind."""
+    return frozenset(name for name, kind in _told_kinds(node, declarations).items() if kind is None)
+
+
+def _told_kinds(node: Definition, declarations: Declarations) -> dict[str, Kind | None]:
+    """Kinds of parameters by annotations, decorators and docstrings, in order."""
+    arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    names = [one.arg for one in arguments]
+    told = [_told(one.annotation, declarations) for one in arguments]
+    for more in (_signed(node, len(names)), _documented(node, names)):
+        told = [own or other for own, other in zip(told, more, strict=True)]
+    return dict(zip(names, told, strict=True))
 
 
 def result_annotated(node: Definition, declarations: Declarations) -> Kind | None:

@@ -22,8 +22,8 @@ def name_lengths(tree: ast.Module) -> None:
         body, scope = only.body, _Scope(only.body, only)
     else:
         body, scope = tree.body, _Scope(tree.body, None)
-    if not scope.bound.keys() & set(_NUMPY):
-        _rewritten(body, _as_attribute)
+    if not scope.bound.keys() & {*_NUMPY, "range", "reversed"}:
+        _rewritten(body, _as_usual)
     shapes = dict(scope.shapes())
     if shapes:
         _rewritten(body, lambda node: _shape(node, shapes))
@@ -152,9 +152,15 @@ class _Rewriter(ast.NodeTransformer):
         return self.generic_visit(node)
 
 
-def _as_attribute(node: ast.AST) -> ast.AST | None:
-    """`a.shape` for `np.shape(a)`."""
+def _as_usual(node: ast.AST) -> ast.AST | None:
+    """`a.shape` for `np.shape(a)`, and `reversed(range(n))` for `range(n)[::-1]`."""
     match node:
+        case ast.Subscript(
+            value=ast.Call(func=ast.Name(id="range")) as values,
+            slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(ast.USub(), ast.Constant(value=1))),
+        ):
+            reverse = ast.copy_location(ast.Name("reversed", ast.Load()), node)
+            return ast.copy_location(ast.Call(reverse, [values], []), node)
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id=module), attr=name),
             args=[ast.Name() as array],

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,8 @@ from polylsp.frontends.python.names import ClassOf, Declarations
 from polylsp.frontends.python.usage import kinds_by_use, own_nodes, range_bounds
 
 _OF_ARRAYS = frozenset(("shape", "T", "size", "ndim", "dtype", "real", "imag", "nbytes", "itemsize", "flat"))
+_PARTS = frozenset(("shape", "T", "mT", "real", "imag", "flat", "dtype"))
+"""Attributes that tell that the object itself is an array."""
 _METHODS = (
     frozenset(("copy", "dot", "astype", "item", "fill", "transpose", "tolist"))
     | library.REDUCTIONS
@@ -27,16 +30,20 @@ def attributes_by_use(
     body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations
 ) -> dict[str, Kind]:
     """The attributes, by their dotted names, that are arrays or numbers by their use. The objects are
-    parameters that are never bound again; attributes that the function binds are left out. The own object of
+    parameters, and results of calls, that are never bound again; attributes that the function binds are left out. The own object of
     a method has numbers alone: its arrays are known for the whole class."""
     uses = _uses(body)
-    bound = {n.id for n in uses.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    roots = {name for name, kind in given.items() if kind == UNKNOWN or isinstance(kind, Instance)} - bound
+    bound = Counter(n.id for n in uses.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
+    made = {name for name in _made(body) if bound[name] == 1 and name not in given}
+    kept = {name for name, kind in given.items() if kind == UNKNOWN and not bound[name]} | made
+    own = {name for name, kind in given.items() if isinstance(kind, Instance) and not bound[name]}
+    roots = kept | own
     inner = {prefix for path in uses.paths for prefix in _prefixes(path)}
     names = {
         path
         for path in uses.paths
         if path.split(".")[0] in roots
+        and not (path.count(".") == 1 and path.split(".")[0] in made and path.split(".")[1] in _OF_ARRAYS)
         and path not in inner
         and uses.stored.isdisjoint(path.split("."))
         and not _is_declared(path, given, declarations)
@@ -50,13 +57,22 @@ def attributes_by_use(
     for path, kind in kinds_by_use(flat, names, declarations).items():
         root = path.split(".")[0]
         if isinstance(kind, Array):
-            is_kept = given[root] == UNKNOWN and root not in uses.exposed
-            found |= {path: kind} if is_kept else {}
+            found |= {path: kind} if root in kept - uses.exposed else {}
         elif path in counting:
             found[path] = WHOLE
         elif path not in uses.elsewhere:
             found[path] = REAL if kind != WHOLE else WHOLE
     return found
+
+
+def _made(body: Sequence[ast.stmt]) -> Iterator[str]:
+    """Names that a statement of the function itself, in no loop or branch, binds to the result of a call."""
+    for statement in body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call()):
+                yield name
+            case _:
+                pass
 
 
 def dotted(node: ast.expr) -> str:
@@ -122,6 +138,8 @@ def _note(found: _Uses, path: str, node: ast.Attribute, parent: ast.AST | None) 
     if "." in shorter and last in (_METHODS if called else _OF_ARRAYS):
         found.paths.add(shorter)
         found.elsewhere.add(shorter)
+    elif last in _PARTS:
+        pass
     elif called:
         found.exposed.add(path.split(".")[0])
         found.paths.add(f"{shorter}.()")
@@ -154,7 +172,7 @@ def _prefixes(path: str) -> Iterator[str]:
 def _is_declared(path: str, given: Mapping[str, Kind], declarations: Declarations) -> bool:
     """True if the class of the object tells the attribute, or has a method of that name."""
     root, first = path.split(".")[:2]
-    kind = given[root]
+    kind = given.get(root, UNKNOWN)
     found = declarations.get(kind.name) if isinstance(kind, Instance) else None
     if not isinstance(found, ClassOf):
         return False

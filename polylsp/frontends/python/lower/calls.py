@@ -110,7 +110,7 @@ def _known(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr | N
         return _of_arrays(context, node, path, fx)
     if node.keywords or any(isinstance(one, ast.Starred) for one in node.args):
         return None
-    if path in ("int", "float", "bool", "abs", "min", "max", "round", "pow"):
+    if path in ("int", "float", "bool", "abs", "min", "max", "round", "pow", "complex"):
         return _builtin(context, node, path, fx)
     name = library.math_name(path)
     if name in DTYPES and len(node.args) == 1:
@@ -170,6 +170,8 @@ def _builtin(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr |
         case "int" | "round" if len(arguments) == 1:
             whole = convert(first, INT) if isinstance(of_type, Integer) else None
             return whole or Call("trunc" if path == "int" else "round", (first,), True, INT, site)
+        case "complex":
+            return Call("complex", tuple(arguments), True, COMPLEX, site)
         case "float" if len(arguments) == 1:
             return convert(first, DOUBLE)
         case "bool" if len(arguments) == 1:

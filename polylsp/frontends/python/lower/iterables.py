@@ -15,7 +15,7 @@ from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.expressions import value
 from polylsp.frontends.python.lower.iterators import ranges_of
 from polylsp.frontends.python.lower.places import not_a_number, place_of
-from polylsp.frontends.python.lower.ranges import RANGES, count, range_bounds, whole_number
+from polylsp.frontends.python.lower.ranges import count, is_range, range_bounds, whole_number
 from polylsp.frontends.python.lower.section import Run, Section
 from polylsp.frontends.python.lower.sections import lengths_of, section_of
 from polylsp.frontends.python.lower.temporaries import kept
@@ -67,7 +67,7 @@ def counted_by(context: Context, node: ast.For, fx: Effects) -> list[Counted]:
     """The counters of a loop, outermost first; none where `fx` says why."""
     iterable = node.iter
     path = context.path(iterable.func) if isinstance(iterable, ast.Call) else ""
-    if isinstance(iterable, ast.Call) and path in RANGES:
+    if isinstance(iterable, ast.Call) and is_range(context, iterable):
         return _range(context, node.target, iterable, fx)
     if isinstance(iterable, ast.Call) and library.numpy_name(path) == "ndindex":
         return _every_index(context, node, iterable, fx)
@@ -232,7 +232,7 @@ def _series(context: Context, node: ast.expr, fx: Effects) -> _Series | None:
             return None
         last = binary("-", inner.count, whole(1, site), site)
         return _Series(inner.count, lambda at: inner.at(binary("-", last, at, site)))
-    if isinstance(node, ast.Call) and path in RANGES:
+    if isinstance(node, ast.Call) and is_range(context, node):
         found = range_bounds(context, node, fx)
         if found is None:
             return None

@@ -7,12 +7,14 @@ from functools import reduce
 
 from polylsp.frontends.python import library
 from polylsp.frontends.python.call_kinds import shape_of
-from polylsp.frontends.python.kinds import DOUBLE, INT, Array, Number, NumberType, wider
+from polylsp.frontends.python.kinds import DOUBLE, INT, NATURAL, Array, Number, NumberType, wider
 from polylsp.frontends.python.lists import filling, items, sizes
-from polylsp.frontends.python.lower.arithmetic import compared, convert, number_type, whole
+from polylsp.frontends.python.lower.arithmetic import binary, compared, convert, number_type, whole
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
-from polylsp.frontends.python.lower.elementwise import Operand, number, operand
+from polylsp.frontends.python.lower.elementwise import Operand, Subscripts, number, operand
 from polylsp.frontends.python.lower.expressions import value
+from polylsp.frontends.python.lower.ranges import count
+from polylsp.frontends.python.lower.section import is_zero
 from polylsp.frontends.python.lower.temporaries import held
 from polylsp.model.program import Call, Constant, Expr, Integer, Select
 
@@ -37,11 +39,27 @@ def made(context: Context, node: ast.Call, name: str, fx: Effects) -> Operand | 
 
 
 def _counted(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
-    """`np.arange(n)`."""
-    if len(node.args) != 1 or not isinstance(context.kind(node.args[0]), Number):
+    """`np.arange(n)`, `np.arange(start, stop)` and `np.arange(start, stop, step)`."""
+    if not 1 <= len(node.args) <= 3 or not all(isinstance(context.kind(one), Number) for one in node.args):
         return None
-    count = value(context, node.args[0], fx)
-    return Operand((convert(count, INT),), lambda at: at[0]) if isinstance(count.type, Integer) else None
+    bounds = [number(context, one, fx).at(()) for one in node.args]
+    site = context.site(node)
+    if len(bounds) == 1:
+        bounds.insert(0, whole(0, site))
+    start, stop, step = (*bounds, whole(1, site))[:3]
+    kind = context.kind(node)
+    of_type: NumberType = kind.element if isinstance(kind, Array) else DOUBLE
+    if all(isinstance(one.type, Integer) for one in bounds) and isinstance(step, Constant) and step.value > 0:
+        size = count(convert(start, INT), convert(stop, INT), int(step.value), site)
+        found = convert(size, INT) if is_zero(start) else binary("max", size, whole(0, site), site)
+    else:
+        # How many there are depends on rounding.
+        found = Call("arange", (start, stop, step), True, NATURAL, site)
+
+    def at(subscripts: Subscripts) -> Expr:
+        return convert(binary("+", start, binary("*", subscripts[0], step, site), site), of_type)
+
+    return Operand((convert(found, INT),), at)
 
 
 def _listed(context: Context, node: ast.Call, fx: Effects) -> Operand | None:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import ast
 
-from polylsp.frontends.python.kinds import INT
+from polylsp.frontends.python.kinds import INT, WHOLE
+from polylsp.frontends.python.library import numpy_name
 from polylsp.frontends.python.lower.arithmetic import binary, convert, floored, whole
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.expressions import value
 from polylsp.frontends.python.names import Value
-from polylsp.frontends.python.usage import RANGES as RANGES
+from polylsp.frontends.python.usage import RANGES
 from polylsp.model.program import Expr, Integer, Site
+
+
+def is_range(context: Context, node: ast.Call) -> bool:
+    """True for a range, and for `np.arange` of whole numbers, whose elements a loop takes one by one."""
+    path = context.path(node.func)
+    whole_numbers = bool(node.args) and all(context.kind(one) == WHOLE for one in node.args)
+    return path in RANGES or (numpy_name(path) == "arange" and whole_numbers and not node.keywords)
 
 
 def range_bounds(context: Context, node: ast.Call, fx: Effects) -> tuple[Expr, Expr, int] | None:
