@@ -29,9 +29,9 @@ _LOOKING = frozenset(("isinstance", "hasattr", "len", "type", "callable", "id", 
 def attributes_by_use(
     body: list[ast.stmt], given: Mapping[str, Kind], declarations: Declarations
 ) -> dict[str, Kind]:
-    """The attributes, by their dotted names, that are arrays or numbers by their use. The objects are
-    parameters, and results of calls, that are never bound again; attributes that the function binds are left out. The own object of
-    a method has numbers alone: its arrays are known for the whole class."""
+    """Attributes, by their dotted names, that are arrays or numbers by their use. The objects are parameters,
+    and results of calls, that are never bound again; attributes that the function binds are left out. The own
+    object of a method has numbers alone: its arrays are known for the whole class."""
     uses = _uses(body)
     bound = Counter(n.id for n in uses.nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load))
     made = {name for name in _made(body) if bound[name] == 1 and name not in given}
