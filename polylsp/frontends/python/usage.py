@@ -361,6 +361,8 @@ def _whole(nodes: list[ast.AST], declarations: Declarations) -> set[str]:
                     found.update(_named(given) if wanted.kind == WHOLE else ())
             case ast.Call(func=function, args=[_, _, size]) if _is_spaced(function, declarations):
                 found.update(_named(size))
+            case ast.BinOp(left=ast.List(), op=ast.Mult(), right=size):
+                found.update(_named(size))
             case _:
                 pass
     return _computed_from(found, list(_computations(nodes)))
