@@ -189,10 +189,11 @@ def _is_fixed(value: Expr, changed: frozenset[str]) -> bool:
 def _first_value(subject: Subject, loop: Loop, own: Variable) -> Assign | None:
     """The assignment in a loop's header that sets the counter, which is declared elsewhere."""
     blocks = [s for s in walk(subject.function.body) if isinstance(s, Block) and loop in s.statements]
-    head = starts(blocks[0].statements, loop) if blocks else ()
-    plain = len(head) == 1 and isinstance(head[0], Assign) and head[0].target.variable == own
-    first = head[0] if plain else None
-    return first if isinstance(first, Assign) and within(first.site, loop.header) else None
+    head = list(starts(blocks[0].statements, loop)) if blocks else []
+    first = head[0] if len(head) == 1 else None
+    if not isinstance(first, Assign) or first.target.variable != own:
+        return None
+    return first if within(first.site, loop.header) else None
 
 
 def _grouped(text: str) -> str:

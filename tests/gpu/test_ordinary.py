@@ -38,12 +38,6 @@ def test_prints_the_same(name: str, program: Program, device: Device) -> None:
 
 
 REFUSED = {
-    "a structure that is copied as a whole": (
-        "typedef struct { double x, y; } pair;\n"
-        "void f(int n, pair *restrict a, const pair *restrict b)\n"
-        "{\n    for (int i = 0; i < n; i++)\n        a[i] = b[i];\n}\n",
-        "one macro",
-    ),
     "a member of a union": (
         "typedef union { double x; long y; } both;\n"
         "void f(int n, both *a)\n{\n    for (int i = 0; i < n; i++)\n        a[i].x = i;\n}\n",

@@ -107,6 +107,24 @@ static void f_own(int n, const pair *restrict a, const pair *restrict b, double 
     }
 }
 
+static void f_turned(int n, pair *restrict a, pair *restrict b)
+{
+    for (int i = 0; i < n; i++) {
+        pair c = a[i];
+        a[i] = b[i];
+        b[i].x = c.y;
+        b[i].y = -c.x;
+    }
+}
+
+static int f_counted(int n, double *restrict out)
+{
+    int i;
+    for (i = 1; i <= n; i++)
+        out[i - 1] += i;
+    return i;
+}
+
 static double value(int k)
 {
     return (k * 37 + 11) % 101 * 0.125;
@@ -161,6 +179,11 @@ static void try(int n)
     f_given(w, y, x);
     show(n, y);
     f_own(n, p, q, y);
+    show(n, y);
+    f_turned(n, p, q);
+    show(2 * n, &p->x);
+    show(2 * n, &q->x);
+    printf("%d\n", f_counted(n, y));
     show(n, y);
     free(b), free(p), free(q), free(x), free(y), free(order), free(all);
 }
