@@ -67,7 +67,10 @@ def placed_in(
         nests = nests_of(one.function, calls, task.wanted)
         keep_models(task.key, nests)
     beside = ((at, other) for at, other in prepared if one.calls and other.ends and other is not one)
-    others = tuple(Companion(other.function, at, at + other.ends[-1]) for at, other in beside)
+    others = tuple(
+        Companion(other.function, at, at + other.ends[-1], other.starts, other.ends, other.macros)
+        for at, other in beside
+    )
     pragmas = tuple(
         Pragma(span.shift(start), words) for span, words in zip(one.pragmas, one.pragma_words, strict=False)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -9,8 +10,11 @@ import islpy as isl
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
+_DIV = isl.dim_type.div
 _NEAR = (0, 1, 2, -1)
 
+
+_SIZE = re.compile(r"[A-Za-z_]\w*(?:(?:->|\.)[A-Za-z_]\w*)*")
 
 Choice = tuple[str, str]
 """Conditional expression: the conjunction between conditions, and the whole with names in braces."""
@@ -28,6 +32,11 @@ class Names:
     constants: Mapping[int, str] = field(default_factory=dict[int, str])
     literals: frozenset[int] = frozenset()
     choice: Choice = C_CHOICE
+
+    @property
+    def sizes(self) -> list[str]:
+        """The parameters that are variables, or members of structures: sizes, where they say how much."""
+        return [name for name, text in self.parameters.items() if _SIZE.fullmatch(text)]
 
     def number(self, value: int) -> str:
         """A number, by the name of a macro that is as much, or nearly, or of two that make it."""
@@ -87,7 +96,7 @@ def constant(value: isl.Aff) -> int | None:
 def spelled(value: isl.Aff, names: Names) -> str | None:
     """The value in C, given how parameters are written there; `None` where one cannot be written, or
     a division is needed."""
-    if value.dim(isl.dim_type.div) or str(value.get_denominator_val()) != "1":
+    if str(value.get_denominator_val()) != "1" or _divisions(value):
         return None
     terms: list[tuple[int, str]] = []
     for k in range(value.dim(_PARAM)):
@@ -103,6 +112,30 @@ def spelled(value: isl.Aff, names: Names) -> str | None:
     if rest:
         terms.append((rest, ""))
     return sum_of(terms)
+
+
+def quotient(value: isl.Aff, names: Names, where: isl.Set) -> str | None:
+    """A sum with one quotient, rounded down, in C or Python, if the dividend is not negative at the values
+    `where` of parameters; `None` otherwise, or where it cannot be written."""
+    own = _divisions(value)
+    if len(own) != 1 or not value.get_coefficient_val(_DIV, own[0]).is_one():
+        return None
+    inside = value.get_div(own[0])
+    divisor = inside.get_denominator_val()
+    rest = value.set_coefficient_val(_DIV, own[0], isl.Val(0))
+    dividend = inside.scale_val(divisor).add(rest.scale_val(divisor))
+    negative = isl.PwAff.from_aff(dividend).lt_set(isl.PwAff.from_aff(dividend.scale_val(isl.Val(0))))
+    text = spelled(dividend, names) if negative.intersect(where).is_empty() else None
+    if text is None:
+        return None
+    operator = "//" if names.choice == PYTHON_CHOICE else "/"
+    return f"{text if text.isidentifier() else f'({text})'} {operator} {divisor}"
+
+
+def _divisions(value: isl.Aff) -> list[int]:
+    """The quotients that are a part of a value."""
+    every = range(value.dim(_DIV))
+    return [k for k in every if not value.get_coefficient_val(_DIV, k).is_zero()]
 
 
 def _single(found: isl.PwAff, values: isl.Set) -> isl.Aff | None:

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from polylsp.codegen import openacc, openmp, openmp_target, python_former, slices
 from polylsp.codegen.cuda import edit as cuda
+from polylsp.codegen.cuda.members import with_led_pointers
 from polylsp.codegen.numba import restructure
+from polylsp.codegen.preparation import counted_first, hoisted_first, sized_first
 from polylsp.codegen.pycuda import edit as pycuda
 from polylsp.codegen.rewriting import Edit, hints_aside, rewritten_first
 from polylsp.codegen.subject import Again, Subject
@@ -15,6 +17,7 @@ from polylsp.codegen.transform.composing import limited
 from polylsp.codegen.transform.restructure import restructured
 from polylsp.language import PYTHON, named
 from polylsp.model.action import (
+    DEVICE_TARGETS,
     KERNELS_OF,
     TARGETS,
     TARGETS_OF,
@@ -46,7 +49,7 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
     if not _is_for(ask.action, subject.language):
         return Declined(f"`{ask.action}` is not for loops in {named(subject.language).title}.")
     if ask.action != "openmp":
-        subject = subject.strict
+        subject, again = subject.strict, _strictly(again)
     if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
         return DIRECTIVES[ask.action](subject, 0, settings)
     if ask.ordinal == 0 and ask.action in KERNELS:
@@ -59,9 +62,16 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
             return Declined(f"{what} runs this loop in parallel already.")
         if ask.action == "numba":
             return restructure.edit(subject, ask.ordinal, again)
-        return rewritten_first(subject, ask.ordinal, settings, DIRECTIVES[ask.action], again)
-    if ask.action in KERNELS:
+        edit = DIRECTIVES[ask.action]
+        if ask.action in DEVICE_TARGETS:
+            edit = _prepared(edit, again)
+        counted = _counting(edit, again)
+        return rewritten_first(subject, ask.ordinal, settings, counted, again)
+    if ask.action in KERNELS and subject.language == PYTHON.name:
         return KERNELS[ask.action](subject, ask.ordinal, settings)
+    if ask.action in KERNELS:
+        edit = _counting(_measuring(KERNELS[ask.action], again), again)
+        return edit(subject, ask.ordinal, settings)
     if ask.action == "restructure":
         return hints_aside(subject, 0, lambda one: restructured(one, settings, again), again)
     if subject.language == PYTHON.name and ask.action in IN_PYTHON:
@@ -71,6 +81,34 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         transform = TRANSFORMS[ask.action]
         return hints_aside(subject, ask.ordinal, lambda one: transform(one, ask.ordinal, settings), again)
     return Declined(f"`{ask.action}` is not known here.")
+
+
+def _strictly(again: Again) -> Again:
+    """Analysis of another text without presumptions about branches that print or end the program."""
+
+    def read(text: str) -> Subject | None:
+        found = again(text)
+        return found.strict if found is not None else None
+
+    return read
+
+
+def _measuring(edit: Edit, again: Again) -> Edit:
+    """An edit that finds out the sizes of arrays first where it needs them."""
+    return lambda subject, ordinal, settings: sized_first(subject, ordinal, settings, edit, again)
+
+
+def _counting(edit: Edit, again: Again) -> Edit:
+    """An edit that gives loops counters of their own first where it needs them."""
+    return lambda subject, ordinal, settings: counted_first(subject, ordinal, settings, edit, again)
+
+
+def _prepared(edit: Edit, again: Again) -> Edit:
+    """An edit with directives of a device, which has pointers of structures in local variables."""
+    measuring = _measuring(
+        lambda one, ordinal, settings: edit(with_led_pointers(one), ordinal, settings), again
+    )
+    return lambda subject, ordinal, settings: hoisted_first(subject, ordinal, settings, measuring, again)
 
 
 def _is_for(action: ActionName, language: str) -> bool:

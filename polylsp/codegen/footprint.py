@@ -39,7 +39,8 @@ class Section:
     `rows` are the values of its first subscript, where these are all that it leaves out; `first` and `count`
     say in C where these begin and how many they are, and `inner` how many elements the other dimensions
     have. `conditional`: there is nothing in it at parameters at which it would leave the array. `limit`: how
-    many rows the array is said to have, if there may be more in the section."""
+    many rows the array is said to have, if there may be more in the section; `least`: they end at the least
+    of several values."""
 
     text: str
     elements: isl.Set | None
@@ -50,6 +51,7 @@ class Section:
     inner: tuple[str, ...] = ()
     conditional: bool = False
     limit: str = ""
+    least: bool = False
 
 
 def section(
@@ -75,6 +77,8 @@ def section(
     found = _rows(subject, memory, elements, around, names, region, where, own)
     if found is None or (found.conditional and not may_be_empty):
         return _whole(subject, memory, names, region, declared)
+    if found.least and memory.variable.storage != "parameter":
+        return _whole(subject, memory, names, region, declared) or found
     if not _leaves(found, declared, where):
         return found
     if memory.variable.storage != "parameter":
@@ -190,6 +194,7 @@ def _rows(
         first.count,
         tuple(inner),
         first is not usual,
+        least=first.least,
     )
 
 
@@ -199,6 +204,9 @@ def _whole(
     """All that an array is declared to have, where data says which elements are used. Of a parameter, the
     first size is a hint to people alone (C11 6.7.6.3p7)."""
     of_type, subscripts = memory.variable.type, _leading(memory.shape)
+    size = subject.sizes.get(memory.variable.source_name)
+    if size is not None and memory.shape == ("[]",) and not memory.follows_pointers:
+        return Section(f"{memory.variable.source_name}[0:{size}]", None, first="0", count=size)
     if not isinstance(of_type, Array) or of_type.extent is None or subscripts != len(memory.shape):
         return None
     inner = inner_extents(subject, of_type, subscripts, region.site, names)

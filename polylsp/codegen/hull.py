@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import islpy as isl
 
-from polylsp.codegen.affine import Names, alone, highest, lowest, spelled
+from polylsp.codegen.affine import Names, alone, highest, lowest, quotient, spelled
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
@@ -17,13 +17,15 @@ _FEW = 3
 @dataclass(frozen=True)
 class Hull:
     """All values between two, for all parameters: `first` and `count` say in C where they begin and how many
-    they are. `exact`: the ends are values that the dimension takes, not ones further out."""
+    they are. `exact`: the ends are values that the dimension takes, not ones further out; `least`: the last
+    one is the least of several values."""
 
     low: isl.PwAff
     high: isl.PwAff
     first: str
     count: str
     exact: bool = True
+    least: bool = False
 
     @property
     def text(self) -> str:
@@ -70,14 +72,27 @@ def _hull(own: isl.Set, names: Names, where: isl.Set) -> Hull | None:
     return _told(low, ends, names, where) if low is not None and ends is not None else None
 
 
-def _highest(values: isl.Set) -> list[isl.Aff] | None:
-    """The few expressions of which the largest is the last value, wherever the set is not empty."""
+@dataclass(frozen=True)
+class _Ends:
+    """The few expressions of which the largest (the `least` of them) is the last value."""
+
+    affs: list[isl.Aff]
+    least: bool = False
+
+    @property
+    def value(self) -> isl.PwAff:
+        """The last value."""
+        return _extreme(self.affs, self.least)
+
+
+def _highest(values: isl.Set) -> _Ends | None:
+    """The last value, wherever the set is not empty."""
     found = highest(values)
     affs = pieces_of(found, values) if found is not None else []
     if found is None or not 0 < len(affs) <= _FEW:
         return None
-    for some in (*([one] for one in affs), affs):
-        if found.ne_set(_maximum(some)).intersect_params(values.params()).is_empty():
+    for some in (*(_Ends([one]) for one in affs), _Ends(affs), _Ends(affs, least=True)):
+        if found.ne_set(some.value).intersect_params(values.params()).is_empty():
             return some
     return None
 
@@ -108,28 +123,38 @@ def pieces_of(found: isl.PwAff, values: isl.Set) -> list[isl.Aff]:
     return affs
 
 
-def _told(low: isl.Aff, ends: list[isl.Aff], names: Names, where: isl.Set) -> Hull | None:
-    counts = [high.sub(low).add_constant_val(isl.Val(1)) for high in ends]
-    if _may_be_negative(counts, names, where):
+def _told(low: isl.Aff, ends: _Ends, names: Names, where: isl.Set) -> Hull | None:
+    counts = [high.sub(low).add_constant_val(isl.Val(1)) for high in ends.affs]
+    if ends.least and any(_may_be_negative([one], names, where) for one in counts):
+        return None
+    if not ends.least and _may_be_negative(counts, names, where):
         counts.append(_zero(counts[0]))
-    first, text = spelled(low, names), _largest(sorted(counts, key=lambda one: bool(one.is_cst())), names)
+    first, text = spelled(low, names), None
+    if len(counts) == 1:
+        text = quotient(counts[0], names, _sensible(names, where))
+    text = text or _extreme_text(sorted(counts, key=lambda one: bool(one.is_cst())), names, ends.least)
     if first is None or text is None:
         return None
-    return Hull(isl.PwAff.from_aff(low), _maximum(ends), first, text)
+    return Hull(isl.PwAff.from_aff(low), ends.value, first, text, least=ends.least)
 
 
-def _maximum(affs: list[isl.Aff]) -> isl.PwAff:
-    """The largest of some expressions."""
+def _extreme(affs: list[isl.Aff], least: bool) -> isl.PwAff:
+    """The largest of some expressions, or the `least`."""
     first, *rest = map(isl.PwAff.from_aff, affs)
     for each in rest:
-        first = first.max(each)
+        first = first.min(each) if least else first.max(each)
     return first
+
+
+def _sensible(names: Names, where: isl.Set) -> isl.Set:
+    """The parameters' values at which no size is negative."""
+    return where.intersect(at_least(0, names.sizes))
 
 
 def _may_be_negative(counts: list[isl.Aff], names: Names, where: isl.Set) -> bool:
     """True if some counts are all negative for sensible sizes: no clause may contain that, though no data are
     moved then."""
-    sizes = where.intersect(at_least(0, [n for n, text in names.parameters.items() if text.isidentifier()]))
+    sizes = _sensible(names, where)
     for count in counts:
         zero = isl.PwAff.from_aff(_zero(count))
         sizes = sizes.intersect(isl.PwAff.from_aff(count).lt_set(zero).params())
@@ -143,14 +168,15 @@ def _zero(like: isl.Aff) -> isl.Aff:
 # --- In C --------------------------------------------------------------------------------
 
 
-def _largest(values: list[isl.Aff], names: Names) -> str | None:
-    """The largest of some values."""
+def _extreme_text(values: list[isl.Aff], names: Names, least: bool) -> str | None:
+    """The largest of some values, or the `least`."""
     first, *rest = values
     text = spelled(first, names)
     if not rest or text is None:
         return text
-    other = _largest(rest, names)
-    conditions = [_exceeds(first, each, names) for each in rest]
+    other = _extreme_text(rest, names, least)
+    pairs = [(each, first) if least else (first, each) for each in rest]
+    conditions = [_exceeds(one, another, names) for one, another in pairs]
     if other is None or None in conditions:
         return None
     between, whole = names.choice

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from polylsp.analysis.effects import places_in
 from polylsp.analysis.spelling import spell, spell_value
 from polylsp.codegen.affine import PYTHON_CHOICE, Names
 from polylsp.codegen.constants import literals, named_constants
@@ -18,7 +19,9 @@ from polylsp.model.program import (
     Call,
     Constant,
     Expr,
+    Field,
     Floating,
+    Index,
     Integer,
     Place,
     Pointer,
@@ -39,7 +42,11 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     settled = {v.source_name: v for v in subject.variables if is_settled(subject, v, site)}
     computed = _computed(subject, settled)
     found: dict[str, str] = {}
+    members = _members(subject, site)
     for name, text in scop.parameters.items():
+        if text in members:
+            found[name] = text
+            continue
         if text in computed:
             found[name] = computed[text]
             continue
@@ -56,6 +63,25 @@ def names_at(subject: Subject, scop: Scop, site: Site) -> Names:
     if subject.language == PYTHON.name:
         return Names(found, choice=PYTHON_CHOICE)
     return Names(found, named_constants(subject), literals(subject))
+
+
+def _members(subject: Subject, site: Site) -> set[str]:
+    """Members of structures (`d->n`), as the source writes them, with one value in all of the function."""
+    own = subject.effects
+    if subject.members or own.calls:
+        return set()
+    places = [each for each in places_in(subject.function.body) if _is_member(each)]
+    if any(_may_be(stored, each.type) for stored in own.places for each in places[:1]):
+        return set()
+    return {spell(Read(p)) for p in places if is_settled(subject, p.variable, site)}
+
+
+def _is_member(place: Place) -> bool:
+    """Whether a place is a whole number in a structure that no subscript chooses."""
+    steps = [s.subscript for s in place.steps if isinstance(s, Index)]
+    fixed = all(isinstance(each, Constant) and each.value == 0 for each in steps)
+    is_last = bool(place.steps) and isinstance(place.steps[-1], Field)
+    return is_last and fixed and isinstance(place.type, Integer)
 
 
 def _leaf(settled: Mapping[str, Variable], text: str) -> Variable | None:
@@ -123,16 +149,15 @@ def is_settled(subject: Subject, variable: Variable, site: Site) -> bool:
 def _is_disturbed(subject: Subject, variable: Variable) -> bool:
     """True if the function may change a variable that others can reach."""
     own = subject.effects
-    stored = any(_may_be(place, variable) for place in own.places)
+    stored = any(_may_be(place, variable.type) for place in own.places)
     return bool(own.calls) or stored or variable.name in own.scalars
 
 
-def _may_be(place: Place, variable: Variable) -> bool:
-    """True if a stored element may be a variable: neither one of a separately named array, nor a real number
-    where the variable is none (C11 6.5p7)."""
-    of_type, storage = place.variable.type, place.variable.storage
-    is_named = isinstance(of_type, Array) and storage != "parameter"
-    apart = isinstance(place.type, Floating) and isinstance(variable.type, (Integer, Pointer))
+def _may_be(place: Place, of_type: Type) -> bool:
+    """True if a stored element may be a number of some type that others can reach: neither one of an array
+    with a name of its own, nor a real number where the other is none (C11 6.5p7)."""
+    is_named = isinstance(place.variable.type, Array) and place.variable.storage != "parameter"
+    apart = isinstance(place.type, Floating) and isinstance(of_type, (Integer, Pointer))
     return not is_named and not apart
 
 

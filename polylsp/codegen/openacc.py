@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polylsp.analysis.liveness import live_after_loops
 from polylsp.codegen.device import Abilities, Kernel, Shared, pays
 from polylsp.codegen.directive import Clause, Directive, clauses, condition, listed
 from polylsp.codegen.levels import inside, vectors
@@ -11,6 +12,7 @@ from polylsp.codegen.moving import Transfer, by_way
 from polylsp.codegen.offload import Dialect, offloaded
 from polylsp.codegen.placing import no_room
 from polylsp.codegen.subject import Subject
+from polylsp.codegen.transform.leaves import counter
 from polylsp.codegen.trip_counts import multiplied
 from polylsp.model.action import Answer
 from polylsp.model.facts import LoopFacts
@@ -53,7 +55,10 @@ def _loops(
 
 def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> bool:
     """True if a loop inside can have a directive, which privatises its counter: not where the counter's last
-    value goes back to the host (OpenACC 3.3, 2.6.1)."""
+    value is used after the loop, or goes back to the host (OpenACC 3.3, 2.6.1)."""
+    after = live_after_loops(subject.function, subject.calls.summaries)[loop.ordinal]
+    if loop.iterator is not None and {counter(subject, loop.ordinal).name, "*"} & after:
+        return False
     if loop.iterator in kernel.uses or any(each.name == loop.iterator for each in kernel.moved):
         return False
     condition = subject.loop(loop.ordinal).condition

@@ -16,11 +16,11 @@ _COMPILED = re.compile(
 )
 
 
-def routines(subject: Subject, code: Statement) -> tuple[Companion, ...] | Declined:
+def routines(subject: Subject, code: Statement, copied: bool = False) -> tuple[Companion, ...] | Declined:
     """The functions that some code calls, directly or not, those that are called first; without those of
-    the library that devices have."""
+    the library that devices have. They are compiled where they stand, or `copied` to another file."""
     found: dict[str, Companion] = {}
-    reason = _collect(subject, code, found, ())
+    reason = _collect(subject, code, found, (), copied)
     return Declined(reason) if reason else tuple(found.values())
 
 
@@ -29,30 +29,36 @@ def is_compiled(text: str, start: int) -> bool:
     return _COMPILED.search(text, max(0, start - 400), start) is not None
 
 
-def _collect(subject: Subject, code: Statement, found: dict[str, Companion], callers: tuple[str, ...]) -> str:
+def _collect(
+    subject: Subject, code: Statement, found: dict[str, Companion], callers: tuple[str, ...], copied: bool
+) -> str:
     """Add the functions that the code calls; return the reason why it cannot be compiled for the device, or
     empty."""
     for name in _called(code):
         known = [each for each in subject.companions if each.function.name == name]
-        reason = _why_not(subject, name, known, callers)
+        reason = _why_not(subject, name, known, callers, copied)
         if reason:
             return reason
         if name not in found:
-            reason = _collect(subject, known[0].function.body, found, (*callers, name))
+            reason = _collect(subject, known[0].function.body, found, (*callers, name), copied)
             if reason:
                 return reason
             found[name] = known[0]
     return ""
 
 
-def _why_not(subject: Subject, name: str, known: list[Companion], callers: tuple[str, ...]) -> str:
+def _why_not(
+    subject: Subject, name: str, known: list[Companion], callers: tuple[str, ...], copied: bool
+) -> str:
     called = f"The loop calls `{name}`, "
     if name in (*callers, subject.function.name):
         return f"{called}which calls itself: a device cannot run it."
+    if len(known) != 1 and copied:
+        return f"{called}which is not defined in this file: a GPU cannot run it."
     if len(known) != 1:
         return f"{called}which is not compiled for the device: define it in this file, before the loop."
     (one,) = known
-    if one.start > subject.start:
+    if one.start > subject.start and not copied:
         return f"{called}which is defined further down: move it before `{subject.function.name}`."
     if one.function.problems or any(isinstance(s, Unsupported) for s in walk(one.function.body)):
         return f"{called}of which not all is understood: inline it first."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -21,11 +21,15 @@ _ERRNO = re.compile(r"\b(?:errno|perror)\b")
 
 @dataclass(frozen=True)
 class Companion:
-    """Another function of the file, and the offsets in the text between which it stands."""
+    """Another function of the file, and the offsets in the text between which it stands; `starts`, `ends`
+    and `macros` are those of its text, as in `Subject`."""
 
     function: Function
     start: int
     end: int
+    starts: tuple[int, ...] = ()
+    ends: tuple[int, ...] = ()
+    macros: tuple[Macro, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +41,28 @@ class Pragma:
     words: str
 
 
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A member of a structure that is a variable of the program, as the source writes it (`text`, whose
+    subscripts are zero). Of an array of structures (`base`) the first such member begins at `first`, and one
+    structure has the `size`; where the member is an array of `depth` dimensions, `rows` is the first one."""
+
+    text: str
+    first: str = ""
+    size: str = ""
+    base: str = ""
+    depth: int = 0
+    rows: str = ""
+
+
 @dataclass(frozen=True)
 class Subject:
     """A function to be edited. `text` is the file's; `start` the offset of the function in it; `starts[k]`
     and `ends[k]` are the offsets of token `k`, relative to `start`. `nests` are the models of `facts.nests`,
     in the same order; `calls` the summaries of its callees, and `companions` are the other functions of the
     file; `pragmas` are those of the function, of all families, and `macros` those that its text uses;
-    `again_strictly` analyses it without presumptions."""
+    `again_strictly` analyses it without presumptions; `members` are the variables that stand for members of
+    structures, by name; `sizes` those with the number of used elements of an array, by the array's name."""
 
     text: str
     start: int
@@ -58,6 +77,8 @@ class Subject:
     macros: tuple[Macro, ...] = ()
     language: str = "c"
     again_strictly: Callable[[], Subject] | None = field(default=None, compare=False)
+    members: Mapping[str, Member] = field(default_factory=dict[str, Member])
+    sizes: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @cached_property
     def strict(self) -> Subject:
@@ -68,6 +89,21 @@ class Subject:
             assumption.kind == "not-taken" for one in loops for assumption in one.assumptions
         )
         return self.again_strictly() if resting and self.again_strictly is not None else self
+
+    def of(self, other: Companion) -> Subject:
+        """The text and the program of another function of the file, of whose loops nothing is known."""
+        return Subject(
+            self.text,
+            other.start,
+            other.starts,
+            other.ends,
+            other.function,
+            FunctionFacts(other.function.name, other.function.name_site, (), ()),
+            (),
+            self.calls,
+            macros=other.macros,
+            language=self.language,
+        )
 
     @cached_property
     def effects(self) -> Effects:

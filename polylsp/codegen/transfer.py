@@ -22,7 +22,7 @@ from polylsp.codegen.naming import why_not_named
 from polylsp.codegen.updates import fills, is_filled_by, joint_section, updates_of
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Array, Pointer, Variable
+from polylsp.model.program import Array, Pointer, Variable, within
 from polylsp.model.scop import Access, Memory
 from polylsp.model.verdict import Assumption, Parallel
 
@@ -101,7 +101,7 @@ def _unseen(asked: Question, variable: Variable, device: list[Access], host: lis
     """Reason why the host's accesses are undetermined: it names the variable where the model has no access of
     it."""
     name = variable.source_name
-    if variable.name in asked.headers and any(a.kind == "write" for a in device):
+    if variable.name in asked.headers and _is_read_by_headers(asked, variable, device):
         return f"The host reads `{name}` to enter a loop, and the device changes it: copy that value first."
     for run in asked.runs:
         seen = uses_of(variable, host, [run], asked.conflicts)
@@ -114,6 +114,17 @@ def _unseen(asked: Question, variable: Variable, device: list[Access], host: lis
         if variable.name in effects_names(*run.statements) and not seen:
             return f"What the host does with `{name}` between the parallel loops is not known in full."
     return ""
+
+
+def _is_read_by_headers(asked: Question, variable: Variable, device: list[Access]) -> bool:
+    """Whether the device may change what the host reads to enter a loop: of a structure, a member that
+    headers do not name is another one."""
+    changed = {a.memory.name for a in device if a.kind == "write"}
+    headers = [loop.header for loop in asked.subject.facts.loops if asked.region.holds(loop.site)]
+    own = [a for a in asked.scop.accesses if a.memory.variable == variable and a.kind == "read"]
+    read = {a.memory.name for a in own if any(within(a.site, each) for each in headers)}
+    is_structure = all(any(step != "[]" for step in a.memory.shape) for a in own)
+    return bool(changed & read if read and is_structure else changed)
 
 
 def _apart(asked: Question, device: list[Access], host: list[Access]) -> tuple[Assumption, ...]:
@@ -179,7 +190,8 @@ def unknown_extent(variable: Variable) -> Declined:
     """Refusal to move an array whose used extent is undetermined."""
     name = variable.source_name
     advice = f": declare it with its size, as `{name}[n]`" if isinstance(variable.type, Pointer) else ""
-    return Declined(f"How much of `{name}` a device needs cannot be written down before the loop{advice}.")
+    reason = f"How much of `{name}` a device needs cannot be written down before the loop{advice}."
+    return Declined(reason, unsized=name)
 
 
 def _within(name: str, part: Section) -> Iterator[Assumption]:

@@ -18,7 +18,7 @@ def within_array(
     """The section as it is, or empty where it would begin before the array, or reach beyond the elements that
     code around uses `everywhere`, or beyond those that the array is `declared` to have where that uses none,
     while no value is `used`; `None` if C cannot express the condition."""
-    sizes = at_least(0, [name for name, text in names.parameters.items() if text.isidentifier()])
+    sizes = at_least(0, names.sizes)
     nothing = where.subtract(used.params()).intersect(sizes)
     values = section.values()
     outside = _outside(values, everywhere)

@@ -7,7 +7,7 @@ Listing an action uses the facts of a function alone; the edit is computed when 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Union, get_args
 
 from polylsp.model.device_code import DeviceCode
@@ -111,10 +111,12 @@ class Edited:
 
 @dataclass(frozen=True, slots=True)
 class Declined:
-    """Reason why there is no edit, in one sentence; `kept` are the existing files that prevent it."""
+    """Reason why there is no edit, in one sentence; `kept` are the existing files that prevent it, `unsized`
+    is the array whose used part has no spelling, if that is why."""
 
     reason: str
     kept: tuple[Kept, ...] = ()
+    unsized: str = field(default="", compare=False)
 
 
 Answer = Union[Edited, Declined]

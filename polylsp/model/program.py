@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Site:
-    """The tokens `first` to `last`, both included, of the function's token list."""
+    """The tokens `first` to `last`, both included, of the function's token list. `part` tells apart what one
+    spelling stands for: places and statements of the members of a structure that is copied."""
 
     first: int
     last: int
+    part: int = 0
 
 
 def within(inner: Site, outer: Site) -> bool:

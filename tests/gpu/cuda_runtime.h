@@ -67,7 +67,7 @@ struct int4 {
 };
 
 #define __global__ static
-#define __device__ static
+#define __device__
 #define __launch_bounds__(...)
 #define __shared__ static __attribute__((section("played_shared")))
 #define __syncthreads() played::barrier(__LINE__)

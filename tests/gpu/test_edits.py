@@ -164,7 +164,7 @@ REFUSED = {
     "a call": ("for (int i = 0; i < n; i++) x[i] = g(y[i]);", "`g`"),
     "a return": ("for (int i = 0; i < n; i++) { x[i] = 1; if (y[i] > 3) return; }", "`return` in line 2"),
     "a counter that is needed": (
-        "int i; for (i = 0; i < n; i++) x[i] = 1; y[0] = i;",
+        "int i; for (i = 0; i < n; i += 2) x[i] = 1; y[0] = i;",
         "The value of `i` is needed",
     ),
     "an index on data": ("for (int i = 0; i < n; i++) x[(int)y[i]] = 1;", "`x`"),

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from math import prod
 
 from polylsp.analysis.effects import expressions, walk
 from polylsp.codegen.cuda.buffers import Buffer
@@ -33,9 +34,9 @@ _LITERAL = re.compile(r"\W*\.?\d[\w.]*")
 
 def baked(region: Region, buffers: Sequence[Buffer]) -> list[str] | Declined:
     """Conditions in C that are true if the source is built with other numbers than it was read with."""
-    subject = region.subject
     found: dict[str, set[str]] = {}
-    for constant in _constants(subject):
+    subjects = [region.subject, *map(region.subject.of, region.helpers)]
+    for subject, constant in ((each, c) for each in subjects for c in _constants(each)):
         text = subject.source(constant.site).strip()
         number = _number(constant)
         if not number or _LITERAL.fullmatch(text) or _STANDARD.fullmatch(text):
@@ -148,6 +149,16 @@ def _shape(region: Region, buffer: Buffer) -> Iterator[str]:
     the declaration may be another one when the source is built."""
     element = buffer.memory.element
     assert isinstance(element, (Integer, Floating))
+    member = region.subject.members.get(buffer.name)
+    if member is not None and member.size:
+        yield f"sizeof({member.first[1:]}) != {element.bits // 8}"
+        if member.depth:
+            count = prod(int(each) for each in buffer.inner[-member.depth :])
+            yield f"sizeof({member.rows}) != {count * element.bits // 8}"
+        return
+    if member is not None:
+        steps = "[0]" * (0 if buffer.scalar else 1 + len(buffer.inner))
+        yield f"sizeof({buffer.name}{steps}) != {element.bits // 8}"
     size, depth = element.bits // 8, len(buffer.inner)
     while depth and buffer.inner[depth - 1].isdigit():
         depth -= 1

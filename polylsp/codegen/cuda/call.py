@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from polylsp.codegen.cuda.baked import baked
 from polylsp.codegen.cuda.entry import arguments
 from polylsp.codegen.cuda.host import Host, header
+from polylsp.codegen.cuda.members import as_written
 from polylsp.codegen.cuda.region import Region, loops_at
 from polylsp.codegen.placing import is_whole
 from polylsp.codegen.subject import Subject
@@ -36,6 +37,7 @@ def call(region: Region, host: Host, settings: Settings) -> list[Replacement] | 
     called = f"{host.name}({', '.join(arguments(host))}) != 0"
     conditions = [*fixed, *_too_little(subject, loops, settings), called]
     lines = [f"{each} ||" for each in conditions[:-1]] + [f"{called}) {{"]
+    lines = [as_written(subject, line) for line in lines]
     head = [f"if ({lines[0]}", *(f"    {line}" for line in lines[1:])]
     return _around(subject, loops, texts, head)
 

@@ -16,6 +16,7 @@ def device_lines(found: Launched, *, generic: bool = False) -> Iterator[str]:
     type."""
     kernels = [_generic(made) if generic else list(made.lines) for _, made in found.kernels]
     kernels += [list(total_kernel(total)) for total in found.setting.totals]
+    kernels = [*(list(each.lines) for each in found.setting.words.helpers.values()), *kernels]
     for number, lines in enumerate(kernels):
         yield from [""] if number else []
         yield from lines

@@ -13,6 +13,7 @@ from polylsp.codegen.cuda.expressions import Unwritable
 from polylsp.codegen.cuda.file import file_lines
 from polylsp.codegen.cuda.host import Host
 from polylsp.codegen.cuda.launched import Launched, launched
+from polylsp.codegen.cuda.members import said, with_members
 from polylsp.codegen.cuda.region import Region, loops_at, region_of
 from polylsp.codegen.cuda.scalars import with_scalars
 from polylsp.codegen.cuda.whole import made_of
@@ -36,6 +37,12 @@ class Made:
 def edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     """Kernels for the nest around a loop; for all nests of the function (0), where those that follow one
     another share the memory on the device."""
+    subject = with_members(subject)
+    answer = _edit(subject, ordinal, settings)
+    return said(subject, answer) if subject.members else answer
+
+
+def _edit(subject: Subject, ordinal: int, settings: Settings) -> Answer:
     if ordinal == 0:
         every = made_of(subject, lambda region, taken: made(region, settings, taken))
         return every if isinstance(every, Declined) else _edited(subject, *every)

@@ -6,9 +6,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from polylsp.codegen.cuda.buffers import Buffer, sizes
-from polylsp.codegen.cuda.host import Host, bytes_of, header, is_staged, start_of
+from polylsp.codegen.cuda.host import (
+    Host,
+    bytes_of,
+    header,
+    is_staged,
+    member_of,
+    parameters,
+    start_of,
+    step_names,
+)
 from polylsp.codegen.cuda.largest import LARGEST, SMALLER, largest
 from polylsp.codegen.cuda.layout import folded, wrapped
+from polylsp.codegen.cuda.packing import packed_name, packing_lines
 from polylsp.codegen.cuda.pinning import (
     is_pinned,
     pin_lines,
@@ -30,7 +40,8 @@ def host_lines(host: Host) -> list[str]:
     inside = list(inside_lines(host))
     run = host.setting.run if host.index else f"run_{host.name}"
     call = wrapped(f"error = {run}(", [given for _, given in handed_on(host, inside)], ");")
-    return [*_helpers(), *pinning, *memory, "", *run_lines(host, inside), "", *_entry(host, call)]
+    packing = ["", *packing_lines(host)] if step_names(host) else []
+    return [*_helpers(), *pinning, *memory, "", *run_lines(host, inside), "", *_entry(host, call), *packing]
 
 
 def _helpers() -> list[str]:
@@ -52,9 +63,10 @@ def _helpers() -> list[str]:
 
 
 def _entry(host: Host, call: Sequence[str]) -> Iterator[str]:
-    first, *rest = header(host)
-    yield f'extern "C" {first}'
-    yield from (f"           {line}" for line in rest)
+    packing = bool(step_names(host))
+    first, *rest = wrapped(f"int {packed_name(host)}(", parameters(host), ")") if packing else header(host)
+    yield f"static {first}" if packing else f'extern "C" {first}'
+    yield from (f"{' ' * (7 if packing else 11)}{line}" for line in rest)
     yield "{"
     yield from (f"{INDENT}{line}" for line in (*_checks(host), *_allocated(host)))
     yield from (f"{INDENT}{line}" for line in _called(host, call))
@@ -84,6 +96,8 @@ def _checks(host: Host) -> Iterator[str]:
         yield f"{INDENT}return cudaErrorInvalidValue;"
     yield from _limited(host)
     for one, other in host.memories.apart:
+        if member_of(host, one) is not None or member_of(host, other) is not None:
+            continue
         yield f"/* {one.name} and {other.name} must not overlap: the device has a copy of each. */"
         ends = [_address(each, end) for each in (one, other) for end in (False, True)]
         yield f"if ({ends[0]} < {ends[3]} &&"
@@ -188,5 +202,7 @@ def arguments(host: Host) -> list[str]:
     for each in host.hosted:
         steps = "[0]" * (len(each.inner) + 1)
         pointer = each.name if not each.inner else f"&{each.name}{steps}"
+        packed = member_of(host, each)
+        pointer = packed.first if packed is not None else pointer
         found.append(f"&{each.name}" if each.scalar else pointer)
-    return found
+    return [*found, *(size for size, _ in step_names(host))]

@@ -14,6 +14,7 @@ from polylsp.codegen.transform.type_words import plain_words
 from polylsp.model.expressions import stripped
 from polylsp.model.program import (
     AddressOf,
+    Array,
     Binary,
     Call,
     Cast,
@@ -21,10 +22,12 @@ from polylsp.model.program import (
     Expr,
     Field,
     Floating,
+    Function,
     Index,
     Integer,
     Invariant,
     Place,
+    Pointer,
     Read,
     Select,
     Site,
@@ -38,6 +41,17 @@ class Unwritable(Exception):
 
 
 @dataclass(frozen=True, eq=False)
+class Helper:
+    """A function of the file on the device: its `name` there, the function, and the `lines` of its copy. It
+    writes through those of its parameters that are `written` (by number)."""
+
+    name: str
+    function: Function
+    lines: tuple[str, ...]
+    written: frozenset[int]
+
+
+@dataclass(frozen=True, eq=False)
 class Words:
     """Names on the device: variables by unique name, and for arrays the extents of all dimensions but the
     first. Scalars in `pointed` are accessed through a pointer; places of `elsewhere` (by site) are replaced
@@ -45,7 +59,9 @@ class Words:
     of a language whose numbers are not C's. Those that are `narrow` (unique names) are `int`s, whatever their
     type on the host; those that are the `strides` of rows have the type `index`, which is wide enough for the
     number of any element. Places that are `atomic` (by site) are updated atomically; those in `formers` (by
-    site) are elements of another array, by unique name."""
+    site) are elements of another array, by unique name. `helpers` are the functions of the
+    file with a copy on the device, by name; `returns` is the type of such a function while its statements are
+    written."""
 
     subject: Subject
     names: Mapping[str, str]
@@ -59,6 +75,8 @@ class Words:
     index: str = ""
     atomic: frozenset[Site] = frozenset()
     formers: Mapping[Site, str] = field(default_factory=dict[Site, str])
+    helpers: Mapping[str, Helper] = field(default_factory=dict[str, Helper])
+    returns: Type | None = None
 
 
 class Exact(Protocol):
@@ -257,6 +275,8 @@ def _suffix(of_type: Integer) -> str:
 def _call(value: Call, words: Words) -> str:
     """A function of `math.h`; C++ has several of each name, so that the type of an argument matters."""
     name = value.function
+    if name in words.helpers and not value.pure:
+        return _helper_call(value, words.helpers[name], words)
     bits = (
         64 if name in DOUBLE_FUNCTIONS else 32 if name.endswith("f") and name[:-1] in DOUBLE_FUNCTIONS else 0
     )
@@ -267,6 +287,30 @@ def _call(value: Call, words: Words) -> str:
         raise Unwritable(f"`{name}` cannot be called on the device: write its statements out.")
     arguments = [_converted(each, Floating(bits), words) for each in value.arguments]
     return f"{name}({', '.join(arguments)})"
+
+
+def _helper_call(value: Call, helper: Helper, words: Words) -> str:
+    parameters = helper.function.parameters
+    if len(parameters) != len(value.arguments):
+        raise Unwritable(f"`{value.function}` is called with another number of arguments than it has.")
+    pairs = zip(value.arguments, (v.type for v in parameters), strict=True)
+    arguments = [
+        _handed(each, words) if isinstance(of_type, (Array, Pointer)) else _converted(each, of_type, words)
+        for each, of_type in pairs
+    ]
+    return f"{helper.name}({', '.join(arguments)})"
+
+
+def _handed(value: Expr, words: Words) -> str:
+    """The address of an element, or of the first one, that a helper is given."""
+    bare = stripped(value)
+    place = bare.place if isinstance(bare, (AddressOf, Read)) else None
+    known = place is not None and place.variable.name in words.extents
+    if place is None or not known or place.site in words.elsewhere or place.site in words.formers:
+        raise Unwritable(f"The address `{words.subject.source(value.site)}` is the host's.")
+    if not place.steps and place.variable.name not in words.before:
+        return words.names[place.variable.name]
+    return f"&{place_text(place, words)}"
 
 
 def _converted(value: Expr, of_type: Type, words: Words) -> str:

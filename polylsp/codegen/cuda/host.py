@@ -13,6 +13,7 @@ from polylsp.codegen.cuda.setting import Setting
 from polylsp.codegen.cuda.slabs import Slabs
 from polylsp.codegen.cuda.statements import type_words
 from polylsp.codegen.cuda.totals import BLOCKS
+from polylsp.codegen.subject import Member
 from polylsp.model.program import Variable
 
 
@@ -90,7 +91,21 @@ class Host:
 
 def header(host: Host) -> list[str]:
     """Header of the function: C that is C++ as well."""
-    return wrapped(f"int {host.name}(", parameters(host), ")")
+    steps = [f"unsigned long long {name}" for _, name in step_names(host)]
+    return wrapped(f"int {host.name}(", [*parameters(host), *steps], ")")
+
+
+def member_of(host: Host, buffer: Buffer) -> Member | None:
+    """The member of an array of structures that a buffer is, if it is one."""
+    member = host.setting.region.subject.members.get(buffer.name)
+    return member if member is not None and member.size else None
+
+
+def step_names(host: Host) -> list[tuple[str, str]]:
+    """The sizes of the structures of which it is given members, each as the caller says it with its name."""
+    found = [each for each in (member_of(host, b) for b in host.hosted) if each is not None]
+    sizes = dict.fromkeys(each.size for each in found)
+    return [(size, f"{host.name}_step{number}") for number, size in enumerate(sizes)]
 
 
 def parameters(host: Host) -> list[str]:

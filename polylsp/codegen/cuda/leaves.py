@@ -23,7 +23,9 @@ from polylsp.model.program import (
     Block,
     Declare,
     Floating,
+    If,
     Integer,
+    Jump,
     Loop,
     Pointer,
     Site,
@@ -164,7 +166,7 @@ def _leaves(
             after = live_after_loops(region.subject.function, region.subject.calls.summaries)
             needed = exposed_in(loop) | after[loop.ordinal] | kept
             inner = _Place((*place.loops, loop.ordinal), position, needed, kept)
-            yield from _leaves(region, loop.body.statements, inner)
+            yield from _leaves(region, without_continues(loop.body.statements) or (), inner)
         elif not _is_empty(unit):
             yield _leaf(region, unit, place.loops, position, kept), kept
 
@@ -179,7 +181,7 @@ def _opens(region: Region, unit: Unit, loop: Loop, kept: frozenset[str], depth: 
     facts = region.subject.known(loop.ordinal)
     if known is None or known.obstacles or known.thread_bound or facts.misfit or facts.iterator is None:
         return False
-    if any(own_jumps(loop.body)):
+    if without_continues(loop.body.statements) is None:
         return False
     assigned = effects(*unit.statements[:-1], loop.step).scalars
     if len(assigned) != 1 or assigned & kept:
@@ -190,6 +192,56 @@ def _opens(region: Region, unit: Unit, loop: Loop, kept: frozenset[str], depth: 
         if loop.ordinal in s.loops
         for guard in s.guards
     )
+
+
+def without_continues(statements: tuple[Statement, ...]) -> tuple[Statement, ...] | None:
+    """The statements of a loop's body with what a `continue` skips in the other branch of its condition;
+    `None` where some of it would stand there twice, or a `break` ends the loop."""
+    jumps = list(own_jumps(Block(statements)))
+    if not jumps:
+        return statements
+    if any(jump.kind != "continue" for jump in jumps):
+        return None
+    for number, statement in enumerate(statements):
+        before, rest = statements[:number], statements[number + 1 :]
+        match statement:
+            case Jump():
+                return before
+            case Block(inner) if any(own_jumps(statement)):
+                after = without_continues((*inner, *rest))
+                return None if after is None else (*before, *after)
+            case If(_, then, otherwise, _) if any(own_jumps(Block((then, otherwise)))):
+                ends = _ends(then), _ends(otherwise)
+                if rest and not any(ends):
+                    return None
+                branches = [
+                    without_continues((*each.statements, *(() if ended else rest)))
+                    for each, ended in zip((then, otherwise), ends, strict=True)
+                ]
+                if branches[0] is None or branches[1] is None:
+                    return None
+                made = replace(statement, then=Block(branches[0]), otherwise=Block(branches[1]))
+                return (*before, made)
+            case _:
+                pass
+    return statements
+
+
+def _ends(block: Block) -> bool:
+    """Whether control never comes to the end of a block whose only jumps are `continue`."""
+    return any(_leaves_round(each) for each in block.statements)
+
+
+def _leaves_round(statement: Statement) -> bool:
+    match statement:
+        case Jump():
+            return True
+        case Block():
+            return _ends(statement)
+        case If(_, then, otherwise, _):
+            return _ends(then) and _ends(otherwise)
+        case _:
+            return False
 
 
 def _leaf(

@@ -71,12 +71,18 @@ def variable_names(region: Region, fresh: Fresh) -> dict[str, str]:
     counted = {v.source_name for v in subject.variables if v.name in counters}
     for each in sorted(subject.variables, key=lambda v: v.name):
         plain = _STRANGE.sub("_", each.source_name)
-        meant = plain in RESERVED or (is_python and plain in DOUBLE_FUNCTIONS)
+        meant = is_python and plain in DOUBLE_FUNCTIONS
         # A variable read after a loop of Python may have the name of the loop's counter.
         twin = is_python and each.name not in counters and plain in {*counted, *found.values()}
-        clear = plain == each.source_name and not meant and not twin
-        found[each.name] = plain if clear else fresh.name(f"{plain}_")
+        found[each.name] = fresh.name(f"{plain}_") if meant or twin else plain_name(each.source_name, fresh)
     return found
+
+
+def plain_name(source: str, fresh: Fresh) -> str:
+    """The name of a variable of the source on the device."""
+    plain = _STRANGE.sub("_", source)
+    clear = plain == source and plain not in RESERVED
+    return plain if clear else fresh.name(re.sub("__+", "_", f"{plain}_"))
 
 
 def counters_of(region: Region) -> frozenset[str]:

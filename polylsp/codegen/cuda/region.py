@@ -11,8 +11,10 @@ from polylsp.analysis.effects import effects, loops_in, nodes, walk
 from polylsp.analysis.regions import Nest
 from polylsp.codegen.host import starts
 from polylsp.codegen.merged import merged
+from polylsp.codegen.routines import routines
 from polylsp.codegen.stretch import Stretch
-from polylsp.codegen.subject import Subject
+from polylsp.codegen.subject import Companion, Subject
+from polylsp.language import PYTHON
 from polylsp.model.action import Declined
 from polylsp.model.facts import LoopFacts
 from polylsp.model.program import Assign, Block, Declare, If, Jump, Loop, Place, Read, Site, Statement
@@ -22,13 +24,15 @@ from polylsp.model.scop import Scop
 @dataclass(frozen=True, eq=False)
 class Region:
     """`statements` follow one another at `place`, and begin and end with a loop; `scop` is their model.
-    `context` holds the values of parameters at which they are reached."""
+    `context` holds the values of parameters at which they are reached; `helpers` are the functions of the
+    file that they call, directly or not, those that are called first."""
 
     subject: Subject
     place: Stretch
     statements: tuple[Statement, ...]
     scop: Scop
     context: isl.Set
+    helpers: tuple[Companion, ...] = ()
 
     @property
     def last(self) -> LoopFacts:
@@ -70,8 +74,11 @@ def region_at(
     if left is not None:
         return Declined(f"The loop is left by the `return` in line {subject.line_number(left.site)}.")
     called = effects(*statements).calls
-    if called:
+    if called and subject.language == PYTHON.name:
         return Declined(f"`{called[0].function}` cannot be called on the device: write its statements out.")
+    helpers = routines(subject, Block(statements), copied=True) if called else ()
+    if isinstance(helpers, Declined):
+        return helpers
     nests: dict[int, Nest] = {}
     for loop in loops_in(*statements):
         nest = subject.nest(loop.ordinal)
@@ -86,7 +93,8 @@ def region_at(
     if place.depth(scop):
         return Declined("The loop around this one is modelled with it: ask for that one.")
     entry = next(iter(nests.values())).entries[loops[0].ordinal]
-    return Region(subject, place, statements, scop, scop.context.intersect(entry.active.params()))
+    context = scop.context.intersect(entry.active.params())
+    return Region(subject, place, statements, scop, context, helpers)
 
 
 def loops_at(statements: Sequence[Statement]) -> list[Loop]:

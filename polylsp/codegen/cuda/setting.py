@@ -12,7 +12,8 @@ import islpy as isl
 from polylsp.codegen.affine import Names
 from polylsp.codegen.cuda.atomics import sites_of
 from polylsp.codegen.cuda.buffers import Buffer, Memories
-from polylsp.codegen.cuda.expressions import Words
+from polylsp.codegen.cuda.expressions import Unwritable, Words
+from polylsp.codegen.cuda.helpers import handed_on, helpers_of
 from polylsp.codegen.cuda.leaves import Leaf, Leaves
 from polylsp.codegen.cuda.naming import Fresh, counters_of, fresh_of, plain_names, variable_names
 from polylsp.codegen.cuda.narrow import narrow
@@ -63,7 +64,9 @@ class Setting:
         are touched."""
         atomic = {a.memory.name for _, a in self.shared if a.site in self.words.atomic}
         vague = {a.memory.name for _, a in self.shared if _involved(a.relation) - self.parameters.keys()}
-        return [each for each in self.shared if each[1].memory.name not in atomic | vague]
+        handed = handed_on(self.region)
+        apart = [each for each in self.shared if each[1].memory.name not in atomic | vague]
+        return [each for each in apart if each[1].memory.variable.name not in handed]
 
 
 def setting_of(
@@ -71,14 +74,20 @@ def setting_of(
 ) -> Setting | Declined:
     """The setting of a region; or why there is none."""
     subject, fresh = region.subject, fresh_of(region)
+    try:
+        helpers = helpers_of(region, fresh)
+    except Unwritable as reason:
+        return Declined(str(reason))
     names = variable_names(region, fresh)
     names |= {v.name: fresh.name(v.source_name) for v in (each.memory.variable for each in found.formers)}
     is_python = subject.language == PYTHON.name
     lengths = _lengths(memories, names, fresh, plain_names(region)) if is_python else {}
     texts, variables = _parameters(region, names, lengths)
+    counted = subject.sizes.values()
+    variables |= {names[v.name]: v for v in subject.variables if v.source_name in counted}
     sizes = () if is_python else [v for name, v in variables.items() if _text(v, name) in texts.values()]
     words = _without_widths(region, found, memories, names, lengths)
-    words = replace(words, narrow=frozenset() if is_python else narrow(region, found, sizes))
+    words = replace(words, narrow=frozenset() if is_python else narrow(region, found, sizes), helpers=helpers)
     called = {names[v.name]: v for v in (*subject.variables, *lengths.values())}
     counted = strides(found, words.extents, called, words.narrow)
     words = replace(words, strides=counted, index=fresh.name("Index") if counted else "")

@@ -16,6 +16,7 @@ from polylsp.model.program import (
     Assign,
     Assume,
     Block,
+    Call,
     Constant,
     Declare,
     Evaluate,
@@ -121,12 +122,19 @@ def _statement(statement: Statement, words: Words) -> Iterator[str]:
             yield f"{declared(variable, words)};"
         case Assign():
             yield f"{_assign(statement, words)};"
+        case If(condition, Block(()), otherwise, _) if otherwise.statements:
+            head = f"if (!({text_of(condition, words)}))"
+            yield from braced(head, lines_of(otherwise.statements, words))
         case If(condition, then, otherwise, _):
             yield from braced(f"if ({text_of(condition, words)})", lines_of(then.statements, words))
             if otherwise.statements:
                 yield from braced("else", lines_of(otherwise.statements, words))
         case Jump(kind, _, None):
             yield f"{kind};"
+        case Jump("return", _, value) if words.returns is not None and value is not None:
+            yield f"return {assigned_text(value, words.returns, words)};"
+        case Evaluate(Call() as value) if value.function in words.helpers:
+            yield f"{text_of(value, words)};"
         case Loop():
             yield from _loop(statement, [], words)
         case Assume():

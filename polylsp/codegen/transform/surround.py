@@ -38,7 +38,7 @@ def surrounded(
     subject: Subject, facts: LoopFacts, text: LoopText, before: list[str], after: list[str], braces: Braces
 ) -> list[Replacement] | Declined:
     """Statements before a loop and after it, on separate lines where the loop is."""
-    parent, name = text.node.parent, facts.iterator or facts.kind
+    parent, name = _around(text.node), facts.iterator or facts.kind
     if parent is None or parent.type not in ("compound_statement", *_UNBRACED):
         return Declined(f"There is no room for a declaration before the loop `{name}`: put it in braces.")
     if not _stands_alone(subject, facts, text):
@@ -46,6 +46,14 @@ def surrounded(
     if parent.type == "compound_statement":
         return _inserted(subject, text.span, before, after)
     return braced(subject, parent, text.node, before, after, braces)
+
+
+def _around(node: Node) -> Node | None:
+    """The syntax that a statement is a part of, whatever branches of an `#if` it stands in."""
+    parent = node.parent
+    while parent is not None and parent.type.startswith("preproc_"):
+        parent = parent.parent
+    return parent
 
 
 def braced(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, cast
 
 from pycparser import c_ast
@@ -199,10 +200,15 @@ def _copy(context: Context, target: Place, source: Place, site: Site, fx: Effect
         message = f"`{what}` is copied whole, which is not analysed"
         refuse(fx, "unsupported-type", site, message, "copy the members that are needed")
         return
-    for written, read in pairs:
-        value = decayed(read)
-        store(context, written, value)
-        fx.statements.append(Assign(written, None, value, site))
+    for number, (written, read) in enumerate(pairs, start=1):
+        target, value = _numbered(written, number), decayed(_numbered(read, number))
+        store(context, target, value)
+        fx.statements.append(Assign(target, None, value, replace(site, part=number)))
+
+
+def _numbered(place: Place, number: int) -> Place:
+    """A member's place, told apart from the others of the structure."""
+    return replace(place, site=replace(place.site, part=number))
 
 
 def _leaves(context: Context, target: Place, source: Place, site: Site, pairs: _Pairs, fx: Effects) -> bool:

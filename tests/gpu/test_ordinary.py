@@ -1,0 +1,129 @@
+"""Programs of ordinary style with their loops on a device: structures, functions, subscripts that are data.
+They print what the originals print, at sizes that fill no block and at such that fill several."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from codegen.running import assert_same
+
+from polylsp.model.action import Ask, Declined, Edited
+from polylsp.pipeline import analyse, edit
+from polylsp.settings import Settings
+
+from .device import Device, Program, offloaded
+
+FOLDER = Path(__file__).parents[1] / "codegen" / "programs"
+LEFT = {"structures": 0, "subscripts": 0, "helpers": 1}
+"""Numbers of loops without kernels: a `continue` in one of two branches skips what the other runs."""
+LITTLE = 3_000
+"""Bytes of a device that is too small for the larger sizes."""
+
+
+@pytest.mark.parametrize("name", LEFT)
+def test_prints_the_same(name: str, program: Program, device: Device) -> None:
+    file = FOLDER / f"{name}.c"
+    text = file.read_text(encoding="utf-8")
+    done = offloaded(str(file), text, Settings(offload_threshold=0), "f_")
+    assert len(done.declined) == LEFT[name], done.declined
+    for content in done.files.values():
+        for architecture, index in (("sm_75", "int"), ("sm_90", "long long")):
+            assert device.compiled(content, architecture, index) == ""
+    expected = program.output(program.build(text, {}))
+    built = program.build(done.text, done.files)
+    assert program.calls(built) > 0
+    assert_same(expected, program.output(built))
+    assert_same(expected, program.output(built, memory=LITTLE))
+
+
+REFUSED = {
+    "a member of a union": (
+        "typedef union { double x; long y; } both;\n"
+        "void f(int n, both *a)\n{\n    for (int i = 0; i < n; i++)\n        a[i].x = i;\n}\n",
+        "structure",
+    ),
+    "bit-fields": (
+        "typedef struct { unsigned a : 8, b : 8; } bits;\n"
+        "void f(int n, bits *s)\n{\n    for (int i = 0; i < n; i++)\n        s[i].a = i;\n}\n",
+        "structure",
+    ),
+    "a pointer of a structure that the function sets": (
+        "typedef struct { int n; double *x; } table;\n"
+        "void f(table *t, double *y)\n"
+        "{\n    t->x = y;\n    for (int i = 0; i < t->n; i++)\n        t->x[i] = 1;\n}\n",
+        "at once",
+    ),
+    "rows that pointers in structures lead to": (
+        "typedef struct { double *x; } row;\n"
+        "void f(int n, row *r)\n"
+        "{\n    for (int i = 0; i < n; i++)\n        r[i].x[0] = 1;\n}\n",
+        "structure",
+    ),
+    "a function with a variable of the file": (
+        "double most;\nstatic double less(double x) { return x < most ? x : most; }\n"
+        "void f(int n, double *restrict a)\n"
+        "{\n    for (int i = 0; i < n; i++)\n        a[i] = less(a[i]);\n}\n",
+        "`most`",
+    ),
+    "a function that calls itself": (
+        "static double down(double x, int k) { return k ? down(x / 2, k - 1) : x; }\n"
+        "void f(int n, double *restrict a)\n"
+        "{\n    for (int i = 0; i < n; i++)\n        a[i] = down(a[i], 3);\n}\n",
+        "`down`",
+    ),
+    "subscripts that only some iterations have": (
+        "void f(int n, double *restrict a, const double *restrict b, const int *restrict at)\n"
+        "{\n    for (int i = 1; i < n; i++)\n        if (a[i] > 0)\n            a[i] = b[at[i]];\n}\n",
+        "How much of `b`",
+    ),
+    "subscripts that the loop sets": (
+        "void f(int n, double *restrict a, const double *restrict b, int *restrict at)\n"
+        "{\n    for (int i = 0; i < n; i++) {\n        at[i] /= 2;\n        a[i] = b[at[i]];\n    }\n}\n",
+        "How much of `b`",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("text", "reason"), REFUSED.values(), ids=REFUSED.keys())
+def test_is_left_alone(text: str, reason: str) -> None:
+    placed = analyse("a.c", text, Settings(), schedules=False).functions[-1]
+    answer = edit("a.c", text, Settings(), Ask("cuda", "f", placed.start, 1))
+    assert isinstance(answer, Declined), answer
+    assert reason in answer.reason
+
+
+def test_structures_and_arrays_that_overlap_are_left_to_the_host(program: Program) -> None:
+    text = """#include <stdio.h>
+typedef struct { double x, y; } pair;
+static void f(int n, pair *p, double *a)
+{
+    for (int i = 0; i < n; i++)
+        p[i].x = a[i] + 1;
+}
+int main(void)
+{
+    pair p[40] = {{0, 0}};
+    f(20, p, (double *)p + 1);
+    for (int i = 0; i < 40; i++)
+        printf("%g %g\\n", p[i].x, p[i].y);
+    return 0;
+}
+"""
+    done = offloaded("a.c", text, Settings(offload_threshold=0), "f")
+    assert done.files and not done.declined
+    expected = program.output(program.build(text, {}, "-w"))
+    built = program.build(done.text, done.files, "-w")
+    assert program.calls(built) == 0
+    assert program.output(built) == expected
+
+
+def test_macros_in_functions_are_compared() -> None:
+    text = (
+        "#define LIMIT 3\nstatic int less(int x) { return x < LIMIT ? x : LIMIT; }\n"
+        "void f(int n, int *restrict a)\n{\n    for (int i = 0; i < n; i++)\n        a[i] = less(a[i]);\n}\n"
+    )
+    placed = analyse("a.c", text, Settings(), schedules=False).functions[-1]
+    answer = edit("a.c", text, Settings(), Ask("cuda", "f", placed.start, 1))
+    assert isinstance(answer, Edited), answer
+    assert any("LIMIT != 3" in each.text for each in answer.replacements)
