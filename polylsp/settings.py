@@ -2,7 +2,7 @@
 
 A field's metadata has its `doc`; where not every value makes sense, also what it must be `above`, or
 `least`, or the `choices`, or of a list the `items`; `runs` if its value is a program that is run;
-`of_machine` if a workspace must not set it.
+`of_machine` if a workspace must not set it; `measures` if it is about programs that a measurement runs.
 """
 
 from __future__ import annotations
@@ -128,10 +128,15 @@ class Settings:
         },
     )
     sizes: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
+        default=(),
+        metadata={
+            "doc": "Sizes at which functions are measured, as `n=2000`; others are chosen.",
+            "measures": True,
+        },
     )
     max_measure_seconds: float = field(
-        default=60.0, metadata={"doc": "Seconds after which a measurement is stopped.", "above": 0}
+        default=60.0,
+        metadata={"doc": "Seconds after which a measurement is stopped.", "above": 0, "measures": True},
     )
     c_compiler: str = field(
         default="",

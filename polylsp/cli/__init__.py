@@ -15,7 +15,7 @@ from importlib import import_module
 
 import polylsp
 from polylsp.cli import output
-from polylsp.cli.exits import Exit
+from polylsp.cli.exits import Exit, Misused
 from polylsp.cli.places import address, codes, count, define, file_line, pair_of_names, positive, size
 from polylsp.cli.setting_option import setting
 
@@ -63,6 +63,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return Exit.DONE  # Whoever reads no further (`| head`) has what was wanted.
         output.complain(str(why))
         return Exit.UNREADABLE
+    except Misused as why:
+        output.complain(str(why))
+        return Exit.USAGE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception:
@@ -112,8 +115,7 @@ def _check(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--severity",
         choices=("error", "warning", "information", "hint"),
-        default="hint",
-        help="show findings from this severity on",
+        help="show findings from this severity on (default: hint)",
     )
     fixing = command.add_mutually_exclusive_group()
     fixing.add_argument(
@@ -164,15 +166,6 @@ def _offload(command: argparse.ArgumentParser) -> None:
     outcome = command.add_mutually_exclusive_group()
     outcome.add_argument("--diff", action="store_true", help="print the edit as a unified diff (default)")
     outcome.add_argument("--write", action="store_true", help="write the edit to the file")
-    command.add_argument(
-        "--setting",
-        dest="settings",
-        action="append",
-        default=[],
-        type=setting,
-        metavar="NAME=VALUE",
-        help="a setting as in an editor, for this edit (cuda_pinned=true, tile_sizes=32,64)",
-    )
     _sources(command)
 
 
@@ -209,10 +202,8 @@ def _serve(command: argparse.ArgumentParser) -> None:
 
 
 def _sources(command: argparse.ArgumentParser) -> None:
-    """The options about reading of sources."""
-    command.add_argument(
-        "--max-file-mb", type=positive, default=32, metavar="N", help="read no file of more MiB (32)"
-    )
+    """The options about reading of sources, and settings."""
+    command.add_argument("--max-file-mb", type=positive, metavar="N", help="read no file of more MiB (32)")
     command.add_argument("--compile-commands", default="", metavar="DIR", help="holds compile_commands.json")
     command.add_argument("-I", dest="include_paths", action="append", default=[], metavar="DIR")
     command.add_argument(
@@ -222,5 +213,20 @@ def _sources(command: argparse.ArgumentParser) -> None:
         "--no-cache",
         dest="cache",
         action="store_false",
+        default=None,
         help="analyse everything anew, and keep nothing in the user's cache folder",
+    )
+    command.add_argument(
+        "--setting",
+        dest="settings",
+        action="append",
+        default=[],
+        type=setting,
+        metavar="NAME=VALUE",
+        help="a setting as in an editor, for this run (max_seconds=30, tile_sizes=32,64)",
+    )
+    command.add_argument(
+        "--isolated",
+        action="store_true",
+        help="use no settings of the project (.polylsp.toml, or [tool.polylsp] in pyproject.toml)",
     )

@@ -10,9 +10,10 @@ import argparse
 import math
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
+from pathlib import Path
 from typing import Any, Literal, Union
 
 from polylsp.cli.exits import Exit
@@ -137,21 +138,25 @@ def run(options: argparse.Namespace) -> int:
     files = files_of(options.paths)
     if not files:
         complain(f"no C or Python files in {', '.join(options.paths)}")
-    settings = _with_usable_cache(settings_of(options))
+    settings = _all_settings(files, options)
+    limits = _joint_limits(settings)
     is_fixed = True
     if options.fix or options.diff:
         from polylsp.cli.fixing import fix
 
-        is_fixed = fix(files, options, settings)
+        is_fixed = fix(list(zip(files, settings, strict=True)), options, limits)
         if options.diff:
             return Exit.DONE if is_fixed else Exit.UNREADABLE
     width = terminal_width()
     shows = "findings" if options.quiet else "numbers" if options.statistics else "all"
-    tasks = [Task(file, file in options.paths, settings, options.format, width, shows) for file in files]
+    tasks = [
+        Task(file, file in options.paths, own, options.format, width, shows)
+        for file, own in zip(files, settings, strict=True)
+    ]
     checked = [Checked(task) for task in tasks]
     try:
         with showing(len(files), options.format) as shown:
-            _follow(checked, _spread(tasks, options, settings), shown)
+            _follow(checked, _spread(tasks, options, limits), shown)
     except Unusable as unusable:
         complain(str(unusable))
         return Exit.UNREADABLE
@@ -166,13 +171,32 @@ def run(options: argparse.Namespace) -> int:
     return _status(checked) if is_fixed else Exit.UNREADABLE
 
 
-def _with_usable_cache(settings: Settings) -> Settings:
-    """The settings, without a cache where there can be none: that is logged once, not by each worker."""
-    if not settings.cache or settings.cluster:
-        return settings
-    from polylsp.fact_cache import fact_cache
+def _all_settings(files: Sequence[str], options: argparse.Namespace) -> list[Settings]:
+    """The settings for each file, without a cache where there can be none: that is logged once, not by each
+    worker."""
+    by_folder: dict[Path, Settings] = {}
+    for file in files:
+        folder = Path(file).parent
+        if folder not in by_folder:
+            by_folder[folder] = settings_of(options, file)
+    if not options.cluster and any(each.cache for each in by_folder.values()):
+        from polylsp.fact_cache import fact_cache
 
-    return replace(settings, cache=not fact_cache().problem)
+        if fact_cache().problem:
+            by_folder = {folder: replace(each, cache=False) for folder, each in by_folder.items()}
+    return [by_folder[Path(file).parent] for file in files]
+
+
+def _joint_limits(settings: Sequence[Settings]) -> Settings:
+    """Settings with the widest limits of some, for workers that take one file after the other."""
+    if not settings:
+        return Settings()
+    memory = [each.max_memory_mb for each in settings]
+    return replace(
+        settings[0],
+        max_seconds=max(each.max_seconds for each in settings),
+        max_memory_mb=max(memory) if all(memory) else 0,
+    )
 
 
 def check_steps(task: Task, share: Share, observe: Observer, tell: Tell[News]) -> None:

@@ -7,11 +7,14 @@ import os
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from polylsp.cli.places import Place
+from polylsp.cli.exits import Misused
+from polylsp.cli.places import Place, unknown_codes
 from polylsp.encoding import decode, read_file
 from polylsp.language import LANGUAGES, language_of
 from polylsp.notebook import SUFFIX, NotebookSource
+from polylsp.project import Project, WrongProject, project_of
 from polylsp.settings import Settings
 from polylsp.text import Source
 
@@ -30,25 +33,40 @@ class NotOurs(Unreadable):
     """A file that turns out to be in a language that is not analysed."""
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings that the options of a command make."""
-    made = Settings(
-        include_paths=tuple(options.include_paths),
-        defines=tuple(options.defines),
-        compile_commands=options.compile_commands,
-        cluster=options.cluster if "cluster" in options else "",
-        allowed_programs=tuple(options.allowed_programs) if "allowed_programs" in options else (),
-        max_file_mb=options.max_file_mb,
-        cache=options.cache,
-    )
-    if "selected" in options:
-        made = replace(
-            made,
-            selected_diagnostics=tuple(options.selected),
-            disabled_diagnostics=tuple(options.ignored),
-            least_severity=options.severity,
-        )
-    return replace(made, **dict(options.settings)) if "settings" in options else made
+def settings_of(options: argparse.Namespace, path: str) -> Settings:
+    """The settings for a file: those of the command line, then of its project, then the defaults; raises
+    `Misused` for a project whose settings cannot be used."""
+    try:
+        project = Project() if options.isolated else project_of(path)
+    except WrongProject as wrong:
+        raise Misused(str(wrong)) from wrong
+    values = dict(project.values)
+    for name in ("selected_diagnostics", "disabled_diagnostics"):
+        if unknown := unknown_codes(values.get(name, ())):
+            raise Misused(f"{project.path}: `{name}`: {', '.join(unknown)} is no code of a finding")
+    return replace(Settings(), **{**values, **_given(options)})
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that the command line names."""
+    found = {name: getattr(options, option, None) for name, option in _OPTIONS.items()}
+    named = {name: tuple(each) if isinstance(each, list) else each for name, each in found.items()}
+    return {name: each for name, each in named.items() if each not in (None, "", ())} | dict(options.settings)
+
+
+_OPTIONS = {
+    "include_paths": "include_paths",
+    "defines": "defines",
+    "compile_commands": "compile_commands",
+    "cluster": "cluster",
+    "allowed_programs": "allowed_programs",
+    "max_file_mb": "max_file_mb",
+    "cache": "cache",
+    "selected_diagnostics": "selected",
+    "disabled_diagnostics": "ignored",
+    "least_severity": "severity",
+}
+"""The settings that have options of their own, with the names of these."""
 
 
 def files_of(paths: Sequence[str]) -> list[str]:

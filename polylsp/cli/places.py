@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from polylsp.notebook import SUFFIX
@@ -37,14 +38,21 @@ def file_line(text: str) -> Place:
 
 def codes(text: str) -> tuple[str, ...]:
     """Codes of findings, with commas between."""
-    from polylsp.ide.pages import known_codes
-
     named = tuple(each.strip() for each in text.split(",") if each.strip())
-    unknown = [each for each in named if each not in known_codes()]
+    unknown = unknown_codes(named)
     if unknown or not named:
         told = ", ".join(unknown) or repr(text)
         raise argparse.ArgumentTypeError(f"{told} is no code of a finding, as in sequential-loop")
     return named
+
+
+def unknown_codes(named: Sequence[str]) -> list[str]:
+    """Those of some codes that no finding has."""
+    if not named:
+        return []
+    from polylsp.ide.pages import known_codes
+
+    return [each for each in named if each not in known_codes()]
 
 
 def address(text: str) -> tuple[str, int]:
