@@ -9,6 +9,7 @@ import stat
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
@@ -27,11 +28,19 @@ def read_file(path: str | Path, most_mb: int) -> bytes:
     opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(opened, "rb") as file:
         _expect_file(os.fstat(opened))
-        # Files of the kernel do not tell their size.
-        found = file.read(most_mb * _MEBIBYTE + 1) or b""
+        found = read_up_to(file, most_mb * _MEBIBYTE + 1)
     if len(found) > most_mb * _MEBIBYTE:
         raise OSError(errno.EFBIG, f"it is larger than {most_mb} MiB (`max_file_mb`)")
     return found
+
+
+def read_up_to(file: BinaryIO, most: int) -> bytes:
+    """Up to so many bytes of a file that may not tell its size; no more room is taken than it needs."""
+    found: list[bytes] = []
+    while most and (piece := file.read(min(most, _MEBIBYTE))):
+        found.append(piece)
+        most -= len(piece)
+    return b"".join(found)
 
 
 def is_file(path: str | Path) -> bool:

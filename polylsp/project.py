@@ -79,6 +79,10 @@ def checked(name: str, value: Any) -> Any:
         raise WrongValue(f"must be more than {limits['above']}")
     if "least" in limits and result < limits["least"]:
         raise WrongValue(f"must not be less than {limits['least']}")
+    if "most" in limits and result > limits["most"]:
+        raise WrongValue(f"must not be more than {limits['most']}")
+    if "each" in limits and not all(map(limits["each"][0].fullmatch, result)):
+        raise WrongValue(f"must be a list of {limits['each'][1]}")
     if "choices" in limits and result not in limits["choices"]:
         raise WrongValue(f"must be one of {', '.join(limits['choices'])}")
     if "items" in limits and not set(result) <= set(limits["items"]):

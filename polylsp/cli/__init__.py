@@ -103,7 +103,13 @@ def _check(command: argparse.ArgumentParser) -> None:
         nargs="*",
         default=["."],
         metavar="PATH",
-        help="a C or Python file, or a folder searched for them (default: the current folder)",
+        help="a C or Python file, or a folder searched for them (default: the current folder); -: text from"
+        " standard input",
+    )
+    command.add_argument(
+        "--stdin-filename",
+        metavar="NAME",
+        help="the file that the text from standard input belongs to, which need not be there",
     )
     for name, dest, words in (
         ("--select", "selected", "show these findings alone (codes, with commas between)"),

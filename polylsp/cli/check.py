@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal, Union
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import NotOurs, Unreadable, files_of, read, settings_of
+from polylsp.cli.files import NotOurs, Unreadable, files_of, from_standard_input, read, settings_of
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines
 from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, stream
 from polylsp.cli.progress import Printer, Shown, showing
@@ -29,7 +29,7 @@ from polylsp.settings import Settings
 @dataclass(frozen=True, slots=True)
 class Task:
     """A file to check and the form of its findings. `named`: the user named it, rather than a folder that it
-    is in."""
+    is in; `data`: its contents, where these are not on disk."""
 
     path: str
     named: bool
@@ -37,6 +37,7 @@ class Task:
     format: str
     width: int
     shown: Literal["all", "findings", "numbers"] = "all"
+    data: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +136,13 @@ class Checked:
 
 def run(options: argparse.Namespace) -> int:
     """Checks the files and prints the findings, in the order of the files."""
-    files = files_of(options.paths)
+    try:
+        data = from_standard_input(options)
+    except Unreadable as unreadable:
+        complain(str(unreadable))
+        return Exit.UNREADABLE
+    paths = options.paths if data is None else [options.stdin_filename]
+    files = files_of(paths) if data is None else paths
     if not files:
         complain(f"no C or Python files in {', '.join(options.paths)}")
     settings = _all_settings(files, options)
@@ -150,7 +157,7 @@ def run(options: argparse.Namespace) -> int:
     width = terminal_width()
     shows = "findings" if options.quiet else "numbers" if options.statistics else "all"
     tasks = [
-        Task(file, file in options.paths, own, options.format, width, shows)
+        Task(file, file in paths, own, options.format, width, shows, data)
         for file, own in zip(files, settings, strict=True)
     ]
     checked = [Checked(task) for task in tasks]
@@ -207,7 +214,7 @@ def check_steps(task: Task, share: Share, observe: Observer, tell: Tell[News]) -
 
     path, settings = task.path, task.settings
     try:
-        source = read(path, settings)
+        source = read(path, settings, task.data)
     except NotOurs as reason:
         tell(-1, Head(failure=str(reason)) if task.named else Head(left_out=str(reason)))
         return

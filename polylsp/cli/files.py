@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from polylsp.cli.exits import Misused
 from polylsp.cli.places import Place, unknown_codes
-from polylsp.encoding import decode, read_file
+from polylsp.encoding import decode, read_file, read_up_to
 from polylsp.language import LANGUAGES, language_of
 from polylsp.notebook import SUFFIX, NotebookSource
 from polylsp.project import Project, WrongProject, project_of
@@ -79,9 +80,33 @@ def files_of(paths: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
-def read(path: str, settings: Settings) -> Source:
-    """The text of a source file, in any supported encoding, or of a notebook's cells; raises `Unreadable`."""
-    return source_of(path, decode(read_bytes(path, settings)))
+def read(path: str, settings: Settings, data: bytes | None = None) -> Source:
+    """The text of a source file, in any supported encoding, or of a notebook's cells, from its contents where
+    these are not on disk; raises `Unreadable`."""
+    return source_of(path, decode(read_bytes(path, settings) if data is None else data))
+
+
+def from_standard_input(options: argparse.Namespace) -> bytes | None:
+    """Contents of the file `stdin_filename` from standard input, where the path is `-`; `None` where there
+    are other paths. Raises `Misused` and `Unreadable`."""
+    name: str | None = options.stdin_filename
+    if "-" not in options.paths and name is None:
+        return None
+    if options.paths != ["-"]:
+        raise Misused("standard input is checked alone: name no other path than -")
+    if name is None:
+        raise Misused("for text from standard input, --stdin-filename gives its name and so its language")
+    if options.fix or options.diff:
+        raise Misused("text from standard input is not edited: leave out --fix or --diff")
+    _expect_language(name)
+    most = settings_of(options, name).max_file_mb
+    try:
+        data = read_up_to(sys.stdin.buffer, most * 2**20 + 1)
+    except OSError as error:
+        raise Unreadable(f"standard input: {error.strerror or error}") from error
+    if len(data) > most * 2**20:
+        raise Unreadable(f"{name}: it is larger than {most} MiB (`max_file_mb`)")
+    return data
 
 
 def source_of(path: str, text: str) -> Source:
@@ -133,12 +158,16 @@ def read_bytes(path: str, settings: Settings) -> bytes:
     """Contents of a source file; raises `Unreadable`."""
     if language_of(path) is None and not Path(path).exists():
         raise Unreadable(f"{path}: No such file or directory")
-    if language_of(path) is None:
-        raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h, .py or .ipynb)")
+    _expect_language(path)
     try:
         return read_file(path, settings.max_file_mb)
     except (OSError, ValueError) as error:
         raise Unreadable(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+
+
+def _expect_language(path: str) -> None:
+    if language_of(path) is None:
+        raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h, .py or .ipynb)")
 
 
 def _sources(folder: str) -> Iterator[str]:

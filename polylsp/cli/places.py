@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from polylsp.notebook import SUFFIX
+from polylsp.settings import MACRO
 
 _SIZE = re.compile(r"[^\W\d][\w.]*(\.shape\[\d\]|(->[\w.]+)+)?")
 _CELL = re.compile(rf"(.+{re.escape(SUFFIX)}):(?:cell )?(\d+)", re.DOTALL | re.IGNORECASE)
@@ -87,7 +88,7 @@ def pair_of_names(text: str) -> tuple[str, str]:
 
 def define(text: str) -> str:
     """`NAME` or `NAME=VALUE`."""
-    if not re.fullmatch(r"[A-Za-z_]\w*(?:=.*)?", text, re.DOTALL):
+    if not MACRO.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME or NAME=VALUE")
     return text
 

@@ -160,6 +160,15 @@ def test_latin_1_is_ordinary_input(polylsp, tmp_path: Path, known) -> None:
 
 
 @pytest.mark.usefixtures("known")
+def test_a_limit_on_files_takes_no_memory(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, a=facts.RECURRENCE)
+    assert polylsp("check", "--max-file-mb", "999999999", "a.c").status == 0
+    (tmp_path / "a.c").write_bytes(b" " * (2**20 + 1))
+    ran = polylsp("check", "--max-file-mb", "1", "a.c")
+    assert (ran.status, ran.err) == (3, "polylsp: a.c: it is larger than 1 MiB (`max_file_mb`)\n")
+
+
+@pytest.mark.usefixtures("known")
 def test_an_empty_folder_is_mentioned(polylsp, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     ran = polylsp("check", "empty")
