@@ -131,6 +131,12 @@ def _check(command: argparse.ArgumentParser) -> None:
         " that directives lack",
     )
     fixing.add_argument("--diff", action="store_true", help="print the safe fixes as a diff, and no findings")
+    fixing.add_argument(
+        "--baseline", metavar="FILE", help="neither show nor count findings that are in this file"
+    )
+    fixing.add_argument(
+        "--write-baseline", metavar="FILE", help="write the findings to this file, and show none"
+    )
     shown = command.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="print findings only, no summaries (text)")
     shown.add_argument(
