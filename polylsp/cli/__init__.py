@@ -41,7 +41,8 @@ TRANSFORMS = (
 )
 """As in `model/action.py`, which `--help` must not load."""
 
-_ANALYSING = ("check", "explain", "model", "offload", "measure", "tune")
+_JOBS = "processes (0, the default: one per core)"
+_ANALYSING = ("check", "report", "explain", "model", "offload", "measure", "tune")
 """Commands that work in child processes."""
 
 
@@ -87,6 +88,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"polylsp {polylsp.__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _check(commands.add_parser("check", help="report every loop of files and folders"))
+    _report(commands.add_parser("report", help="rank the loops that would gain by running in parallel"))
     _explain(commands.add_parser("explain", help="tell all that is known of one loop and its nest"))
     _model(commands.add_parser("model", help="print the polyhedral model of every nest, as isl text"))
     _offload(commands.add_parser("offload", help="print or write the edit that a code action would make"))
@@ -143,15 +145,29 @@ def _check(command: argparse.ArgumentParser) -> None:
         "--statistics", action="store_true", help="print the number of findings by code (text)"
     )
     command.add_argument("--format", choices=("text", "json", "sarif"), default="text")
-    command.add_argument(
-        "--jobs", type=count, default=count("0"), metavar="N", help="processes (0, the default: one per core)"
-    )
+    command.add_argument("--jobs", type=count, default=count("0"), metavar="N", help=_JOBS)
     command.add_argument(
         "--cluster",
         default="",
         metavar="ADDRESS",
         help="the scheduler of a Dask cluster whose workers do the work",
     )
+    _sources(command)
+
+
+def _report(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "paths",
+        nargs="*",
+        default=["."],
+        metavar="PATH",
+        help="a C or Python file, or a folder searched for them (default: the current folder)",
+    )
+    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument(
+        "--top", type=positive, default=20, metavar="N", help="print so many loops at most (20; text)"
+    )
+    command.add_argument("--jobs", type=count, default=count("0"), metavar="N", help=_JOBS)
     _sources(command)
 
 

@@ -10,14 +10,21 @@ import argparse
 import math
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Union
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import NotOurs, Unreadable, files_of, from_standard_input, read, settings_of
+from polylsp.cli.files import (
+    NotOurs,
+    Unreadable,
+    all_settings,
+    files_of,
+    from_standard_input,
+    joint_limits,
+    read,
+)
 from polylsp.cli.output import complain, terminal_width, write_json, write_lines, write_text
 from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, stream
 from polylsp.cli.progress import Printer, Shown, showing
@@ -167,8 +174,8 @@ def run(options: argparse.Namespace) -> int:
     files = files_of(paths) if data is None else paths
     if not files:
         complain(f"no C or Python files in {', '.join(options.paths)}")
-    settings = _all_settings(files, options)
-    limits = _joint_limits(settings)
+    settings = all_settings(files, options)
+    limits = joint_limits(settings)
     is_fixed = True
     if options.fix or options.diff:
         from polylsp.cli.fixing import fix
@@ -208,22 +215,6 @@ def run(options: argparse.Namespace) -> int:
     return _status(checked) if is_fixed else Exit.UNREADABLE
 
 
-def _all_settings(files: Sequence[str], options: argparse.Namespace) -> list[Settings]:
-    """The settings for each file, without a cache where there can be none: that is logged once, not by each
-    worker."""
-    by_folder: dict[Path, Settings] = {}
-    for file in files:
-        folder = Path(file).parent
-        if folder not in by_folder:
-            by_folder[folder] = settings_of(options, file)
-    if not options.cluster and any(each.cache for each in by_folder.values()):
-        from polylsp.fact_cache import fact_cache
-
-        if fact_cache().problem:
-            by_folder = {folder: replace(each, cache=False) for folder, each in by_folder.items()}
-    return [by_folder[Path(file).parent] for file in files]
-
-
 def _baseline(options: argparse.Namespace) -> Baseline | None:
     """The baseline that is used, or a new one that is to be written; raises `Misused`."""
     if options.write_baseline:
@@ -246,18 +237,6 @@ def _write(baseline: Baseline | None, checked: list[Checked]) -> int:
     count = baseline.write()
     write_text(f"{baseline.path}: {count} {'finding' if count == 1 else 'findings'} written")
     return Exit.DONE
-
-
-def _joint_limits(settings: Sequence[Settings]) -> Settings:
-    """Settings with the widest limits of some, for workers that take one file after the other."""
-    if not settings:
-        return Settings()
-    memory = [each.max_memory_mb for each in settings]
-    return replace(
-        settings[0],
-        max_seconds=max(each.max_seconds for each in settings),
-        max_memory_mb=max(memory) if all(memory) else 0,
-    )
 
 
 def check_steps(task: Task, share: Share, observe: Observer, tell: Tell[News]) -> None:

@@ -48,6 +48,34 @@ def settings_of(options: argparse.Namespace, path: str) -> Settings:
     return replace(Settings(), **{**values, **_given(options)})
 
 
+def all_settings(files: Sequence[str], options: argparse.Namespace) -> list[Settings]:
+    """The settings for each file, without a cache where there can be none: that is logged once, not by each
+    worker."""
+    by_folder: dict[Path, Settings] = {}
+    for file in files:
+        folder = Path(file).parent
+        if folder not in by_folder:
+            by_folder[folder] = settings_of(options, file)
+    if any(each.cache and not each.cluster for each in by_folder.values()):
+        from polylsp.fact_cache import fact_cache
+
+        if fact_cache().problem:
+            by_folder = {folder: replace(each, cache=False) for folder, each in by_folder.items()}
+    return [by_folder[Path(file).parent] for file in files]
+
+
+def joint_limits(settings: Sequence[Settings]) -> Settings:
+    """Settings with the widest limits of some, for workers that take one file after the other."""
+    if not settings:
+        return Settings()
+    memory = [each.max_memory_mb for each in settings]
+    return replace(
+        settings[0],
+        max_seconds=max(each.max_seconds for each in settings),
+        max_memory_mb=max(memory) if all(memory) else 0,
+    )
+
+
 def _given(options: argparse.Namespace) -> dict[str, Any]:
     """The settings that the command line names."""
     found = {name: getattr(options, option, None) for name, option in _OPTIONS.items()}

@@ -48,7 +48,7 @@ def codes(text: str) -> tuple[str, ...]:
 
 
 def unknown_codes(named: Sequence[str]) -> list[str]:
-    """Those of some codes that no finding has."""
+    """Codes that no finding has, of some that are named."""
     if not named:
         return []
     from polylsp.ide.pages import known_codes

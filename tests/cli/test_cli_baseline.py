@@ -50,9 +50,7 @@ def test_known_findings_are_neither_shown_nor_counted(polylsp) -> None:
     for form in ("json", "sarif", "text"):
         ran = polylsp("check", "--format", form, "--baseline", "known.json", "src")
         assert ran.status == 0 and "sequential-loop" not in ran.out and "wrong-pragma" not in ran.out
-    assert ran.out.endswith(
-        "3 files: 4 loops: 4 sequential\n5 known findings are not shown (known.json)\n"
-    )
+    assert ran.out.endswith("3 files: 4 loops: 4 sequential\n5 known findings are not shown (known.json)\n")
     numbers = polylsp("check", "--statistics", "--baseline", "known.json", "src")
     assert numbers.out.startswith("3 files")
     assert "known" not in polylsp("check", "--quiet", "--baseline", "known.json", "src").out
