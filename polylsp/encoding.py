@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import codecs
 import errno
+import io
 import os
 import stat
+import tokenize
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -101,6 +103,23 @@ def _is_text(data: bytes, codec: str) -> bool:
     except UnicodeDecodeError:
         return codec.startswith("utf-16")
     return True
+
+
+def why_no_python(data: bytes) -> str:
+    """Reason why a Python file is not in the encoding that it declares, or in UTF-8 without such a line;
+    empty if it is, or begins with a mark of UTF-16."""
+    if encoding_of(data).codec.startswith("utf-16"):
+        return ""
+    try:
+        codec, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        data.decode(codec)
+    except SyntaxError as error:
+        is_named = "unknown encoding" in str(error)
+        return "its encoding is not known" if is_named else "not UTF-8, and it declares no other encoding"
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return f"line {line} is not {error.encoding.upper()}, the encoding of the file"
+    return ""
 
 
 def decode(data: bytes) -> str:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -12,7 +14,7 @@ from typing import Any
 
 from polylsp.cli.exits import Misused
 from polylsp.cli.places import Place, unknown_codes
-from polylsp.encoding import decode, read_file, read_up_to
+from polylsp.encoding import decode, read_file, read_up_to, why_no_python
 from polylsp.language import LANGUAGES, language_of
 from polylsp.notebook import SUFFIX, NotebookSource
 from polylsp.project import Project, WrongProject, project_of
@@ -99,8 +101,11 @@ _OPTIONS = {
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
-    """The files that paths mean, each once: a file as it is named, a folder by all its `*.c`,
-    `*.py` and `*.ipynb` in alphabetical order (hidden folders are left out)."""
+    """The files that paths mean, each once: a file as it is named, a folder by all its `*.c`, `*.py` and
+    `*.ipynb` in alphabetical order (hidden folders are left out), and by folders in it that cannot be read.
+    Raises `Misused` for an empty path."""
+    if "" in paths:
+        raise Misused("a path is empty")
     found: dict[str, str] = {}
     for path in paths:
         for file in _sources(path) if Path(path).is_dir() else [path]:
@@ -134,6 +139,7 @@ def from_standard_input(options: argparse.Namespace) -> bytes | None:
         raise Unreadable(f"standard input: {error.strerror or error}") from error
     if len(data) > most * 2**20:
         raise Unreadable(f"{name}: it is larger than {most} MiB (`max_file_mb`)")
+    _expect_text(name, data)
     return data
 
 
@@ -184,13 +190,17 @@ def is_notebook(path: str) -> bool:
 
 def read_bytes(path: str, settings: Settings) -> bytes:
     """Contents of a source file; raises `Unreadable`."""
-    if language_of(path) is None and not Path(path).exists():
-        raise Unreadable(f"{path}: No such file or directory")
-    _expect_language(path)
     try:
-        return read_file(path, settings.max_file_mb)
+        # A file of another language is read, or not, as any other; a folder is none.
+        if language_of(path) is None and stat.S_ISDIR(Path(path).stat().st_mode):
+            os.scandir(path).close()
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _expect_language(path)
+        data = read_file(path, settings.max_file_mb)
     except (OSError, ValueError) as error:
         raise Unreadable(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    _expect_text(path, data)
+    return data
 
 
 def _expect_language(path: str) -> None:
@@ -198,9 +208,23 @@ def _expect_language(path: str) -> None:
         raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h, .py or .ipynb)")
 
 
+def _expect_text(path: str, data: bytes) -> None:
+    """Raise `Unreadable` for a Python file in another encoding than it declares. In C, all that is not UTF-8
+    is taken for Latin-1."""
+    why = why_no_python(data) if Path(path).suffix == ".py" else ""
+    if why:
+        raise Unreadable(f"{path}: {why}")
+
+
 def _sources(folder: str) -> Iterator[str]:
-    for root, folders, files in os.walk(folder):
+    unreadable: list[str] = []
+
+    def refused(error: OSError) -> None:
+        unreadable.append(str(Path(error.filename)))
+
+    for root, folders, files in os.walk(folder, onerror=refused):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if Path(name).suffix in _SEARCHED:
                 yield str(Path(root) / name)
+    yield from unreadable

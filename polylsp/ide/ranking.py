@@ -211,7 +211,10 @@ def _work_words(work: Work | None) -> str:
 def _summary_lines(files: Sequence[FileRanking], width: int) -> Iterator[Line]:
     verdicts = _sum(each.words for each in files)
     count = len(ranked(files))
-    total = f"{count} {'loop' if count == 1 else 'loops'} to run in parallel"
+    if not verdicts:
+        yield (Piece("no loops"),)
+        return
+    total = f"{count or 'no'} {'loop' if count == 1 else 'loops'} to run in parallel"
     many = f", in {len(files)} files" if len(files) > 1 else ""
     yield from sentence_lines(f"{total}; of {counted(verdicts)}{many}", width)
     running, small = sum(each.running for each in files), sum(each.small for each in files)
