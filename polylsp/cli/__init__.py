@@ -41,6 +41,8 @@ TRANSFORMS = (
 )
 """As in `model/action.py`, which `--help` must not load."""
 
+_SHELLS = ("bash", "zsh", "tcsh")
+_FORM = "form of the output (default: text)"
 _JOBS = "processes (0, the default: one per core)"
 _ANALYSING = ("check", "report", "explain", "model", "offload", "measure", "tune")
 """Commands that work in child processes."""
@@ -96,6 +98,9 @@ def parser() -> argparse.ArgumentParser:
     _measure(commands.add_parser("tune", help="look for the settings that make the fastest version"))
     _serve(commands.add_parser("serve", help="run the language server"))
     commands.add_parser("doctor", help="show compilers, GPUs and headers found, and what is missing")
+    completion = commands.add_parser("completion", help="print a script that completes commands in a shell")
+    completion.add_argument("shell", choices=_SHELLS, help="the shell that reads the script")
+    commands.add_parser("man", help="print the manual page")
     return top
 
 
@@ -144,7 +149,7 @@ def _check(command: argparse.ArgumentParser) -> None:
     shown.add_argument(
         "--statistics", action="store_true", help="print the number of findings by code (text)"
     )
-    command.add_argument("--format", choices=("text", "json", "sarif"), default="text")
+    command.add_argument("--format", choices=("text", "json", "sarif"), default="text", help=_FORM)
     command.add_argument("--jobs", type=count, default=count("0"), metavar="N", help=_JOBS)
     command.add_argument(
         "--cluster",
@@ -163,7 +168,7 @@ def _report(command: argparse.ArgumentParser) -> None:
         metavar="PATH",
         help="a C or Python file, or a folder searched for them (default: the current folder)",
     )
-    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument("--format", choices=("text", "json"), default="text", help=_FORM)
     command.add_argument(
         "--top", type=positive, default=20, metavar="N", help="print so many loops at most (20; text)"
     )
@@ -173,7 +178,7 @@ def _report(command: argparse.ArgumentParser) -> None:
 
 def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument("place", type=file_line, metavar="FILE:LINE", help="a line of the loop, from 1")
-    command.add_argument("--format", choices=("text", "json", "svg"), default="text")
+    command.add_argument("--format", choices=("text", "json", "svg"), default="text", help=_FORM)
     command.add_argument(
         "--dimensions", type=pair_of_names, metavar="I,J", help="the two iterators to draw (svg only)"
     )
@@ -181,8 +186,8 @@ def _explain(command: argparse.ArgumentParser) -> None:
 
 
 def _model(command: argparse.ArgumentParser) -> None:
-    command.add_argument("path", metavar="FILE")
-    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument("path", metavar="FILE", help="a C or Python file")
+    command.add_argument("--format", choices=("text", "json"), default="text", help=_FORM)
     _sources(command)
 
 
@@ -203,9 +208,14 @@ def _measure(command: argparse.ArgumentParser) -> None:
         "--set", dest="sizes", action="append", default=[], type=size, metavar="NAME=SIZE", help="a size"
     )
     command.add_argument(
-        "--target", dest="targets", action="append", default=[], choices=(*TARGETS, "slices")
+        "--target",
+        dest="targets",
+        action="append",
+        default=[],
+        choices=(*TARGETS, "slices"),
+        help="a version to measure (default: all for processors, and for a GPU where there is one)",
     )
-    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument("--format", choices=("text", "json"), default="text", help=_FORM)
     command.add_argument(
         "--cluster",
         default="",
@@ -232,10 +242,25 @@ def _serve(command: argparse.ArgumentParser) -> None:
 def _sources(command: argparse.ArgumentParser) -> None:
     """The options about reading of sources, and settings."""
     command.add_argument("--max-file-mb", type=positive, metavar="N", help="read no file of more MiB (32)")
-    command.add_argument("--compile-commands", default="", metavar="DIR", help="holds compile_commands.json")
-    command.add_argument("-I", dest="include_paths", action="append", default=[], metavar="DIR")
     command.add_argument(
-        "-D", dest="defines", action="append", default=[], type=define, metavar="NAME[=VALUE]"
+        "--compile-commands", default="", metavar="DIR", help="the folder that holds compile_commands.json"
+    )
+    command.add_argument(
+        "-I",
+        dest="include_paths",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder that is searched for headers",
+    )
+    command.add_argument(
+        "-D",
+        dest="defines",
+        action="append",
+        default=[],
+        type=define,
+        metavar="NAME[=VALUE]",
+        help="a macro that is defined",
     )
     command.add_argument(
         "--no-cache",
