@@ -6,7 +6,7 @@
     analyse      all of it, placed in the text                         (model.report)
     drawn        the iterations of a loop, to be drawn                 (analysis.space)
     edit         edit of the text by an action                         (editing, codegen.asked)
-    works        amounts of work of loops                              (editing, codegen.work)
+    work         amount of work of a loop                              (editing, codegen.work)
     measurable   calls of a function for measuring, and its versions   (planning, codegen.harness)
 
 Each is a query by value and remembered, so an edit recomputes only what it changed.
@@ -14,7 +14,7 @@ Each is a query by value and remembered, so an edit recomputes only what it chan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
@@ -252,24 +252,19 @@ def _edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
     return _unless_there(path, _with_remark(ask, found))
 
 
-def works(
-    path: str, text: str, settings: Settings, function: str, starts: int, ordinals: Iterable[int]
-) -> dict[int, tuple[int, tuple[str, ...]]]:
-    """Work of some loops of a function in one call of it, where it can be estimated: a number of statement
+def work(
+    path: str, text: str, settings: Settings, function: str, starts: int, ordinal: int
+) -> tuple[int, tuple[str, ...]] | None:
+    """Work of a loop of a function in one call of it, where it can be estimated: a number of statement
     instances, and texts of factors that are known at run time only."""
     from polylsp.analysis.budget import Exhausted, budgeted
     from polylsp.codegen.work import whole_work
 
     subject = subject_of(path, text, settings, function, starts)
     if subject is None:
-        return {}
-    found: dict[int, tuple[int, tuple[str, ...]]] = {}
-    for ordinal in ordinals:
-        estimate = partial(whole_work, subject, subject.known(ordinal))
-        work = budgeted(settings.max_operations, estimate)
-        if work is not None and not isinstance(work, Exhausted):
-            found[ordinal] = work.known, work.factors
-    return found
+        return None
+    found = budgeted(settings.max_operations, partial(whole_work, subject, subject.known(ordinal)))
+    return None if found is None or isinstance(found, Exhausted) else (found.known, found.factors)
 
 
 def _with_remark(ask: Ask, found: Answer) -> Answer:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from polylsp.cli.exits import Exit
 from polylsp.cli.files import NotOurs, Unreadable, all_settings, files_of, joint_limits, read
@@ -21,7 +21,10 @@ from polylsp.ide.ranking import (
     ranking_object,
     useful_loops,
 )
+from polylsp.ide.wording import capital
+from polylsp.mishap import Mishap, contained
 from polylsp.model.action import TARGETS_OF, Ask, Edited
+from polylsp.model.facts import LoopFacts
 from polylsp.model.report import PlacedFunction
 from polylsp.process import TOOK_TOO_LONG
 from polylsp.settings import Settings
@@ -80,24 +83,30 @@ def _ranking(file: _File, given_up: frozenset[str], observe: Observer) -> FileRa
     )
     found: list[Candidate] = []
     for placed in report.functions:
-        key = f"estimate {placed.start}"
-        if key not in given_up and useful_loops(placed.answer.facts):
+        for loop in useful_loops(placed.answer.facts):
+            key = f"estimate {placed.start} {loop.ordinal}"
             observe(key, placed.answer.facts.name, 0, 1)
-            found += _candidates(file, placed)
+            found.append(_candidate(file, placed, loop, is_given_up=key in given_up))
     return file_ranking(report, found, file.settings.parallel_threshold)
 
 
-def _candidates(file: _File, placed: PlacedFunction) -> Iterator[Candidate]:
-    from polylsp.pipeline import edit, works
+def _candidate(file: _File, placed: PlacedFunction, loop: LoopFacts, *, is_given_up: bool) -> Candidate:
+    """Candidate for a loop; without estimate and edit where these took too long before."""
+    from polylsp.pipeline import edit, work
 
-    loops, name = useful_loops(placed.answer.facts), placed.answer.facts.name
-    target = TARGETS_OF[placed.answer.language][0]
-    known = works(
-        file.path, file.source.text, file.settings, name, placed.start, [each.ordinal for each in loops]
-    )
-    for loop in loops:
-        ask = Ask(target, name, placed.start, loop.ordinal)
-        answer = edit(file.path, file.source.text, file.settings, ask)
+    path, text, settings, name = file.path, file.source.text, file.settings, placed.answer.facts.name
+    without = partial(candidate, file.source, path, placed, loop, None)
+    if is_given_up:
+        return without("Its edit takes too long to make.")
+
+    def estimated() -> Candidate:
+        known = work(path, text, settings, name, placed.start, loop.ordinal)
+        target = TARGETS_OF[placed.answer.language][0]
+        answer = edit(path, text, settings, Ask(target, name, placed.start, loop.ordinal))
         made = answer if isinstance(answer, Edited) else answer.reason
-        work = Work(*known[loop.ordinal]) if loop.ordinal in known else None
-        yield candidate(file.source, file.path, placed, loop, work, made)
+        return candidate(file.source, path, placed, loop, known and Work(*known), made)
+
+    def failed(mishap: Mishap) -> Candidate:
+        return without(f"{capital(mishap.of('its edit'))}: {mishap.advice}.")
+
+    return contained(f"estimating a loop of `{name}`", estimated, failed)

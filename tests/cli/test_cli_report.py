@@ -10,6 +10,10 @@ from typing import Any
 
 import pytest
 
+from polylsp.cli import report
+from polylsp.model.action import Answer, Ask
+from tests.loud import quiet
+
 SOURCE = """\
 #define N 2000
 #define FEW 10
@@ -183,3 +187,36 @@ def test_files_that_cannot_be_read_and_folders_without_files(polylsp, tmp_path: 
     (tmp_path / "a.c").write_text("void f(int n, double *x) { for (int i = 0; i < n; i++) x[i] = 0; }")
     ran = polylsp("report", "lost.c", "a.c")
     assert ran.status == 3 and "a.c:1" in ran.out
+
+
+def test_a_loop_whose_edit_takes_too_long_is_listed_without(polylsp, tmp_path: Path, monkeypatch) -> None:
+    def given_up(work, files, jobs, settings):
+        key = f"estimate {SOURCE.index('void swapped')} 1"
+        return (work(file, frozenset([key]), lambda *_: None) for file in files)
+
+    monkeypatch.setattr(report, "results", given_up)
+    (tmp_path / "a.c").write_text(SOURCE)
+    found = json.loads(polylsp("report", "--format", "json", "a.c").out)["loops"]
+    (one,) = (each for each in found if each["function"] == "swapped")
+    assert one["work"] is None and one["command"] is None
+    assert one["obstacle"] == "Its edit takes too long to make."
+    assert len(found) == 6
+
+
+def test_a_bug_costs_one_loop(polylsp, tmp_path: Path, monkeypatch) -> None:
+    from polylsp import pipeline
+
+    def broken(path: str, text: str, settings: object, ask: Ask) -> Answer:
+        if ask.function == "swapped":
+            raise RuntimeError("a bug")
+        return edit(path, text, settings, ask)
+
+    edit = pipeline.edit
+    monkeypatch.setattr(pipeline, "edit", broken)
+    (tmp_path / "a.c").write_text(SOURCE)
+    with quiet():
+        ran = polylsp("report", "--format", "json", "a.c")
+    found = json.loads(ran.out)["loops"]
+    obstacles = {each["function"]: each["obstacle"] for each in found}
+    assert ran.status == 0 and len(found) == 6 and obstacles["line"] is None
+    assert obstacles["swapped"].startswith("An internal error of polylsp stopped")
