@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import codecs
 import errno
+import io
 import os
 import stat
+import tokenize
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import BinaryIO
 
 _KINDS = {
     stat.S_IFIFO: "a named pipe",
@@ -27,11 +30,19 @@ def read_file(path: str | Path, most_mb: int) -> bytes:
     opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(opened, "rb") as file:
         _expect_file(os.fstat(opened))
-        # Files of the kernel do not tell their size.
-        found = file.read(most_mb * _MEBIBYTE + 1) or b""
+        found = read_up_to(file, most_mb * _MEBIBYTE + 1)
     if len(found) > most_mb * _MEBIBYTE:
         raise OSError(errno.EFBIG, f"it is larger than {most_mb} MiB (`max_file_mb`)")
     return found
+
+
+def read_up_to(file: BinaryIO, most: int) -> bytes:
+    """Up to so many bytes of a file that may not tell its size; no more room is taken than it needs."""
+    found: list[bytes] = []
+    while most and (piece := file.read(min(most, _MEBIBYTE))):
+        found.append(piece)
+        most -= len(piece)
+    return b"".join(found)
 
 
 def is_file(path: str | Path) -> bool:
@@ -92,6 +103,23 @@ def _is_text(data: bytes, codec: str) -> bool:
     except UnicodeDecodeError:
         return codec.startswith("utf-16")
     return True
+
+
+def why_no_python(data: bytes) -> str:
+    """Reason why a Python file is not in the encoding that it declares, or in UTF-8 without such a line;
+    empty if it is, or begins with a mark of UTF-16."""
+    if encoding_of(data).codec.startswith("utf-16"):
+        return ""
+    try:
+        codec, _ = tokenize.detect_encoding(io.BytesIO(data).readline)
+        data.decode(codec)
+    except SyntaxError as error:
+        is_named = "unknown encoding" in str(error)
+        return "its encoding is not known" if is_named else "not UTF-8, and it declares no other encoding"
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        return f"line {line} is not {error.encoding.upper()}, the encoding of the file"
+    return ""
 
 
 def decode(data: bytes) -> str:

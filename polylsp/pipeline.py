@@ -6,6 +6,7 @@
     analyse      all of it, placed in the text                         (model.report)
     drawn        the iterations of a loop, to be drawn                 (analysis.space)
     edit         edit of the text by an action                         (editing, codegen.asked)
+    work         amount of work of a loop                              (editing, codegen.work)
     measurable   calls of a function for measuring, and its versions   (planning, codegen.harness)
 
 Each is a query by value and remembered, so an edit recomputes only what it changed.
@@ -249,6 +250,21 @@ def _edit(path: str, text: str, settings: Settings, ask: Ask) -> Answer:
         return Declined(f"There is no function `{ask.function}` here any more.")
     found = asked(subject, ask, settings, rewritten(path, settings, ask.function, ask.starts))
     return _unless_there(path, _with_remark(ask, found))
+
+
+def work(
+    path: str, text: str, settings: Settings, function: str, starts: int, ordinal: int
+) -> tuple[int, tuple[str, ...]] | None:
+    """Work of a loop of a function in one call of it, where it can be estimated: a number of statement
+    instances, and texts of factors that are known at run time only."""
+    from polylsp.analysis.budget import Exhausted, budgeted
+    from polylsp.codegen.work import whole_work
+
+    subject = subject_of(path, text, settings, function, starts)
+    if subject is None:
+        return None
+    found = budgeted(settings.max_operations, partial(whole_work, subject, subject.known(ordinal)))
+    return None if found is None or isinstance(found, Exhausted) else (found.known, found.factors)
 
 
 def _with_remark(ask: Ask, found: Answer) -> Answer:

@@ -1,14 +1,19 @@
 """Settings, each defined once: the editor's schema and the table in `docs/settings.md` come from here.
 
 A field's metadata has its `doc`; where not every value makes sense, also what it must be `above`, or
-`least`, or the `choices`, or of a list the `items`; `runs` if its value is a program that is run;
-`of_machine` if a workspace must not set it.
+`least`, or at `most`, or the `choices`, or of a list the `items`, or a pattern for `each` of them, with its
+name; `runs` if its value is a program that is run; `of_machine` if a workspace must not set it; `measures` if
+it is about programs that a measurement runs.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+
+MACRO = re.compile(r"[A-Za-z_]\w*(?:=.*)?", re.DOTALL)
+"""Definition of a macro, `NAME` or `NAME=VALUE`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +24,11 @@ class Settings:
         default=(), metadata={"doc": "Folders searched for `#include` files, before the bundled headers."}
     )
     defines: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Macros defined for every file, as `NAME` or `NAME=VALUE`."}
+        default=(),
+        metadata={
+            "doc": "Macros defined for every file, as `NAME` or `NAME=VALUE`.",
+            "each": (MACRO, "NAME or NAME=VALUE"),
+        },
     )
     compile_commands: str = field(
         default="",
@@ -38,6 +47,7 @@ class Settings:
         metadata={
             "doc": "Seconds of CPU time after which the analysis of one function is stopped.",
             "above": 0,
+            "most": 100_000,
         },
     )
     max_memory_mb: int = field(
@@ -128,10 +138,20 @@ class Settings:
         },
     )
     sizes: tuple[str, ...] = field(
-        default=(), metadata={"doc": "Sizes at which functions are measured, as `n=2000`; others are chosen."}
+        default=(),
+        metadata={
+            "doc": "Sizes at which functions are measured, as `n=2000`; others are chosen.",
+            "measures": True,
+        },
     )
     max_measure_seconds: float = field(
-        default=60.0, metadata={"doc": "Seconds after which a measurement is stopped.", "above": 0}
+        default=60.0,
+        metadata={
+            "doc": "Seconds after which a measurement is stopped.",
+            "above": 0,
+            "most": 100_000,
+            "measures": True,
+        },
     )
     c_compiler: str = field(
         default="",

@@ -15,7 +15,7 @@ from importlib import import_module
 
 import polylsp
 from polylsp.cli import output
-from polylsp.cli.exits import Exit
+from polylsp.cli.exits import Exit, Misused
 from polylsp.cli.places import address, codes, count, define, file_line, pair_of_names, positive, size
 from polylsp.cli.setting_option import setting
 
@@ -41,7 +41,10 @@ TRANSFORMS = (
 )
 """As in `model/action.py`, which `--help` must not load."""
 
-_ANALYSING = ("check", "explain", "model", "offload", "measure", "tune")
+_SHELLS = ("bash", "zsh", "tcsh")
+_FORM = "form of the output (default: text)"
+_JOBS = "processes (0, the default: one per core)"
+_ANALYSING = ("check", "report", "explain", "model", "offload", "measure", "tune")
 """Commands that work in child processes."""
 
 
@@ -63,6 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return Exit.DONE  # Whoever reads no further (`| head`) has what was wanted.
         output.complain(str(why))
         return Exit.UNREADABLE
+    except Misused as why:
+        output.complain(str(why))
+        return Exit.USAGE
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except Exception:
@@ -84,6 +90,7 @@ def parser() -> argparse.ArgumentParser:
     top.add_argument("--version", action="version", version=f"polylsp {polylsp.__version__}")
     commands = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _check(commands.add_parser("check", help="report every loop of files and folders"))
+    _report(commands.add_parser("report", help="rank the loops that would gain by running in parallel"))
     _explain(commands.add_parser("explain", help="tell all that is known of one loop and its nest"))
     _model(commands.add_parser("model", help="print the polyhedral model of every nest, as isl text"))
     _offload(commands.add_parser("offload", help="print or write the edit that a code action would make"))
@@ -91,6 +98,9 @@ def parser() -> argparse.ArgumentParser:
     _measure(commands.add_parser("tune", help="look for the settings that make the fastest version"))
     _serve(commands.add_parser("serve", help="run the language server"))
     commands.add_parser("doctor", help="show compilers, GPUs and headers found, and what is missing")
+    completion = commands.add_parser("completion", help="print a script that completes commands in a shell")
+    completion.add_argument("shell", choices=_SHELLS, help="the shell that reads the script")
+    commands.add_parser("man", help="print the manual page")
     return top
 
 
@@ -100,7 +110,13 @@ def _check(command: argparse.ArgumentParser) -> None:
         nargs="*",
         default=["."],
         metavar="PATH",
-        help="a C or Python file, or a folder searched for them (default: the current folder)",
+        help="a C or Python file, or a folder searched for them (default: the current folder); -: text from"
+        " standard input",
+    )
+    command.add_argument(
+        "--stdin-filename",
+        metavar="NAME",
+        help="the file that the text from standard input belongs to, which need not be there",
     )
     for name, dest, words in (
         ("--select", "selected", "show these findings alone (codes, with commas between)"),
@@ -112,8 +128,7 @@ def _check(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--severity",
         choices=("error", "warning", "information", "hint"),
-        default="hint",
-        help="show findings from this severity on",
+        help="show findings from this severity on (default: hint)",
     )
     fixing = command.add_mutually_exclusive_group()
     fixing.add_argument(
@@ -123,15 +138,19 @@ def _check(command: argparse.ArgumentParser) -> None:
         " that directives lack",
     )
     fixing.add_argument("--diff", action="store_true", help="print the safe fixes as a diff, and no findings")
+    fixing.add_argument(
+        "--baseline", metavar="FILE", help="neither show nor count findings that are in this file"
+    )
+    fixing.add_argument(
+        "--write-baseline", metavar="FILE", help="write the findings to this file, and show none"
+    )
     shown = command.add_mutually_exclusive_group()
     shown.add_argument("--quiet", action="store_true", help="print findings only, no summaries (text)")
     shown.add_argument(
         "--statistics", action="store_true", help="print the number of findings by code (text)"
     )
-    command.add_argument("--format", choices=("text", "json", "sarif"), default="text")
-    command.add_argument(
-        "--jobs", type=count, default=count("0"), metavar="N", help="processes (0, the default: one per core)"
-    )
+    command.add_argument("--format", choices=("text", "json", "sarif"), default="text", help=_FORM)
+    command.add_argument("--jobs", type=count, default=count("0"), metavar="N", help=_JOBS)
     command.add_argument(
         "--cluster",
         default="",
@@ -141,9 +160,25 @@ def _check(command: argparse.ArgumentParser) -> None:
     _sources(command)
 
 
+def _report(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "paths",
+        nargs="*",
+        default=["."],
+        metavar="PATH",
+        help="a C or Python file, or a folder searched for them (default: the current folder)",
+    )
+    command.add_argument("--format", choices=("text", "json"), default="text", help=_FORM)
+    command.add_argument(
+        "--top", type=positive, default=20, metavar="N", help="print so many loops at most (20; text)"
+    )
+    command.add_argument("--jobs", type=count, default=count("0"), metavar="N", help=_JOBS)
+    _sources(command)
+
+
 def _explain(command: argparse.ArgumentParser) -> None:
     command.add_argument("place", type=file_line, metavar="FILE:LINE", help="a line of the loop, from 1")
-    command.add_argument("--format", choices=("text", "json", "svg"), default="text")
+    command.add_argument("--format", choices=("text", "json", "svg"), default="text", help=_FORM)
     command.add_argument(
         "--dimensions", type=pair_of_names, metavar="I,J", help="the two iterators to draw (svg only)"
     )
@@ -151,8 +186,8 @@ def _explain(command: argparse.ArgumentParser) -> None:
 
 
 def _model(command: argparse.ArgumentParser) -> None:
-    command.add_argument("path", metavar="FILE")
-    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument("path", metavar="FILE", help="a C or Python file")
+    command.add_argument("--format", choices=("text", "json"), default="text", help=_FORM)
     _sources(command)
 
 
@@ -164,15 +199,6 @@ def _offload(command: argparse.ArgumentParser) -> None:
     outcome = command.add_mutually_exclusive_group()
     outcome.add_argument("--diff", action="store_true", help="print the edit as a unified diff (default)")
     outcome.add_argument("--write", action="store_true", help="write the edit to the file")
-    command.add_argument(
-        "--setting",
-        dest="settings",
-        action="append",
-        default=[],
-        type=setting,
-        metavar="NAME=VALUE",
-        help="a setting as in an editor, for this edit (cuda_pinned=true, tile_sizes=32,64)",
-    )
     _sources(command)
 
 
@@ -182,9 +208,14 @@ def _measure(command: argparse.ArgumentParser) -> None:
         "--set", dest="sizes", action="append", default=[], type=size, metavar="NAME=SIZE", help="a size"
     )
     command.add_argument(
-        "--target", dest="targets", action="append", default=[], choices=(*TARGETS, "slices")
+        "--target",
+        dest="targets",
+        action="append",
+        default=[],
+        choices=(*TARGETS, "slices"),
+        help="a version to measure (default: all for processors, and for a GPU where there is one)",
     )
-    command.add_argument("--format", choices=("text", "json"), default="text")
+    command.add_argument("--format", choices=("text", "json"), default="text", help=_FORM)
     command.add_argument(
         "--cluster",
         default="",
@@ -209,18 +240,46 @@ def _serve(command: argparse.ArgumentParser) -> None:
 
 
 def _sources(command: argparse.ArgumentParser) -> None:
-    """The options about reading of sources."""
+    """The options about reading of sources, and settings."""
+    command.add_argument("--max-file-mb", type=positive, metavar="N", help="read no file of more MiB (32)")
     command.add_argument(
-        "--max-file-mb", type=positive, default=32, metavar="N", help="read no file of more MiB (32)"
+        "--compile-commands", default="", metavar="DIR", help="the folder that holds compile_commands.json"
     )
-    command.add_argument("--compile-commands", default="", metavar="DIR", help="holds compile_commands.json")
-    command.add_argument("-I", dest="include_paths", action="append", default=[], metavar="DIR")
     command.add_argument(
-        "-D", dest="defines", action="append", default=[], type=define, metavar="NAME[=VALUE]"
+        "-I",
+        dest="include_paths",
+        action="append",
+        default=[],
+        metavar="DIR",
+        help="a folder that is searched for headers",
+    )
+    command.add_argument(
+        "-D",
+        dest="defines",
+        action="append",
+        default=[],
+        type=define,
+        metavar="NAME[=VALUE]",
+        help="a macro that is defined",
     )
     command.add_argument(
         "--no-cache",
         dest="cache",
         action="store_false",
+        default=None,
         help="analyse everything anew, and keep nothing in the user's cache folder",
+    )
+    command.add_argument(
+        "--setting",
+        dest="settings",
+        action="append",
+        default=[],
+        type=setting,
+        metavar="NAME=VALUE",
+        help="a setting as in an editor, for this run (max_seconds=30, tile_sizes=32,64)",
+    )
+    command.add_argument(
+        "--isolated",
+        action="store_true",
+        help="use no settings of the project (.polylsp.toml, or [tool.polylsp] in pyproject.toml)",
     )

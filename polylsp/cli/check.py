@@ -11,24 +11,35 @@ import math
 import traceback
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
-from typing import Any, Literal, Union
+from typing import TYPE_CHECKING, Any, Literal, Union
 
 from polylsp.cli.exits import Exit
-from polylsp.cli.files import NotOurs, Unreadable, files_of, read, settings_of
-from polylsp.cli.output import complain, terminal_width, write_json, write_lines
+from polylsp.cli.files import (
+    NotOurs,
+    Unreadable,
+    all_settings,
+    files_of,
+    from_standard_input,
+    joint_limits,
+    read,
+)
+from polylsp.cli.output import complain, terminal_width, write_json, write_lines, write_text
 from polylsp.cli.pool import Crashed, Finished, Observer, Share, Tell, stream
 from polylsp.cli.progress import Printer, Shown, showing
 from polylsp.cluster import Unusable
 from polylsp.process import TOOK_TOO_LONG
 from polylsp.settings import Settings
 
+if TYPE_CHECKING:
+    from polylsp.cli.baseline import Baseline, Identity
+
 
 @dataclass(frozen=True, slots=True)
 class Task:
     """A file to check and the form of its findings. `named`: the user named it, rather than a folder that it
-    is in."""
+    is in; `data`: its contents, where these are not on disk; `identified`: findings come with an identity."""
 
     path: str
     named: bool
@@ -36,20 +47,31 @@ class Task:
     format: str
     width: int
     shown: Literal["all", "findings", "numbers"] = "all"
+    data: bytes | None = None
+    identified: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding in the requested form, and the offsets that say where it comes in its file."""
+
+    start: int
+    end: int
+    code: str
+    is_error: bool
+    shown: Any
+    identity: Identity | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Findings in the requested form, each after the span that says where it comes in its file; of JSON also
-    the objects of `loops` and `nests`. `words` counts verdicts, `codes` findings, `errors` those of that
-    severity."""
+    """Findings in the requested form; of JSON also the objects of `loops` and `nests`. `words` counts
+    verdicts."""
 
-    findings: tuple[tuple[int, int, Any], ...] = ()
+    findings: tuple[Found, ...] = ()
     loops: tuple[dict[str, Any], ...] = ()
     nests: tuple[dict[str, Any], ...] = ()
-    errors: int = 0
     words: Counter[str] = field(default_factory=Counter[str])
-    codes: Counter[str] = field(default_factory=Counter[str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +101,11 @@ News = Union[Head, Part, Crashed]
 @dataclass(slots=True)
 class Checked:
     """Results of one file so far. `found` are findings that no later one can precede, in source order; text
-    is taken from there to be printed."""
+    is taken from there to be printed. `codes` and `errors` count those that are not in the `baseline`, to
+    which they are added where that is new."""
 
     task: Task
+    baseline: Baseline | None = None
     head: Head | None = None
     found: list[Any] = field(default_factory=list[Any])
     parts: dict[int, Rendered] = field(default_factory=dict[int, Rendered])
@@ -117,14 +141,21 @@ class Checked:
 
     def _add(self, number: int, rendered: Rendered) -> None:
         self.words += rendered.words
-        self.codes += rendered.codes
-        self.errors += rendered.errors
-        for index, (start, end, finding) in enumerate(rendered.findings):
-            heappush(self._later, (start, end, number, index, finding))
+        for index, each in enumerate(rendered.findings):
+            if self._is_known(each):
+                continue
+            self.codes[each.code] += 1
+            self.errors += each.is_error
+            heappush(self._later, (each.start, each.end, number, index, each.shown))
         while self._following in self.parts:
             self._following += 1
         starts = self.head.starts if self.head else ()
         self._settle(starts[self._following] if self._following < len(starts) else math.inf)
+
+    def _is_known(self, found: Found) -> bool:
+        if self.baseline is None or found.identity is None:
+            return False
+        return self.baseline.takes(self.task.path, found.identity)
 
     def _settle(self, certain: float) -> None:
         """Take it that nothing more is found before an offset."""
@@ -134,27 +165,42 @@ class Checked:
 
 def run(options: argparse.Namespace) -> int:
     """Checks the files and prints the findings, in the order of the files."""
-    files = files_of(options.paths)
+    try:
+        data = from_standard_input(options)
+    except Unreadable as unreadable:
+        complain(str(unreadable))
+        return Exit.UNREADABLE
+    paths = options.paths if data is None else [options.stdin_filename]
+    files = files_of(paths) if data is None else paths
     if not files:
         complain(f"no C or Python files in {', '.join(options.paths)}")
-    settings = _with_usable_cache(settings_of(options))
+    settings = all_settings(files, options)
+    limits = joint_limits(settings)
     is_fixed = True
     if options.fix or options.diff:
         from polylsp.cli.fixing import fix
 
-        is_fixed = fix(files, options, settings)
+        is_fixed = fix(list(zip(files, settings, strict=True)), options, limits)
         if options.diff:
             return Exit.DONE if is_fixed else Exit.UNREADABLE
     width = terminal_width()
-    shows = "findings" if options.quiet else "numbers" if options.statistics else "all"
-    tasks = [Task(file, file in options.paths, settings, options.format, width, shows) for file in files]
-    checked = [Checked(task) for task in tasks]
+    shows = "findings" if options.quiet else "all"
+    if options.statistics or options.write_baseline:
+        shows = "numbers"
+    baseline = _baseline(options)
+    tasks = [
+        Task(file, file in paths, own, options.format, width, shows, data, baseline is not None)
+        for file, own in zip(files, settings, strict=True)
+    ]
+    checked = [Checked(task, baseline) for task in tasks]
     try:
         with showing(len(files), options.format) as shown:
-            _follow(checked, _spread(tasks, options, settings), shown)
+            _follow(checked, _spread(tasks, options, limits), shown)
     except Unusable as unusable:
         complain(str(unusable))
         return Exit.UNREADABLE
+    if options.write_baseline:
+        return _write(baseline, checked)
     if options.format == "json":
         _print_json(checked)
     elif options.format == "sarif":
@@ -163,16 +209,34 @@ def run(options: argparse.Namespace) -> int:
         _print_statistics(checked)
     elif len(files) > 1 and not options.quiet:
         _print_total(checked)
+    if options.format == "text" and not options.quiet and baseline is not None:
+        count = "1 known finding is" if baseline.known == 1 else f"{baseline.known} known findings are"
+        write_text(f"{count} not shown ({baseline.path})")
     return _status(checked) if is_fixed else Exit.UNREADABLE
 
 
-def _with_usable_cache(settings: Settings) -> Settings:
-    """The settings, without a cache where there can be none: that is logged once, not by each worker."""
-    if not settings.cache or settings.cluster:
-        return settings
-    from polylsp.fact_cache import fact_cache
+def _baseline(options: argparse.Namespace) -> Baseline | None:
+    """The baseline that is used, or a new one that is to be written; raises `Misused`."""
+    if options.write_baseline:
+        from polylsp.cli.baseline import Baseline
 
-    return replace(settings, cache=not fact_cache().problem)
+        return Baseline(options.write_baseline, is_new=True)
+    if options.baseline:
+        from polylsp.cli.baseline import read_baseline
+
+        return read_baseline(options.baseline)
+    return None
+
+
+def _write(baseline: Baseline | None, checked: list[Checked]) -> int:
+    """Write a new baseline, unless a file is not in it."""
+    assert baseline is not None
+    if any(each.failure for each in checked):
+        complain(f"{baseline.path}: not written: not all files were checked")
+        return Exit.UNREADABLE
+    count = baseline.write()
+    write_text(f"{baseline.path}: {count} {'finding' if count == 1 else 'findings'} written")
+    return Exit.DONE
 
 
 def check_steps(task: Task, share: Share, observe: Observer, tell: Tell[News]) -> None:
@@ -183,7 +247,7 @@ def check_steps(task: Task, share: Share, observe: Observer, tell: Tell[News]) -
 
     path, settings = task.path, task.settings
     try:
-        source = read(path, settings)
+        source = read(path, settings, task.data)
     except NotOurs as reason:
         tell(-1, Head(failure=str(reason)) if task.named else Head(left_out=str(reason)))
         return
@@ -226,7 +290,6 @@ def _rendered(source: Any, report: Any, task: Task) -> Rendered:
 
     settings = task.settings
     found = diagnostics.diagnostics(source, report, settings)
-    errors = sum(finding.severity == "error" for finding in found)
     words = Counter[str](word(loop.verdict) for each in report.functions for loop in each.answer.facts.loops)
     loops: tuple[dict[str, Any], ...] = ()
     nests: tuple[dict[str, Any], ...] = ()
@@ -239,8 +302,16 @@ def _rendered(source: Any, report: Any, task: Task) -> Rendered:
         shown = sarif.file_results(source, report, settings)
     else:
         shown = [tuple(terminal.finding_lines(source, task.path, each, task.width)) for each in found]
-    placed = ((each.span.start, each.span.end, one) for each, one in zip(found, shown, strict=True))
-    return Rendered(tuple(placed), loops, nests, errors, words, Counter(each.code for each in found))
+    names = [None for _ in found]
+    if task.identified:
+        from polylsp.cli.baseline import identity
+
+        names = [identity(source, report, each) for each in found]
+    findings = (
+        Found(each.span.start, each.span.end, each.code, each.severity == "error", one, name)
+        for each, one, name in zip(found, shown, names, strict=True)
+    )
+    return Rendered(tuple(findings), loops, nests, words)
 
 
 def _spread(

@@ -15,3 +15,7 @@ class Exit(IntEnum):
     UNREADABLE = 3
     """Some file could not be read or analysed at all."""
     INTERRUPTED = 130
+
+
+class Misused(Exception):
+    """Wrong usage that is found after the arguments were read; the message is for the user."""

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
+import stat
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from polylsp.cli.places import Place
-from polylsp.encoding import decode, read_file
+from polylsp.cli.exits import Misused
+from polylsp.cli.places import Place, unknown_codes
+from polylsp.encoding import decode, read_file, read_up_to, why_no_python
 from polylsp.language import LANGUAGES, language_of
 from polylsp.notebook import SUFFIX, NotebookSource
+from polylsp.project import Project, WrongProject, project_of
 from polylsp.settings import Settings
 from polylsp.text import Source
 
@@ -30,30 +36,76 @@ class NotOurs(Unreadable):
     """A file that turns out to be in a language that is not analysed."""
 
 
-def settings_of(options: argparse.Namespace) -> Settings:
-    """The settings that the options of a command make."""
-    made = Settings(
-        include_paths=tuple(options.include_paths),
-        defines=tuple(options.defines),
-        compile_commands=options.compile_commands,
-        cluster=options.cluster if "cluster" in options else "",
-        allowed_programs=tuple(options.allowed_programs) if "allowed_programs" in options else (),
-        max_file_mb=options.max_file_mb,
-        cache=options.cache,
+def settings_of(options: argparse.Namespace, path: str) -> Settings:
+    """The settings for a file: those of the command line, then of its project, then the defaults; raises
+    `Misused` for a project whose settings cannot be used."""
+    try:
+        project = Project() if options.isolated else project_of(path)
+    except WrongProject as wrong:
+        raise Misused(str(wrong)) from wrong
+    values = dict(project.values)
+    for name in ("selected_diagnostics", "disabled_diagnostics"):
+        if unknown := unknown_codes(values.get(name, ())):
+            raise Misused(f"{project.path}: `{name}`: {', '.join(unknown)} is no code of a finding")
+    return replace(Settings(), **{**values, **_given(options)})
+
+
+def all_settings(files: Sequence[str], options: argparse.Namespace) -> list[Settings]:
+    """The settings for each file, without a cache where there can be none: that is logged once, not by each
+    worker."""
+    by_folder: dict[Path, Settings] = {}
+    for file in files:
+        folder = Path(file).parent
+        if folder not in by_folder:
+            by_folder[folder] = settings_of(options, file)
+    if any(each.cache and not each.cluster for each in by_folder.values()):
+        from polylsp.fact_cache import fact_cache
+
+        if fact_cache().problem:
+            by_folder = {folder: replace(each, cache=False) for folder, each in by_folder.items()}
+    return [by_folder[Path(file).parent] for file in files]
+
+
+def joint_limits(settings: Sequence[Settings]) -> Settings:
+    """Settings with the widest limits of some, for workers that take one file after the other."""
+    if not settings:
+        return Settings()
+    memory = [each.max_memory_mb for each in settings]
+    return replace(
+        settings[0],
+        max_seconds=max(each.max_seconds for each in settings),
+        max_memory_mb=max(memory) if all(memory) else 0,
     )
-    if "selected" in options:
-        made = replace(
-            made,
-            selected_diagnostics=tuple(options.selected),
-            disabled_diagnostics=tuple(options.ignored),
-            least_severity=options.severity,
-        )
-    return replace(made, **dict(options.settings)) if "settings" in options else made
+
+
+def _given(options: argparse.Namespace) -> dict[str, Any]:
+    """The settings that the command line names."""
+    found = {name: getattr(options, option, None) for name, option in _OPTIONS.items()}
+    named = {name: tuple(each) if isinstance(each, list) else each for name, each in found.items()}
+    return {name: each for name, each in named.items() if each not in (None, "", ())} | dict(options.settings)
+
+
+_OPTIONS = {
+    "include_paths": "include_paths",
+    "defines": "defines",
+    "compile_commands": "compile_commands",
+    "cluster": "cluster",
+    "allowed_programs": "allowed_programs",
+    "max_file_mb": "max_file_mb",
+    "cache": "cache",
+    "selected_diagnostics": "selected",
+    "disabled_diagnostics": "ignored",
+    "least_severity": "severity",
+}
+"""The settings that have options of their own, with the names of these."""
 
 
 def files_of(paths: Sequence[str]) -> list[str]:
-    """The files that paths mean, each once: a file as it is named, a folder by all its `*.c`,
-    `*.py` and `*.ipynb` in alphabetical order (hidden folders are left out)."""
+    """The files that paths mean, each once: a file as it is named, a folder by all its `*.c`, `*.py` and
+    `*.ipynb` in alphabetical order (hidden folders are left out), and by folders in it that cannot be read.
+    Raises `Misused` for an empty path."""
+    if "" in paths:
+        raise Misused("a path is empty")
     found: dict[str, str] = {}
     for path in paths:
         for file in _sources(path) if Path(path).is_dir() else [path]:
@@ -61,9 +113,34 @@ def files_of(paths: Sequence[str]) -> list[str]:
     return list(found.values())
 
 
-def read(path: str, settings: Settings) -> Source:
-    """The text of a source file, in any supported encoding, or of a notebook's cells; raises `Unreadable`."""
-    return source_of(path, decode(read_bytes(path, settings)))
+def read(path: str, settings: Settings, data: bytes | None = None) -> Source:
+    """The text of a source file, in any supported encoding, or of a notebook's cells, from its contents where
+    these are not on disk; raises `Unreadable`."""
+    return source_of(path, decode(read_bytes(path, settings) if data is None else data))
+
+
+def from_standard_input(options: argparse.Namespace) -> bytes | None:
+    """Contents of the file `stdin_filename` from standard input, where the path is `-`; `None` where there
+    are other paths. Raises `Misused` and `Unreadable`."""
+    name: str | None = options.stdin_filename
+    if "-" not in options.paths and name is None:
+        return None
+    if options.paths != ["-"]:
+        raise Misused("standard input is checked alone: name no other path than -")
+    if name is None:
+        raise Misused("for text from standard input, --stdin-filename gives its name and so its language")
+    if options.fix or options.diff:
+        raise Misused("text from standard input is not edited: leave out --fix or --diff")
+    _expect_language(name)
+    most = settings_of(options, name).max_file_mb
+    try:
+        data = read_up_to(sys.stdin.buffer, most * 2**20 + 1)
+    except OSError as error:
+        raise Unreadable(f"standard input: {error.strerror or error}") from error
+    if len(data) > most * 2**20:
+        raise Unreadable(f"{name}: it is larger than {most} MiB (`max_file_mb`)")
+    _expect_text(name, data)
+    return data
 
 
 def source_of(path: str, text: str) -> Source:
@@ -113,19 +190,41 @@ def is_notebook(path: str) -> bool:
 
 def read_bytes(path: str, settings: Settings) -> bytes:
     """Contents of a source file; raises `Unreadable`."""
-    if language_of(path) is None and not Path(path).exists():
-        raise Unreadable(f"{path}: No such file or directory")
-    if language_of(path) is None:
-        raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h, .py or .ipynb)")
     try:
-        return read_file(path, settings.max_file_mb)
+        # A file of another language is read, or not, as any other; a folder is none.
+        if language_of(path) is None and stat.S_ISDIR(Path(path).stat().st_mode):
+            os.scandir(path).close()
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        _expect_language(path)
+        data = read_file(path, settings.max_file_mb)
     except (OSError, ValueError) as error:
         raise Unreadable(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    _expect_text(path, data)
+    return data
+
+
+def _expect_language(path: str) -> None:
+    if language_of(path) is None:
+        raise Unreadable(f"{path}: not a C or Python file (its name does not end in .c, .h, .py or .ipynb)")
+
+
+def _expect_text(path: str, data: bytes) -> None:
+    """Raise `Unreadable` for a Python file in another encoding than it declares. In C, all that is not UTF-8
+    is taken for Latin-1."""
+    why = why_no_python(data) if Path(path).suffix == ".py" else ""
+    if why:
+        raise Unreadable(f"{path}: {why}")
 
 
 def _sources(folder: str) -> Iterator[str]:
-    for root, folders, files in os.walk(folder):
+    unreadable: list[str] = []
+
+    def refused(error: OSError) -> None:
+        unreadable.append(str(Path(error.filename)))
+
+    for root, folders, files in os.walk(folder, onerror=refused):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if Path(name).suffix in _SEARCHED:
                 yield str(Path(root) / name)
+    yield from unreadable

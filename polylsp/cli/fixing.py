@@ -24,12 +24,13 @@ class _Fixing:
     settings: Settings
 
 
-def fix(files: Sequence[str], options: argparse.Namespace, settings: Settings) -> bool:
-    """Write the safe fixes of the findings that are shown, or print them as a diff. Returns `False` where a
-    file could not be fixed; with `--fix`, those that cannot be read are left to the check, which says so."""
+def fix(files: Sequence[tuple[str, Settings]], options: argparse.Namespace, limits: Settings) -> bool:
+    """Write the safe fixes of the findings that are shown, or print them as a diff; each file has settings of
+    its own, and workers the `limits`. Returns `False` where a file could not be fixed; with `--fix`, those
+    that cannot be read are left to the check, which says so."""
     is_done = True
     opened: list[tuple[Original, _Fixing]] = []
-    for path in files:
+    for path, settings in files:
         try:
             before = original(path, settings)
             opened.append((before, _Fixing(path, source_of(path, before.text), settings)))
@@ -37,7 +38,7 @@ def fix(files: Sequence[str], options: argparse.Namespace, settings: Settings) -
             if options.diff and not isinstance(problem, NotOurs):
                 complain(str(problem))
                 is_done = False
-    fixes = results(_fixes, [each for _, each in opened], options.jobs, settings)
+    fixes = results(_fixes, [each for _, each in opened], options.jobs, limits)
     for (before, each), found in zip(opened, fixes, strict=True):
         if isinstance(found, Crashed):
             complain(f"{each.path}: not fixed: {found.reason}")

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace) -> int:
     all its loops."""
     place = options.place
     try:
-        source, line = read_line(place, settings_of(options))
+        source, line = read_line(place, settings_of(options, place.path))
         plan = measurable(place.path, source, line, options)
     except Unreadable as unreadable:
         complain(str(unreadable))
@@ -32,7 +32,7 @@ def run(options: argparse.Namespace) -> int:
     if isinstance(plan, NoPlan):
         complain(f"{place}: {plan.reason}")
         return Exit.USAGE
-    found = carried_out(plan, settings_of(options), show)
+    found = carried_out(plan, settings_of(options, place.path), show)
     clear()
     if isinstance(found, NotMeasured):
         complain(f"{place}: {found.reason}")

@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     to the new one."""
     place = options.place
     try:
-        before = original(place.path, settings_of(options))
+        before = original(place.path, settings_of(options, place.path))
         source = source_of(place.path, before.text)
         line = line_in(source, place.line, place.cell)
         if line is None:

@@ -24,7 +24,7 @@ from polylsp.text import Source
 
 def analysed(path: str, options: argparse.Namespace, relations: bool = False) -> tuple[Source, FileReport]:
     """Text of a file and its report, with the `relations` of its models on request; raises `Unreadable`."""
-    settings = settings_of(options)
+    settings = settings_of(options, path)
     source = read(path, settings)
     file = _File(path, source.text, settings)
     (report,) = results(_modelled if relations else _analyse, [file], 1, file.settings)
@@ -37,7 +37,7 @@ def iterations(
     path: str, text: str, function: str, ordinal: int, options: argparse.Namespace
 ) -> Union[IterationSpace, Rejection, Crashed]:
     """The iterations of a loop and a neighbour, to be drawn."""
-    file = _File(path, text, settings_of(options))
+    file = _File(path, text, settings_of(options, path))
     (space,) = results(_space, [_Loop(file, function, ordinal, options.dimensions)], 1, file.settings)
     return space
 
@@ -46,7 +46,7 @@ def edited(
     path: str, source: Source, line: int, action: ActionName, options: argparse.Namespace
 ) -> Union[Edited, Declined]:
     """Edit of an action on the loop or the function that a 0-based line is about; raises `Unreadable`."""
-    file = _File(path, source.text, settings_of(options))
+    file = _File(path, source.text, settings_of(options, path))
     (answer,) = results(_edit, [_Action(file, source, line, action)], 1, file.settings)
     if isinstance(answer, Crashed):
         raise Unreadable(f"{path}: {answer.reason}")
@@ -55,7 +55,7 @@ def edited(
 
 def measurable(path: str, source: Source, line: int, options: argparse.Namespace) -> Union[Plan, NoPlan]:
     """Measurement plan of the loop or the function that a 0-based line is about; raises `Unreadable`."""
-    file = _File(path, source.text, settings_of(options))
+    file = _File(path, source.text, settings_of(options, path))
     chosen = _Measured(file, source, line, tuple(options.sizes), tuple(dict.fromkeys(options.targets)))
     (plan,) = results(_plan, [chosen], 1, file.settings)
     if isinstance(plan, Crashed):
@@ -77,7 +77,7 @@ def versions(
 ) -> Generator[Version, None, None]:
     """Measurement plans of the function that a 0-based line is about, one for each of some settings; raises
     `Unreadable`."""
-    file = _File(path, source.text, settings_of(options))
+    file = _File(path, source.text, settings_of(options, path))
     sizes, targets = tuple(options.sizes), tuple(dict.fromkeys(options.targets))
     chosen = [_Measured(file, source, line, sizes, targets, each) for each in parameters]
     for made in results(_version, chosen, 1, file.settings):

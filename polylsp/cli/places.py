@@ -5,9 +5,11 @@ from __future__ import annotations
 import argparse
 import os
 import re
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from polylsp.notebook import SUFFIX
+from polylsp.settings import MACRO
 
 _SIZE = re.compile(r"[^\W\d][\w.]*(\.shape\[\d\]|(->[\w.]+)+)?")
 _CELL = re.compile(rf"(.+{re.escape(SUFFIX)}):(?:cell )?(\d+)", re.DOTALL | re.IGNORECASE)
@@ -37,14 +39,21 @@ def file_line(text: str) -> Place:
 
 def codes(text: str) -> tuple[str, ...]:
     """Codes of findings, with commas between."""
-    from polylsp.ide.pages import known_codes
-
     named = tuple(each.strip() for each in text.split(",") if each.strip())
-    unknown = [each for each in named if each not in known_codes()]
+    unknown = unknown_codes(named)
     if unknown or not named:
         told = ", ".join(unknown) or repr(text)
         raise argparse.ArgumentTypeError(f"{told} is no code of a finding, as in sequential-loop")
     return named
+
+
+def unknown_codes(named: Sequence[str]) -> list[str]:
+    """Codes that no finding has, of some that are named."""
+    if not named:
+        return []
+    from polylsp.ide.pages import known_codes
+
+    return [each for each in named if each not in known_codes()]
 
 
 def address(text: str) -> tuple[str, int]:
@@ -79,7 +88,7 @@ def pair_of_names(text: str) -> tuple[str, str]:
 
 def define(text: str) -> str:
     """`NAME` or `NAME=VALUE`."""
-    if not re.fullmatch(r"[A-Za-z_]\w*(?:=.*)?", text, re.DOTALL):
+    if not MACRO.fullmatch(text):
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME or NAME=VALUE")
     return text
 

@@ -1,4 +1,4 @@
-"""Command-line option for a setting of the editor, for one edit."""
+"""Command-line option for a setting of the editor, for one run."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ Value = Union[bool, int, float, str, tuple[int, ...], tuple[str, ...]]
 def setting(text: str) -> tuple[str, Value]:
     """`NAME=VALUE`; of several values, with commas between."""
     name, _, value = text.partition("=")
-    known = {each.name: each for each in fields(Settings)}
+    known = {each.name for each in fields(Settings)}
     if name not in known or "=" not in text:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE with the name of a setting")
-    choices = known[name].metadata.get("choices", (value,))
+    from polylsp.project import WrongValue, checked
+
     try:
-        found = _value(value.strip(), get_type_hints(Settings)[name])
+        return name, checked(name, _value(value.strip(), get_type_hints(Settings)[name]))
+    except WrongValue as reason:
+        raise argparse.ArgumentTypeError(f"{value!r} is no value of {name}, which {reason}") from reason
     except (ValueError, KeyError):
-        found = None
-    if found is None or value not in choices:
-        raise argparse.ArgumentTypeError(f"{value!r} is no value of {name}")
-    return name, found
+        raise argparse.ArgumentTypeError(f"{value!r} is no value of {name}") from None
 
 
 def _value(text: str, kind: object) -> Value:

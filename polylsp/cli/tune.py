@@ -25,7 +25,7 @@ def run(options: argparse.Namespace) -> int:
     interrupted."""
     place = options.place
     try:
-        source, line = read_line(place, settings_of(options))
+        source, line = read_line(place, settings_of(options, place.path))
         own, others = _versions(place.path, source, line, options)
     except Unreadable as unreadable:
         complain(str(unreadable))
@@ -51,7 +51,7 @@ def _versions(
 ) -> tuple[Version, list[Version]]:
     """Measurement of the function with the user's settings, and with others."""
     found: list[Version] = []
-    tried = ((), *CANDIDATES, *of_kernels(settings_of(options)))
+    tried = ((), *CANDIDATES, *of_kernels(settings_of(options, path)))
     for each in versions(path, source, line, options, tried):
         show(Step(len(found), f"making version {len(found) + 1}"))
         found.append(each)
@@ -68,7 +68,7 @@ def _carried_out(
         show(step)
 
     try:
-        found = carried_out(plan, settings_of(options), observe)
+        found = carried_out(plan, settings_of(options, plan.path), observe)
     except KeyboardInterrupt:
         if best:
             _remember(plan, code, best[-1:])

@@ -53,6 +53,18 @@ def work_in(subject: Subject, scop: Scop, place: Stretch, roots: tuple[LoopFacts
     return largest_of(_work(s, place.depth(scop), scop, names) for s in inside)
 
 
+def whole_work(subject: Subject, root: LoopFacts) -> Work | None:
+    """Work of a loop in all runs of it that one run of its nest makes, for people: numbers stand in the place
+    of macros, and parameters as the model names them; `None` if its extents are undetermined."""
+    nest = subject.nest(root.ordinal)
+    if nest is None:
+        return None
+    scop = nest[1].scop
+    products = {name: " * ".join(factors) for name, factors in scop.products.items()}
+    names = Names({**scop.parameters, **products})
+    return largest_of(_work(s, 0, scop, names) for s in scop.statements if root.ordinal in s.loops)
+
+
 def largest_of(works: Iterable[Work | None]) -> Work | None:
     """Largest of some amounts of work; `None` if one of them is undetermined."""
     found = list(works)

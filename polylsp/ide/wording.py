@@ -141,16 +141,16 @@ def example_words(witness: Witness) -> str:
     return f"{first} {verb} {what}, {second} {_verb(dependence, dependence.sink)} it"
 
 
-def assumption_words(assumptions: Sequence[Assumption]) -> str:
-    """Assumptions as one condition, without "if"."""
+def assumption_words(assumptions: Sequence[Assumption], most: int = _SHOWN_ASSUMPTIONS) -> str:
+    """Assumptions as one condition, without "if"; of more than `most`, the number of the others."""
     overlaps = [a for a in assumptions if a.kind == "no-overlap"]
     others = [a for a in assumptions if a.kind != "no-overlap"]
     sentences = list(dict.fromkeys(a.sentence for a in others))
     parts = _overlap_words(overlaps) + [_open(one) for one in _types_together(sentences)]
-    if len(parts) > _SHOWN_ASSUMPTIONS:
-        left = len(parts) - _SHOWN_ASSUMPTIONS
+    if len(parts) > most:
+        left = len(parts) - most
         parts = [
-            *parts[:_SHOWN_ASSUMPTIONS],
+            *parts[:most],
             f"{left} more {'condition holds' if left == 1 else 'conditions hold'}",
         ]
     return listing(parts)

@@ -16,6 +16,7 @@ from pygls.uris import to_fs_path
 
 from polylsp import __version__
 from polylsp.language import PYTHON
+from polylsp.project import Project, WrongProject, project_of, rooted
 from polylsp.runtime.machine import compiler_here, gpu_here
 from polylsp.server import configuration
 from polylsp.server.client import Client
@@ -78,6 +79,8 @@ class PolylspServer(LanguageServer):
         self.folders: dict[str, Path] = {}
         self.settings = Settings()
         self.folder_settings: dict[str, Settings] = {}
+        self._projects: dict[Path, Project] = {}
+        self._wrong_projects: set[str] = set()
         self.jobs = Jobs(worker_command, self.documents.values, self.settings_of, self)
         self.job_progress = Progress(self.protocol, False, self.jobs.abandon)
         self.measurements = Measurements(self.protocol)
@@ -108,6 +111,7 @@ class PolylspServer(LanguageServer):
     def open(self, document: Document, findings: Findings | CellFindings) -> None:
         """Keep a document that the client opened, and analyse it; one that it had open is replaced."""
         self.close(document.uri)
+        self._projects.pop(Path(document.path).parent, None)
         self._lost.pop(document.uri, None)
         self.documents[document.uri] = document
         self._findings[document.uri] = findings
@@ -175,6 +179,7 @@ class PolylspServer(LanguageServer):
     def saved(self, document: Document) -> None:
         """Work out schedules and transforms of a document that was saved, then the report of NVIDIA's
         compiler on its kernels."""
+        self._projects.pop(Path(document.path).parent, None)
         if document.is_ours:
             self._saved.add(document.uri)
             self.jobs.want_schedules(document)
@@ -210,6 +215,7 @@ class PolylspServer(LanguageServer):
 
     def reanalyse(self) -> None:
         """Analyse every open document again: something beside their texts has changed."""
+        self._projects.clear()
         for document in self.documents.values():
             if document.is_ours:
                 self._owed_diagnostics.add(document.uri)
@@ -218,13 +224,30 @@ class PolylspServer(LanguageServer):
                 self.jobs.want(document, full=True, again=True)
 
     def settings_of(self, document: Document) -> Settings:
-        """The settings of the innermost workspace folder that holds a document."""
+        """The settings of the innermost workspace folder that holds a document; where these are defaults,
+        those of its project."""
         path = Path(document.path)
         holding = [(uri, folder) for uri, folder in self.folders.items() if path.is_relative_to(folder)]
-        if not holding:
-            return self.settings
-        uri, folder = max(holding, key=lambda each: len(each[1].parts))
-        return configuration.rooted(self.folder_settings.get(uri, self.settings), folder)
+        settings = self.settings
+        if holding:
+            uri, folder = max(holding, key=lambda each: len(each[1].parts))
+            settings = rooted(self.folder_settings.get(uri, self.settings), folder)
+        return self._project_at(path).beneath(settings)
+
+    def _project_at(self, path: Path) -> Project:
+        """The settings of the project that a document belongs to; the user is told of a file that cannot be
+        used, which counts as none."""
+        if not path.is_absolute():
+            return Project()
+        if path.parent not in self._projects:
+            try:
+                self._projects[path.parent] = project_of(path)
+            except WrongProject as wrong:
+                self._projects[path.parent] = Project()
+                if str(wrong) not in self._wrong_projects:
+                    self._wrong_projects.add(str(wrong))
+                    self.tell_user(str(wrong), types.MessageType.Warning)
+        return self._projects[path.parent]
 
     def configure(self, values: Any, folder: str | None = None) -> None:
         """Take settings from the client, for all documents or those of one folder."""

@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "ide"))
 import facts
 
 from polylsp import pipeline
-from polylsp.cli import check, main, one_file
+from polylsp.cli import check, main, one_file, report
 from polylsp.cli.pool import Finished, Share, Steps, Work
 from polylsp.model.report import FileReport
 from polylsp.settings import Settings
@@ -56,6 +56,7 @@ def polylsp(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(check, "stream", streamed_in_this_process)
     monkeypatch.setattr(one_file, "results", in_this_process)
+    monkeypatch.setattr(report, "results", in_this_process)
     for name in ("FORCE_COLOR", "NO_COLOR", "COLUMNS"):
         monkeypatch.delenv(name, raising=False)
 

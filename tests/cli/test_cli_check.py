@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import re
 from pathlib import Path
 
@@ -157,6 +159,73 @@ def test_findings_of_severity_error_give_status_1(polylsp, tmp_path: Path, monke
 def test_latin_1_is_ordinary_input(polylsp, tmp_path: Path, known) -> None:
     (tmp_path / "a.c").write_bytes("/* naïve */ void f(void) {}".encode("latin-1"))
     assert polylsp("check", "a.c").status == 0
+
+
+@pytest.mark.usefixtures("known")
+def test_a_limit_on_files_takes_no_memory(polylsp, tmp_path: Path) -> None:
+    write(tmp_path, a=facts.RECURRENCE)
+    assert polylsp("check", "--max-file-mb", "999999999", "a.c").status == 0
+    (tmp_path / "a.c").write_bytes(b" " * (2**20 + 1))
+    ran = polylsp("check", "--max-file-mb", "1", "a.c")
+    assert (ran.status, ran.err) == (3, "polylsp: a.c: it is larger than 1 MiB (`max_file_mb`)\n")
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("a.py", b"x = '\xe9'", "not UTF-8, and it declares no other encoding"),
+        ("a.py", b"x = 1\ny = 1\nz = 1\n# \xe9", "line 4 is not UTF-8, the encoding of the file"),
+        ("a.py", b"# coding: nonsense\n", "its encoding is not known"),
+        ("a.py", b"# coding: ascii\n\n\n# \xe9", "line 4 is not ASCII, the encoding of the file"),
+    ],
+)
+@pytest.mark.parametrize("command", ["check", "model", "report"])
+def test_a_wrong_encoding_is_one_line(
+    polylsp, tmp_path: Path, name: str, data: bytes, words: str, command: str
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    ran = polylsp(command, name)
+    assert (ran.status, ran.out, ran.err) == (3, "", f"polylsp: {name}: {words}\n")
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("data", [b"# coding: latin-1\nx = '\xe9'", b"\xef\xbb\xbfx = 1", "é = 1".encode()])
+def test_encodings_of_python(polylsp, tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "a.py").write_bytes(data)
+    ran = polylsp("check", "a.py")
+    assert (ran.status, ran.err) == (0, "")
+
+
+@pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("command", ["check", "report"])
+def test_a_folder_that_cannot_be_read_is_told_and_the_rest_goes_on(
+    polylsp, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    write(tmp_path, a=facts.RECURRENCE, closed__b=facts.RECURRENCE)
+    scandir = os.scandir
+
+    def refusing(path: str = "."):
+        if Path(path).name == "closed":
+            raise PermissionError(errno.EACCES, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    ran = polylsp(command, ".")
+    assert (ran.status, ran.err) == (3, "polylsp: closed: Permission denied\n")
+    assert "a.c" in ran.out or command == "report"
+
+
+@pytest.mark.parametrize("command", ["model", "explain"])
+def test_a_folder_is_no_file(polylsp, tmp_path: Path, command: str) -> None:
+    (tmp_path / "src").mkdir()
+    ran = polylsp(command, "src:1" if command == "explain" else "src")
+    assert (ran.status, ran.out, ran.err) == (3, "", "polylsp: src: Is a directory\n")
+
+
+def test_an_empty_path_is_wrong_usage(polylsp) -> None:
+    ran = polylsp("check", "")
+    assert (ran.status, ran.out, ran.err) == (2, "", "polylsp: a path is empty\n")
 
 
 @pytest.mark.usefixtures("known")

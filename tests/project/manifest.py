@@ -54,6 +54,8 @@ def _schema(each: Field[Any]) -> dict[str, Any]:
         schema["minimum"] = each.metadata["least"]
     if "above" in each.metadata:
         schema["exclusiveMinimum"] = each.metadata["above"]
+    if "most" in each.metadata:
+        schema["maximum"] = each.metadata["most"]
     scope = "machine" if "of_machine" in each.metadata else "resource"
     return {**schema, "scope": scope, "markdownDescription": _linked(each.metadata["doc"])}
 

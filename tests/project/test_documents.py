@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from documents import PAGES, README, ROOT, SETTINGS, fence, settings_table
 import polylsp
 from polylsp.cli import main, parser
 from polylsp.model.verdict import VerdictWord
+from polylsp.project import REFUSED
+from polylsp.settings import Settings
 
 DOCUMENTS = [
     *(each.relative_to(ROOT).as_posix() for each in PAGES),
@@ -134,3 +137,10 @@ def test_the_repository_names_no_machine() -> None:
     for document in [*DOCUMENTS, "Makefile", ".ci/run", "constraints.txt", "pyproject.toml"]:
         found = forbidden.search(text_of(document))
         assert found is None, f"{document}: {found and found.group()}"
+
+
+def test_the_settings_that_a_project_cannot_have_are_listed() -> None:
+    about = text_of("docs/settings.md").split("## In the project")[1].split("## ")[0]
+    listed = set(re.findall(r"`(\w+)`", about.split("is limited:")[1]))
+    refused = {each.name for each in fields(Settings) if {*REFUSED} & {*each.metadata}}
+    assert listed == refused

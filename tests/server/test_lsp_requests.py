@@ -214,7 +214,11 @@ async def test_files_are_watched_and_changes_analysed(start, tmp_path: Path):
         lambda params: params.registrations[0].method == types.WORKSPACE_DID_CHANGE_WATCHED_FILES,
     )
     watchers = registered.registrations[0].register_options["watchers"]
-    assert [each["globPattern"] for each in watchers] == ["**/compile_commands.json", "**/*.{h,c}"]
+    assert [each["globPattern"] for each in watchers] == [
+        "**/compile_commands.json",
+        "**/*.{h,c}",
+        "**/{.polylsp,pyproject}.toml",
+    ]
     uri = editor.open(F.replace("a[i]", "a[i] /* MARK_seen */"))
     await editor.pull(uri)
     change = types.FileEvent(uri="file:///project/x.h", type=types.FileChangeType.Changed)
@@ -293,3 +297,17 @@ async def test_the_server_process_never_loads_isl():
     code = f"import polylsp.server.app, sys; sys.exit({loaded})"
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", code)
     assert await process.wait() == 0
+
+
+async def test_settings_of_the_project_are_heeded_and_change_while_it_is_open(start, tmp_path: Path):
+    editor = await start()
+    (tmp_path / ".polylsp.toml").write_text('disabled_diagnostics = ["parallel-loop"]')
+    uri = editor.open(F + G, uri=(tmp_path / "a.c").as_uri())
+    assert len(await editor.diagnostics(uri, 1)) == 1
+    (tmp_path / ".polylsp.toml").write_text("max_second = 3")
+    change = types.FileEvent((tmp_path / ".polylsp.toml").as_uri(), types.FileChangeType.Changed)
+    editor.client.workspace_did_change_watched_files(types.DidChangeWatchedFilesParams([change]))
+    shown = await editor.until(types.WINDOW_SHOW_MESSAGE)
+    assert shown.type == types.MessageType.Warning
+    assert "there is no setting `max_second`; did you mean `max_seconds`?" in shown.message
+    await editor.until(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, lambda params: len(params.diagnostics) == 2)

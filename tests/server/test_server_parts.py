@@ -11,6 +11,7 @@ from pathlib import Path
 import fake_analysis
 import pytest
 
+from polylsp import project
 from polylsp.model.action import Replacement, applied
 from polylsp.server import configuration, convert_actions
 from polylsp.server.answers import Answers
@@ -182,7 +183,7 @@ def test_every_setting_can_be_set():
 
 def test_relative_paths_start_at_the_folder():
     settings = Settings(include_paths=("inc", "/abs", "${workspaceFolder}/x"), compile_commands="build")
-    rooted = configuration.rooted(settings, Path("/project"))
+    rooted = project.rooted(settings, Path("/project"))
     assert rooted.include_paths == ("/project/inc", "/abs", "/project/x")
     assert rooted.compile_commands == "/project/build"
 

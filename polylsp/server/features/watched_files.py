@@ -1,4 +1,4 @@
-"""workspace/didChangeWatchedFiles: headers, and how the project is compiled."""
+"""workspace/didChangeWatchedFiles: headers, how the project is compiled, and its settings."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from lsprotocol import types
 
 from polylsp.server.session import PolylspServer, path_of
 
-_PATTERNS = ("**/compile_commands.json", "**/*.{h,c}")
+_PATTERNS = ("**/compile_commands.json", "**/*.{h,c}", "**/{.polylsp,pyproject}.toml")
 
 
 def did_change_watched_files(ls: PolylspServer, params: types.DidChangeWatchedFilesParams) -> None:
