@@ -77,7 +77,7 @@ def _members(subject: Subject, site: Site) -> set[str]:
 
 
 def _is_member(place: Place) -> bool:
-    """Whether a place is a whole number in a structure that no subscript chooses."""
+    """True if a place is a whole number in a structure that no subscript chooses."""
     steps = [s.subscript for s in place.steps if isinstance(s, Index)]
     fixed = all(isinstance(each, Constant) and each.value == 0 for each in steps)
     is_last = bool(place.steps) and isinstance(place.steps[-1], Field)

@@ -1,4 +1,4 @@
-"""What loops need before them to run on a device: loops that find out how much of an array is used whose
+"""Code that loops need before them to run on a device: loops that find out how much of an array is used whose
 subscripts are data (`v[list[i]]`), local variables with the pointers of structures (`d->x[i]`), counters of
 their own. The text with these is read and analysed like any other before the edit is made of it."""
 
@@ -176,7 +176,7 @@ def _own_counter(subject: Subject, root: LoopFacts) -> Iterator[Replacement]:
 
 
 def _is_fixed(value: Expr, changed: frozenset[str]) -> bool:
-    """Whether a part of an expression is the same behind a loop that sets the variables `changed`."""
+    """True if a part of an expression is the same behind a loop that sets the variables `changed`."""
     if isinstance(value, (Call, AddressOf)):
         return False
     if not isinstance(value, Read):
@@ -363,12 +363,12 @@ class _Reader:
         return frozenset(counter(self.subject, loop.ordinal).name for loop in path)
 
     def _stands_in(self, assign: Assign, path: tuple[Loop, ...]) -> bool:
-        """Whether an assignment is run in each iteration of the innermost loop that it stands in."""
+        """True if an assignment is run in each iteration of the innermost loop that it stands in."""
         around = next((loop for loop in reversed(path) if within(assign.site, loop.site)), None)
         return around is not None and any(assign is s for s in _plainly(around.body))
 
     def _is_steady(self, value: Expr, path: tuple[Loop, ...]) -> bool:
-        """Whether a value depends on nothing that the nest changes, but for the counters of loops around."""
+        """True if a value depends on nothing that the nest changes, but for the counters of loops around."""
         changed = self._changed - self._counters(path)
         written = {place.variable.name for place in effects(self.outer).places}
         for each in subexpressions(value):
@@ -385,7 +385,7 @@ class _Reader:
         return effects(self.outer).scalars | {own}
 
     def _can_be_repeated(self, loop: Loop, head: tuple[Statement, ...], path: tuple[Loop, ...]) -> bool:
-        """Whether the loop's header says all of what its iterations depend on."""
+        """True if the loop's header says all of what its iterations depend on."""
         if loop.kind != "for" or loop.prologue.statements or loop.condition is None:
             return False
         if self.subject.is_from_macro(loop.header) or len(loop.step.statements) != 1:
@@ -407,7 +407,7 @@ def _plainly(block: Block) -> Iterator[Statement]:
 
 
 def _reads_elements(value: Expr) -> bool:
-    """Whether a value reads an element of an array."""
+    """True if a value reads an element of an array."""
     steps = [s for e in subexpressions(value) if isinstance(e, Read) for s in e.place.steps]
     return any(isinstance(s, Index) and not isinstance(s.subscript, Constant) for s in steps)
 

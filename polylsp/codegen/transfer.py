@@ -117,7 +117,7 @@ def _unseen(asked: Question, variable: Variable, device: list[Access], host: lis
 
 
 def _is_read_by_headers(asked: Question, variable: Variable, device: list[Access]) -> bool:
-    """Whether the device may change what the host reads to enter a loop: of a structure, a member that
+    """True if the device may change what the host reads to enter a loop: of a structure, a member that
     headers do not name is another one."""
     changed = {a.memory.name for a in device if a.kind == "write"}
     headers = [loop.header for loop in asked.subject.facts.loops if asked.region.holds(loop.site)]

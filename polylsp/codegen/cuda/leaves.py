@@ -228,7 +228,7 @@ def without_continues(statements: tuple[Statement, ...]) -> tuple[Statement, ...
 
 
 def _ends(block: Block) -> bool:
-    """Whether control never comes to the end of a block whose only jumps are `continue`."""
+    """True if control never comes to the end of a block whose only jumps are `continue`."""
     return any(_leaves_round(each) for each in block.statements)
 
 

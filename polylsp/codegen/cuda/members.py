@@ -217,7 +217,7 @@ def _behind(chosen: list[int], steps: tuple[Index | Field, ...]) -> tuple[int, i
 
 
 def _follows(steps: tuple[Index | Field, ...], number: int) -> bool:
-    """Whether a step is a subscript: a member behind it is in no structure of the array itself."""
+    """True if a step is a subscript: a member behind it is in no structure of the array itself."""
     return isinstance(steps[number], Index)
 
 
@@ -225,7 +225,7 @@ _FIRST = Index(Constant(0, Integer(32, True), Site(0, 0)))
 
 
 def _is_plain(root: Variable, steps: tuple[Index | Field, ...]) -> bool:
-    """Whether there is no union on the way, and no bit-field at its end."""
+    """True if there is no union on the way, and no bit-field at its end."""
     types = [root.type, *(s.type for s in steps if isinstance(s, Field))]
     inner = [_innermost(each) for each in types if each is not None]
     unions = any(isinstance(each, Struct) and each.union for each in inner)
@@ -240,7 +240,7 @@ def _innermost(of_type: Type) -> Type:
 
 
 def _is_steady(subject: Subject, root: Variable, steps: tuple[Index | Field, ...]) -> bool:
-    """Whether the pointers on the way lead to the same place at all times at which loops use it."""
+    """True if the pointers on the way lead to the same place at all times at which loops use it."""
     if isinstance(root.type, Pointer):
         assigned = subject.assigned(root)
         loops = [loop.site for loop in subject.facts.loops if loop.depth == 1]
@@ -291,7 +291,7 @@ def _numbers(of_type: Type | None) -> tuple[Type, tuple[Expr | None, ...], bool]
 
 
 def _root_extent(root: Variable, steps: tuple[Index | Field, ...]) -> Expr | None:
-    """How many structures there are in an array with a name of its own."""
+    """Number of structures in an array with a name of its own."""
     return root.type.extent if isinstance(root.type, Array) and not steps else None
 
 
@@ -317,7 +317,7 @@ def _is_whole(
     found: Mapping[_Key, _Found],
     aliases: Mapping[str, Place],
 ) -> bool:
-    """Whether all that the models know of a member is said by places of it; and of a variable of the function
+    """True if all that the models know of a member is said by places of it; and of a variable of the function
     that holds structures, whether it is used by its members alone."""
     sites = {each.site for each in by_key[key]}
     # A structure that is copied as a whole is several places, which have one site.
@@ -342,7 +342,7 @@ def _memory_key(memory: Memory) -> _Key:
 
 
 def _is_simple(access: Access, made: _Found) -> bool:
-    """Whether a place leads to the elements that the model says, the first of each fixed subscript."""
+    """True if a place leads to the elements that the model says, the first of each fixed subscript."""
     memory = access.memory
     last = len(_memory_key(memory)[1])
     if memory.dimensions != memory.scoped + memory.shape.count("[]") or memory.strides:

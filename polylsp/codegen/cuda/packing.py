@@ -71,7 +71,7 @@ def _copied(host: Host, buffer: Buffer, name: str) -> str:
 
 
 def _start(host: Host, buffer: Buffer) -> str:
-    """Where the first member lies that the device has."""
+    """Address of the first member that the device has."""
     if buffer.first == "0":
         return buffer.name
     kind = "" if buffer.goes_out else "const "
