@@ -191,6 +191,7 @@ class _Rewriter:
         else:
             raise _ObstructedError
         way.reports.setdefault(condition, []).append(call)
+        # Calls in its arguments with effects of their own stand before it, in temporaries.
         found: list[Statement] = []
         inside = self.loops[len(way.loops) :]
         if inside:
