@@ -56,6 +56,8 @@ def _loops(
 def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> bool:
     """True if a loop inside can have a directive, which privatises its counter: not where the counter's last
     value is used after the loop, or goes back to the host (OpenACC 3.3, 2.6.1)."""
+    if loop.misfit:
+        return False
     after = live_after_loops(subject.function, subject.calls.summaries)[loop.ordinal]
     if loop.iterator is not None and {counter(subject, loop.ordinal).name, "*"} & after:
         return False
@@ -64,7 +66,7 @@ def _takes_a_directive(subject: Subject, kernel: Kernel, loop: LoopFacts) -> boo
     condition = subject.loop(loop.ordinal).condition
     unequal = isinstance(condition, Binary) and condition.operator == "!="
     placed = subject.begins_in_macro(loop.site) or no_room(subject, loop)
-    return not loop.misfit and not unequal and not placed
+    return not unequal and not placed
 
 
 def _outer(

@@ -35,7 +35,7 @@ def _loops(
             Clause("collapse", (str(count),)) if count > 1 else None,
             listed("private", kernel.sharing.private),
             *kernel.sharing.reductions,
-            *_maps(_without(kernel.moved if shared is None else _arrays(kernel, shared), reduced)),
+            *_maps(_without(kernel.moved if shared is None else _present(kernel, shared), reduced)),
             Clause("map", tuple(reduced), "tofrom") if reduced else None,
             condition(pays(kernel, shared, settings), "target"),
         ),
@@ -43,10 +43,11 @@ def _loops(
     yield kernel.loops[0], directive
 
 
-def _arrays(kernel: Kernel, shared: Shared) -> tuple[Transfer, ...]:
-    """The sections of arrays, which are there already: without a clause, an array would be moved as a whole
-    (OpenMP 5.2, 5.8.1); a pointer finds its target."""
-    used = (each for each in shared.transfers if each.name in kernel.uses and each.is_array)
+def _present(kernel: Kernel, shared: Shared) -> tuple[Transfer, ...]:
+    """The sections of arrays and the scalars that are present already: without a clause, an array would be
+    moved as a whole, and a scalar would be firstprivate (OpenMP 5.2, 5.8.1); a pointer finds its target."""
+    used = (each for each in shared.transfers if each.name in kernel.uses)
+    used = (each for each in used if each.is_array or each.section == each.name)
     return tuple(replace(each, comes_in=False, goes_out=False) for each in used)
 
 

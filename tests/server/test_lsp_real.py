@@ -275,15 +275,17 @@ async def test_what_a_finding_about_overlap_is_answered_by(start):
     listed = await editor.actions(uri, 1, diagnostics=found)
     fixes = {each.title: len(each.diagnostics or []) for each in listed if each.kind == "quickfix"}
     promise = "Promise with `restrict` that `a` and `b` do not overlap"
-    assert fixes == {promise: 1, "Ignore `needs-restrict` on line 2": 1}
+    offload = "Offload `i` to a GPU (CUDA)"
+    assert fixes == {promise: 1, offload: 1, "Ignore `needs-restrict` on line 2": 1}
     assert not any(each.is_preferred for each in listed)
     devices = [each for each in listed if "OpenACC" in each.title or "offloading" in each.title]
-    assert ["`b`" in each.disabled.reason for each in devices] == [True, True]
+    assert [each.disabled for each in devices] == [None, None]
     plain = await start("nvim-bookworm", *REAL)
     uri = plain.open(ADD)
     await plain.diagnostics(uri, 1)
     titles = [each.title for each in await plain.actions(uri, 1, only=["refactor"])]
-    assert [title.partition(" (")[0] for title in titles] == ["Run `i` in parallel with OpenMP"]
+    runs = [f"Run `i` in parallel with {how}" for how in ("OpenMP", "OpenACC", "OpenMP offloading")]
+    assert [title.partition(" (")[0] for title in titles] == ["Offload `i` to a GPU", *runs]
 
 
 STENCIL = """\

@@ -53,7 +53,8 @@ class _Scope:
         """Names bound once to the shape of an array that is not rebound, with the name of that array."""
         found: dict[str, str] = {}
         made = set(self.given - self.bound.keys()) if self.local else set[str]()
-        made -= self.captured | set(self._reshaped())
+        unsteady = self.captured | set(self._reshaped())
+        made -= unsteady
         for statement in self.body:
             match statement:
                 case ast.Assign(
@@ -62,7 +63,7 @@ class _Scope:
                 ) if array in made and self._is_once(name):
                     found[name] = array
                 case ast.Assign(targets=[ast.Name(id=name)]) if self._is_once(name):
-                    made |= {name} - self.captured - set(self._reshaped()) if self.local else set()
+                    made |= {name} - unsteady if self.local else set()
                 case _:
                     pass
         return found
@@ -82,8 +83,13 @@ class _Scope:
         }
         found = {name: _length(given) for name, given in values.items()}
         sizes = {name: size for name, size in found.items() if size and len(values[name]) == self.bound[name]}
+        taken = self._subscripts()
         kept = several | self.captured | self.given | (set() if self.local else sizes.keys())
-        return {name: size for name, size in sizes.items() if name not in kept and self._is_taken(name, size)}
+        return {
+            name: size
+            for name, size in sizes.items()
+            if name not in kept and _is_taken(taken.get(name, []), size)
+        }
 
     def _is_once(self, name: str) -> bool:
         return self.bound[name] == 1 and name not in self.given | self.captured
@@ -98,15 +104,19 @@ class _Scope:
             and (node.attr in _RESHAPING or not isinstance(node.ctx, ast.Load))
         ]
 
-    def _is_taken(self, name: str, size: int) -> bool:
-        """True if a tuple is subscripted, by constants within its length only."""
-        subscripts = [
-            node.slice
-            for node in self.nodes
-            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name
-        ]
-        numbers = [one.value if isinstance(one, ast.Constant) else None for one in subscripts]
-        return bool(numbers) and all(isinstance(one, int) and 0 <= one < size for one in numbers)
+    def _subscripts(self) -> dict[str, list[ast.expr]]:
+        """The subscripts of each name."""
+        found: dict[str, list[ast.expr]] = {}
+        for node in self.nodes:
+            if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name):
+                found.setdefault(node.value.id, []).append(node.slice)
+        return found
+
+
+def _is_taken(subscripts: Sequence[ast.expr], size: int) -> bool:
+    """True if a tuple is subscripted, by constants within its length only."""
+    numbers = [one.value if isinstance(one, ast.Constant) else None for one in subscripts]
+    return bool(numbers) and all(isinstance(one, int) and 0 <= one < size for one in numbers)
 
 
 def _given(arguments: ast.arguments) -> frozenset[str]:
