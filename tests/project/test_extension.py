@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from dataclasses import fields
 
 import pytest
@@ -54,3 +56,15 @@ def test_no_package_index_is_named(name: str) -> None:
     assert json.loads(text)["name"] == "polylsp"
     assert re.search(r"https?://[\w.-]*registry", text) is None
     assert '"resolved"' not in text
+
+
+def test_a_requirement_of_other_pythons_is_not_missing():
+    probe = ROOT / "vscode-client/server/probe.py"
+    asked = [
+        "none-of-this>=2; python_version < '3.0'",
+        "none-of-that>=2; python_version >= '3.0'",
+        "nor-this",
+    ]
+    run = subprocess.run([sys.executable, probe, *asked], capture_output=True, text=True, check=True)
+    missing = json.loads(run.stdout)["missing"]
+    assert [each.partition(">")[0] for each in missing] == ["none-of-that", "nor-this"]

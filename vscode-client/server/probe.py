@@ -26,8 +26,17 @@ def is_met(version, bounds):
     return True
 
 
+def is_for_this(marker):
+    """Whether a marker such as `python_version < '3.11'` holds for this Python."""
+    found = re.search(r"python_version\s*(<|>=)\s*'([\d.]+)'", marker)
+    return found is None or (sys.version_info[:2] >= numbers(found.group(2))) == (found.group(1) == ">=")
+
+
 def lacks(requirement):
-    """What is wrong with one requirement, in words; empty where it is met."""
+    """What is wrong with one requirement, in words; empty where it is met, or is none of this Python."""
+    requirement, _, marker = requirement.partition(";")
+    if not is_for_this(marker):
+        return ""
     name, bounds = re.match(r"([\w-]+)(.*)", requirement).groups()
     if importlib.util.find_spec(name.replace("-", "_")) is None:
         return requirement
