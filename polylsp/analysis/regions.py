@@ -68,6 +68,10 @@ class Cut:
 _SEPARABLE = 4
 """The part of a loop's operations for what can be modelled in parts too, once a walk took too many."""
 
+_MOST_PIECES = 32
+"""Convex pieces of the parameter values that reach a statement outside of loops. Of a function with a hundred
+early returns there would be thousands; the conditions that lead to more are forgotten."""
+
 T = TypeVar("T")
 _State = tuple[Environment, str, tuple[Guard, ...], int]
 
@@ -100,15 +104,24 @@ class _Cutter:
     variables: tuple[Variable, ...]
     led: frozenset[str]
     details: tuple[Detail, ...] = (FULL, COARSE)
+    printed: tuple[isl.Set | None, str] = (None, "")
+    """The last set of iterations that was remembered, and its text: large sets take long to print."""
 
     def block(self, statements: tuple[Statement, ...]) -> None:
-        """Walk statements that stand in no loop, or only in refused ones."""
+        """Walk statements that stand in no loop, or only in refused ones. No answer depends on the state
+        after the last run with loops."""
         run: list[Statement] = []
         size = 0
-        for statement in flat(statements):
+        every = list(flat(statements))
+        last = max((k for k, each in enumerate(every) if has_loops([each])), default=-1)
+        for number, statement in enumerate(every):
+            if number > last and not run:
+                return
             if obstacle(statement, self.calls) is not None:
                 self.flush(run)
                 run, size = [], 0
+                if number > last:
+                    return
                 if not self.presumed(statement):
                     self.obstructed(statement)
                 continue
@@ -125,12 +138,15 @@ class _Cutter:
         if not run:
             return
         self.begin(run)
+        reached = self.state.active
         found = self.modelled(run) if has_loops(run) else self.walked(run)
         if found is None or isinstance(found, Exhausted):
             self.taken_apart(run, found or Exhausted())
             return
         nests, followed = found
         self.nests += nests
+        if self.state.active.n_basic_set() > _MOST_PIECES:
+            self.state.active = reached
         if not followed:
             self.forget_all(run[-1])
         self.state.parameters.epoch += 1
@@ -185,7 +201,9 @@ class _Cutter:
     def remembered(self) -> _State:
         """The state of the walk, in values that no walk changes."""
         state = self.state
-        return dict(state.environment), str(state.active), state.guards, state.parameters.epoch
+        if self.printed[0] is not state.active:
+            self.printed = state.active, str(state.active)
+        return dict(state.environment), self.printed[1], state.guards, state.parameters.epoch
 
     def restore(self, state: _State) -> None:
         """Go back to a state."""
@@ -260,12 +278,18 @@ class _Cutter:
             self.disturb(statement)
 
     def ways(self, statement: If) -> tuple[isl.Set, isl.Set]:
-        """Iterations that may reach each branch of an `if`."""
+        """Iterations that may reach each branch of an `if`; asked of those alone for which it matters."""
+        active = self.state.active
+        branches = (statement.then, statement.otherwise)
+        if not (has_loops(branches) or any(map(leaves, branches))):
+            return active, active
         own = with_calls(effects(Evaluate(statement.condition, statement.site)), self.calls)
         self.state.effects = own
         start_values(self.state, own)
         found = self.attempt(lambda: split(statement.condition, self.state))
-        return (self.state.active, self.state.active) if isinstance(found, Exhausted) else found[:2]
+        if isinstance(found, Exhausted) or any(each.n_basic_set() > _MOST_PIECES for each in found[:2]):
+            return self.state.active, self.state.active
+        return found[:2]
 
     def unsupported(self, loop: Loop, rejection: Rejection) -> None:
         self.disturb(loop)

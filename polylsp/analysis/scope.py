@@ -217,15 +217,32 @@ def may_touch(variable: Variable, reached: Type, effects: Effects) -> str | None
     if not exposed:
         return None
     for place in effects.places:
+        if not may_alias_types(place.type, reached):
+            continue
         pointer = _pointer_followed(place)
         other = place.variable.name != variable.name or len(pointer) > len(place.variable.source_name)
-        if pointer and other and may_alias_types(place.type, reached):
+        if pointer and other:
             return pointer
     return None
 
 
 def _pointer_followed(place: Place) -> str:
-    """The last pointer on the way to a place, as it is spelled; empty if there is none."""
+    """The last pointer on the way to a place, as it is spelled; empty if there is none. That of a place is
+    remembered: each read of a nest asks for those of all its writes."""
+    known = _followed.get(id(place))
+    if known is None:
+        if len(_followed) >= _MOST_FOLLOWED:
+            _followed.clear()
+        known = _followed[id(place)] = place, _last_pointer(place)
+    return known[1]
+
+
+_MOST_FOLLOWED = 4096
+_followed: dict[int, tuple[Place, str]] = {}
+"""By the identities of places, which stay referenced so that no others reuse these."""
+
+
+def _last_pointer(place: Place) -> str:
     found = ""
     if isinstance(place.variable.type, Pointer) or place.variable.storage == "parameter":
         found = place.variable.source_name

@@ -92,6 +92,8 @@ class Parameters:
     addresses: Addresses = field(default_factory=lambda: Addresses())
     usual: frozenset[str] = frozenset()
     _by_key: dict[Hashable, str] = field(default_factory=dict)
+    _counts: dict[str, int] = field(default_factory=dict)
+    """By the stem of names, the number up to which all of them are used."""
 
     def computed(self, key: Hashable, text: str, of_type: Type, stem: str = "") -> Poly:
         """As `symbol`, for a value that is no input of the function but was computed in it."""
@@ -117,13 +119,17 @@ class Parameters:
 
     def fresh_name(self, text: str) -> str:
         """A name for a parameter that isl accepts, close to `text`, not used yet."""
-        name = _first_free(text, lambda n: n in self.texts or n in self.dimensions)
+        stem = _stem(text)
+        name, count = _first_free(
+            stem, lambda n: n in self.texts or n in self.dimensions, self._counts.get(stem, 1)
+        )
+        self._counts[stem] = count
         self.texts[name] = text
         return name
 
     def dimension_name(self, text: str, around: tuple[str, ...]) -> str:
         """A name for an iterator inside those `around`; loops side by side may share it."""
-        name = _first_free(text, lambda n: n in self.texts or n in around)
+        name, _ = _first_free(_stem(text), lambda n: n in self.texts or n in around)
         self.dimensions.add(name)
         self.iterators[name] = text
         return name
@@ -134,13 +140,18 @@ def readable(name: str) -> str:
     return f"v_{name}" if name[:1].isdigit() or name in _RESERVED else name
 
 
-def _first_free(text: str, taken: Callable[[str], bool]) -> str:
-    stem = readable(re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "value")
-    name, count = stem, 1
+def _stem(text: str) -> str:
+    """A name of letters, digits and underscores close to `text`."""
+    return readable(re.sub(r"\W+", "_", text, flags=re.ASCII).strip("_") or "value")
+
+
+def _first_free(stem: str, taken: Callable[[str], bool], count: int = 1) -> tuple[str, int]:
+    """The first of `stem`, `stem_2`, `stem_3` ... from `count` on that is not taken, and its number."""
+    name = stem if count == 1 else f"{stem}_{count}"
     while taken(name):
         count += 1
         name = f"{stem}_{count}"
-    return name
+    return name, count
 
 
 # Words of isl's notation, which cannot name a parameter or a dimension.

@@ -11,7 +11,6 @@ from polylsp.frontends.c.environment import (
     Environment,
     definition,
     environment_of,
-    internal,
     place,
     replaceable,
 )
@@ -117,10 +116,10 @@ def linkable(path: str, text: str, name: str, settings: Settings) -> Linkable | 
         one = state.prepared.get(item) or prepare(item, macros, known, own)
         found[callee] = state.prepared[item] = one
         waiting += one.calls
-    if name not in found or name in internal(known) or replaceable(known, name):
+    if name not in found or name in known.internal or replaceable(known, name):
         return None
     prepared = [(0, one) for one in found.values()]
-    return Linkable((*found.values(), *_included(state, items, known, prepared)), internal(known))
+    return Linkable((*found.values(), *_included(state, items, known, prepared)), known.internal)
 
 
 def _outlined(state: State, text: str) -> Outline:

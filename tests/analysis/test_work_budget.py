@@ -5,6 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polylsp.analysis.budget import Budget, Exhausted, costly, file_size
+from polylsp.analysis.state import Parameters
 from polylsp.model.facts import FunctionFacts
 from polylsp.model.verdict import Parallel, Sequential, Unknown
 from polylsp.pipeline import analyse
@@ -165,3 +166,59 @@ def test_a_nest_of_many_loops_is_answered_or_given_up() -> None:
     deep, last = (placed.answer.facts for placed in report.functions)
     assert set(codes(deep)) <= {"budget", "Sequential", "Parallel"}
     assert codes(last) == ["Parallel"]
+
+
+def test_code_after_the_last_loop_takes_no_operations() -> None:
+    """Only loops have verdicts: returns without end behind them cost nothing."""
+    loop = "for (int i = 0; i < n; i++) x[i] = 0;"
+    returns = " ".join(f"if (n == {k} && x[{k}] > m) {{ g(n); return {k}; }}" for k in range(60))
+    head = "void g(int); int f(int n, int m, int *x) {"
+    small, large = (only(f"{head} {loop} g(n); {end} return 0; }}") for end in ("", returns))
+    assert large.operations <= small.operations + 10
+    assert only(f"{head} {returns} return 0; }}").operations == 0
+
+
+def test_a_loop_after_many_early_returns_is_decided() -> None:
+    """The values that reach it have more convex pieces than are followed: its verdict rests on none."""
+    returns = " ".join(f"if (n != {3 * k} && m != {5 * k}) g(n); else return;" for k in range(40))
+    loop = "for (int i = 0; i < n; i++) x[i] = {};"
+    head = "void g(int); void f(int n, int m, int *x) {"
+    parallel = only(f"{head} {returns} {loop.format('i')} }}")
+    assert isinstance(parallel.loops[0].verdict, Parallel)
+    sequential = only(f"{head} {returns} {loop.format('i == 0 ? 1 : x[i - 1] + 1')} }}")
+    assert not isinstance(sequential.loops[0].verdict, Parallel)
+
+
+def test_an_early_return_is_still_known_after_others() -> None:
+    """A condition that few pieces express is followed, beside those that are not."""
+    returns = " ".join(f"if (m == {3 * k} && q != {5 * k}) return;" for k in range(40))
+    loop = "for (int i = 0; i < n; i++) x[i] = x[i + k];"
+    head = "void g(int); void f(int n, int k, int m, int q, int *x) { g(n);"
+    found = only(f"{head} if (k != 0) return; g(n); {returns} g(n); {loop} }}")
+    assert isinstance(found.loops[0].verdict, Parallel)
+    without = only(f"{head} {returns} g(n); {loop} }}")
+    assert not isinstance(without.loops[0].verdict, Parallel)
+
+
+def test_names_of_values_take_time_in_proportion() -> None:
+    """The same variable gets a new value after each unknown call."""
+    parameters = Parameters()
+    names = [parameters.fresh_name("n") for _ in range(3000)]
+    assert names[:3] == ["n", "n_2", "n_3"]
+    assert len(set(names)) == 3000
+    tried: list[str] = []
+    parameters.dimensions = _Counting(tried)  # type: ignore[assignment]
+    assert parameters.fresh_name("n") == "n_3001"
+    assert len(tried) <= 2
+
+
+class _Counting(set[str]):
+    """A set that records what it was asked for."""
+
+    def __init__(self, tried: list[str]) -> None:
+        super().__init__()
+        self._tried = tried
+
+    def __contains__(self, name: object) -> bool:
+        self._tried.append(str(name))
+        return super().__contains__(name)

@@ -46,6 +46,12 @@ class Environment:
         seen = {id(macros): macros for macros in self.macros.values()}
         return any("_Pragma" in one.body for macros in seen.values() for one in macros.values())
 
+    @cached_property
+    def internal(self) -> frozenset[str]:
+        """Functions and variables with internal linkage (C11 6.2.2)."""
+        static = (one for one in self.known.declarations if "static" in one.tokens[: _specifiers(one)])
+        return frozenset(name for one in static for name in one.names)
+
 
 def environment(
     skeleton: tuple[str, ...], functions: tuple[int, ...], path: str, options: Options
@@ -89,12 +95,6 @@ def definition(known: Environment, name: str) -> Declaration | None:
     places = known.known.places.get(name, ())
     found = (known.known.declarations[k] for k in places)
     return next((one for one in found if one.definition and one.name == name), None)
-
-
-def internal(known: Environment) -> frozenset[str]:
-    """Functions and variables of a file with internal linkage (C11 6.2.2)."""
-    static = (one for one in known.known.declarations if "static" in one.tokens[: _specifiers(one)])
-    return frozenset(name for one in static for name in one.names)
 
 
 def replaceable(known: Environment, name: str) -> bool:
