@@ -273,8 +273,8 @@ def is_spelled(subject: Subject, of_type: Type, dimension: int, text: str) -> bo
 
 
 def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
-    """The part of a linear array that its rows take. Where the last element of a row is the largest of several
-    values, so is the number of elements."""
+    """The part of a linear array that its rows take. Where the last element of a row is the largest of
+    several values, so is the number of elements."""
     first = last = Poly.constant(0)
     several: tuple[Poly, list[isl.Aff]] | None = None
     for k, stride in enumerate(memory.strides):
@@ -298,9 +298,7 @@ def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
     return Section(f"{memory.variable.source_name}[{begin}:{count}]", None, first=begin, count=count)
 
 
-def _linear_count(
-    count: Poly, several: tuple[Poly, list[isl.Aff]] | None, names: Names
-) -> str | None:
+def _linear_count(count: Poly, several: tuple[Poly, list[isl.Aff]] | None, names: Names) -> str | None:
     """A number of elements in C, to which the largest of `several` values adds as many as its step says."""
     if several is None:
         return written_sum(count, names)

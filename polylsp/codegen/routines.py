@@ -56,7 +56,7 @@ def _why_not(
     if len(known) != 1 and copied:
         return f"{called}whose definition is not in this file or its headers: a GPU cannot run it."
     if len(known) == 1 and known[0].text and not copied:
-        return f"{called}which a header defines and which is not compiled for the device: define it in this file."
+        return f"{called}which a header defines and no device has: define it in this file."
     if len(known) != 1:
         return f"{called}which is not compiled for the device: define it in this file, before the loop."
     (one,) = known

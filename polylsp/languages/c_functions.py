@@ -90,8 +90,8 @@ def _prepare(item: Item, macros: Mapping[str, Macro], known: Environment, own: f
 
 
 def prepare_included(declared: Declaration, known: Environment, own: frozenset[str]) -> Prepared:
-    """A function that a header or a macro of the file defines, ready to be summarised: it has no places in the
-    file, but in its own tokens."""
+    """A function that a header or a macro of the file defines, ready to be summarised: it has no places in
+    the file, but in its own tokens."""
     texts, nowhere = declared.definition, Span(0, 0)
     places = (0,) * len(texts)
     pragmas = tuple(Pragma(token, text, nowhere) for token, text in declared.pragmas)
@@ -101,9 +101,7 @@ def prepare_included(declared: Declaration, known: Environment, own: frozenset[s
     ends = tuple(accumulate(len(each) + 1 for each in texts))
     starts = tuple(end - len(each) - 1 for end, each in zip(ends, texts, strict=True))
     ends = tuple(end - 1 for end in ends)
-    return Prepared(
-        tokens.key, function, callees(function), "", starts, ends, text=" ".join(texts)
-    )
+    return Prepared(tokens.key, function, callees(function), "", starts, ends, text=" ".join(texts))
 
 
 def _tokens(
