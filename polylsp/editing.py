@@ -43,7 +43,7 @@ def subject_of(
     summarised = used(one, called(path, settings, functions, [one]))
     task = task_of(one, summarised, wanted, cached=settings.cache)
     task = at_hand(task) or task
-    return placed_in(text, prepared, starts, task, decided(task))
+    return placed_in(text, prepared, starts, task, decided(task), functions.included)
 
 
 def wanted_of(
@@ -56,9 +56,14 @@ def wanted_of(
 
 
 def placed_in(
-    text: str, prepared: list[tuple[int, Prepared]], start: int, task: Task, found: FunctionFacts
+    text: str,
+    prepared: list[tuple[int, Prepared]],
+    start: int,
+    task: Task,
+    found: FunctionFacts,
+    included: tuple[Prepared, ...] = (),
 ) -> Subject:
-    """A function among the others of its file."""
+    """A function among the others of its file, and those of headers (`included`)."""
     from polylsp.codegen.subject import Companion, Pragma, Subject
 
     one, calls = task.prepared, calls_in(task)
@@ -70,6 +75,11 @@ def placed_in(
     others = tuple(
         Companion(other.function, at, at + other.ends[-1], other.starts, other.ends, other.macros)
         for at, other in beside
+    )
+    others += tuple(
+        Companion(each.function, 0, len(each.text), each.starts, each.ends, text=each.text)
+        for each in included
+        if each.text
     )
     pragmas = tuple(
         Pragma(span.shift(start), words) for span, words in zip(one.pragmas, one.pragma_words, strict=False)
@@ -87,16 +97,22 @@ def placed_in(
         pragmas,
         one.macros,
         one.language,
-        lambda: _strictly(text, prepared, start, task),
+        lambda: _strictly(text, prepared, start, task, included),
     )
 
 
-def _strictly(text: str, prepared: list[tuple[int, Prepared]], start: int, task: Task) -> Subject:
+def _strictly(
+    text: str,
+    prepared: list[tuple[int, Prepared]],
+    start: int,
+    task: Task,
+    included: tuple[Prepared, ...],
+) -> Subject:
     """The function without presumptions about its branches."""
     wanted = replace(task.wanted, schedules=False, presuming=False)
     strict = task_of(task.prepared, task.summaries, wanted, cached=task.cached)
     strict = at_hand(strict) or strict
-    return placed_in(text, prepared, start, strict, decided(strict))
+    return placed_in(text, prepared, start, strict, decided(strict), included)
 
 
 def tried(

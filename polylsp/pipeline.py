@@ -150,7 +150,7 @@ class _Run:
                 continue
             task, answer = found
             if edits:
-                answer = self._with_edits(task, start, answer, prepared, pause)
+                answer = self._with_edits(task, start, answer, functions, pause)
             keys = keys_of(whole)
             stopped = tuple(map(self._given_up.get, keys))
             state.answers[one] = Answers(wanted, task.summaries, keys, stopped, answer)
@@ -182,13 +182,14 @@ class _Run:
         task: Task,
         start: int,
         answer: FunctionAnswer,
-        prepared: list[tuple[int, Prepared]],
+        functions: Functions,
         pause: Callable[[str], None],
     ) -> FunctionAnswer:
         """The answer with the actions that were tried, as far as there is time."""
         found = tried_elsewhere(answer, self._stream.finished)
         if found is None and process_time() < self._until and not self._stream.busy(task.key):
-            subject = partial(placed_in, self._text, prepared, start, task)
+            own, included = functions.prepared, functions.included
+            subject = partial(placed_in, self._text, own, start, task, included=included)
             again = rewritten(self._path, self._settings, task.prepared.function.name, start)
             self._stream.found(start, answer)
             found = tried(answer, task, self._settings, self._until, partial(pause, task.key), subject, again)

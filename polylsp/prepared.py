@@ -14,7 +14,7 @@ from polylsp.text import Span
 class Prepared:
     """A function ready for analysis; equal where its tokens and declarations are. `pragmas` are the places of
     its pragmas, of all families, `pragma_words` their words after `pragma`, and `macros` those that its text
-    uses."""
+    uses. `text` is that of a function which a header or a macro defines, after macro expansion."""
 
     key: str
     function: Function = field(compare=False, repr=False)
@@ -27,6 +27,7 @@ class Prepared:
     macros: tuple[Macro, ...] = field(default=(), compare=False, repr=False)
     seconds: tuple[tuple[str, float], ...] = field(default=(), compare=False)
     language: str = field(default="c", compare=False)
+    text: str = field(default="", compare=False, repr=False)
 
 
 def digest(*values: object) -> str:

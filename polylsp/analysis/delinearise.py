@@ -35,10 +35,12 @@ def layout_of(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | Non
     """The strides that subscripts (each with the names of its iterators) have in common; `None` where
     they do not form a chain."""
     scales: dict[Poly, int] = {}
+    of_rows = set[Poly]()
     for subscript, iterators in subscripts:
         coefficients = _coefficients(subscript, iterators)
         if coefficients is None:
             return None
+        has_columns = any(c.as_constant is not None for c in coefficients)
         for coefficient in coefficients:
             if coefficient.as_constant is None:
                 size = _content(coefficient)
@@ -46,11 +48,19 @@ def layout_of(subscripts: Iterable[tuple[Poly, frozenset[str]]]) -> Layout | Non
                 if primitive.terms[-1][1] < 0:
                     primitive = -primitive
                 scales[primitive] = gcd(scales.get(primitive, 0), size)
+                of_rows |= {primitive} if has_columns else set()
+    scales = {p: size for p, size in scales.items() if not _is_diagonal(p, of_rows)}
     strides = sorted((p * s for p, s in scales.items()), key=lambda p: -_degree(p))
     strides.append(ONE)
     if any(_exact(a, b) is None for a, b in pairwise(strides)):
         return None
     return Layout(tuple(strides))
+
+
+def _is_diagonal(scale: Poly, of_rows: set[Poly]) -> bool:
+    """True if a coefficient is the length of a row and a number: `a[i*n + i]` beside `a[i*n + j]`, or
+    `a[i*n + n - 1 - i]`."""
+    return scale not in of_rows and any((scale - row).as_constant is not None for row in of_rows)
 
 
 def splits(subscript: Poly, layout: Layout, iterators: frozenset[str]) -> list[tuple[Poly, ...]]:

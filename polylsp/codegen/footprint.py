@@ -13,9 +13,9 @@ import islpy as isl
 
 from polylsp.analysis.notation import polynomial
 from polylsp.analysis.value import Poly, Symbol
-from polylsp.codegen.affine import Names, alone, largest, smallest, sum_of
+from polylsp.codegen.affine import Names, alone, sum_of
 from polylsp.codegen.declared import declared_rows
-from polylsp.codegen.hull import at_least, hull
+from polylsp.codegen.hull import at_least, highest_row, hull, largest_text, lowest_row
 from polylsp.codegen.names import declared_sizes, names_at, written
 from polylsp.codegen.stretch import Stretch
 from polylsp.codegen.subject import Subject
@@ -23,6 +23,7 @@ from polylsp.codegen.unused import within_array
 from polylsp.language import PYTHON
 from polylsp.model.program import (
     Array,
+    Constant,
     Pointer,
     Site,
     Type,
@@ -182,8 +183,7 @@ def _rows(
             exact = False
         else:
             box = box.intersect(own.among(k, space))
-    whole = "".join(f"[0:{extent}]" for extent in inner)
-    text = f"{memory.variable.source_name}{first.text}{whole}"
+    text = f"{memory.variable.source_name}{first.text}{_whole_rows(subject, memory, inner)}"
     surely = box if exact else None
     return Section(
         text,
@@ -213,7 +213,7 @@ def _whole(
     count = _declared_count(subject, of_type, region.site, names)
     if memory.follows_pointers or memory.scoped or inner is None or count is None:
         return None
-    text = f"{memory.variable.source_name}[0:{count}]" + "".join(f"[0:{extent}]" for extent in inner)
+    text = f"{memory.variable.source_name}[0:{count}]{_whole_rows(subject, memory, inner)}"
     is_hint = memory.variable.storage == "parameter" and subject.language != PYTHON.name
     return Section(text, None, is_hint, declared, "0", count, tuple(inner))
 
@@ -248,23 +248,69 @@ def inner_extents(
     return extents
 
 
+def _whole_rows(subject: Subject, memory: Memory, inner: Sequence[str]) -> str:
+    """All dimensions but the first, whole. An extent that the function does not spell, or that a macro gives,
+    is left to the compiler: it may differ when the program is built with other values of macros."""
+    spelled = (is_spelled(subject, memory.variable.type, k, text) for k, text in enumerate(inner, start=1))
+    return "".join(f"[0:{text}]" if own else "[:]" for own, text in zip(spelled, inner, strict=True))
+
+
+def is_spelled(subject: Subject, of_type: Type, dimension: int, text: str) -> bool:
+    """True if the text of an extent stands in the declaration, or is an expression of variables."""
+    extent = of_type
+    for _ in range(dimension):
+        extent = (
+            extent.element
+            if isinstance(extent, Array)
+            else extent.to
+            if isinstance(extent, Pointer)
+            else extent
+        )
+    value = extent.extent if isinstance(extent, Array) else None
+    if not isinstance(value, Constant) or subject.language == PYTHON.name:
+        return True
+    return value.site.first >= 0 and subject.source(value.site) == text
+
+
 def _linear(memory: Memory, elements: isl.Set, names: Names) -> Section | None:
-    """The part of a linear array that its rows take."""
-    first, last = Poly.constant(0), Poly.constant(0)
+    """The part of a linear array that its rows take. Where the last element of a row is the largest of
+    several values, so is the number of elements."""
+    first = last = Poly.constant(0)
+    several: tuple[Poly, list[isl.Aff]] | None = None
     for k, stride in enumerate(memory.strides):
-        low, high = smallest(elements, k), largest(elements, k)
-        if low is None or high is None:
-            return None
         step = Poly.of({tuple(Symbol(n) for n in monomial): c for monomial, c in stride})
-        ends = polynomial(low), polynomial(high)
-        if ends[0] is None or ends[1] is None:
+        own = alone(elements, k)
+        low, high = lowest_row(own), highest_row(own)
+        start = polynomial(low) if low is not None else None
+        if start is None or high is None or high.least:
             return None
-        first, last = first + ends[0] * step, last + ends[1] * step
-    texts = written_sum(first, names), written_sum(last - first + 1, names)
-    if texts[0] is None or texts[1] is None:
+        first = first + start * step
+        end = polynomial(high.affs[0]) if len(high.affs) == 1 else None
+        if end is not None:
+            last = last + end * step
+        elif several is None and (step.as_constant or 0) > 0 and len(high.affs) > 1:
+            several = step, high.affs
+        else:
+            return None
+    begin, count = written_sum(first, names), _linear_count(last - first + 1, several, names)
+    if begin is None or count is None:
         return None
-    text = f"{memory.variable.source_name}[{texts[0]}:{texts[1]}]"
-    return Section(text, None, first=texts[0], count=texts[1])
+    return Section(f"{memory.variable.source_name}[{begin}:{count}]", None, first=begin, count=count)
+
+
+def _linear_count(count: Poly, several: tuple[Poly, list[isl.Aff]] | None, names: Names) -> str | None:
+    """A number of elements in C, to which the largest of `several` values adds as many as its step says."""
+    if several is None:
+        return written_sum(count, names)
+    step, affs = several
+    texts: dict[int, str] = {}
+    for k, aff in enumerate(affs):
+        end = polynomial(aff)
+        text = written_sum(count + end * step, names) if end is not None else None
+        if text is None:
+            return None
+        texts[k] = text
+    return largest_text(affs, names, texts)
 
 
 def written_sum(value: Poly, names: Names) -> str | None:

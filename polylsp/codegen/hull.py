@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import islpy as isl
@@ -68,12 +68,12 @@ def hull(elements: isl.Set, dimension: int, names: Names, where: isl.Set) -> Hul
 def _hull(own: isl.Set, names: Names, where: isl.Set) -> Hull | None:
     if own.is_empty():
         return None
-    ends, low = _highest(own), _lowest(own)
+    ends, low = highest_row(own), lowest_row(own)
     return _told(low, ends, names, where) if low is not None and ends is not None else None
 
 
 @dataclass(frozen=True)
-class _Ends:
+class Ends:
     """The few expressions of which the largest (the `least` of them) is the last value."""
 
     affs: list[isl.Aff]
@@ -85,19 +85,19 @@ class _Ends:
         return _extreme(self.affs, self.least)
 
 
-def _highest(values: isl.Set) -> _Ends | None:
+def highest_row(values: isl.Set) -> Ends | None:
     """The last value, wherever the set is not empty."""
     found = highest(values)
     affs = pieces_of(found, values) if found is not None else []
     if found is None or not 0 < len(affs) <= _FEW:
         return None
-    for some in (*(_Ends([one]) for one in affs), _Ends(affs), _Ends(affs, least=True)):
+    for some in (*(Ends([one]) for one in affs), Ends(affs), Ends(affs, least=True)):
         if found.ne_set(some.value).intersect_params(values.params()).is_empty():
             return some
     return None
 
 
-def _lowest(values: isl.Set) -> isl.Aff | None:
+def lowest_row(values: isl.Set) -> isl.Aff | None:
     """The first value, or one between it and the target of the pointer: elements before an accessible one are
     accessible."""
     found = lowest(values)
@@ -123,7 +123,7 @@ def pieces_of(found: isl.PwAff, values: isl.Set) -> list[isl.Aff]:
     return affs
 
 
-def _told(low: isl.Aff, ends: _Ends, names: Names, where: isl.Set) -> Hull | None:
+def _told(low: isl.Aff, ends: Ends, names: Names, where: isl.Set) -> Hull | None:
     counts = [high.sub(low).add_constant_val(isl.Val(1)) for high in ends.affs]
     if ends.least and any(_may_be_negative([one], names, where) for one in counts):
         return None
@@ -170,18 +170,25 @@ def _zero(like: isl.Aff) -> isl.Aff:
 
 def _extreme_text(values: list[isl.Aff], names: Names, least: bool) -> str | None:
     """The largest of some values, or the `least`."""
-    first, *rest = values
-    text = spelled(first, names)
-    if not rest or text is None:
-        return text
-    other = _extreme_text(rest, names, least)
+    texts = {k: text for k, each in enumerate(values) if (text := spelled(each, names)) is not None}
+    return largest_text(values, names, texts, least) if len(texts) == len(values) else None
+
+
+def largest_text(
+    values: list[isl.Aff], names: Names, texts: Mapping[int, str], least: bool = False, begin: int = 0
+) -> str | None:
+    """The text of the largest (or `least`) of some values from number `begin` on, given their texts."""
+    first, *rest = values[begin:]
+    if not rest:
+        return texts[begin]
+    other = largest_text(values, names, texts, least, begin + 1)
     pairs = [(each, first) if least else (first, each) for each in rest]
     conditions = [_exceeds(one, another, names) for one, another in pairs]
     if other is None or None in conditions:
         return None
     between, whole = names.choice
     condition = between.join(str(each) for each in conditions)
-    return whole.format(condition=condition, then=text, otherwise=other)
+    return whole.format(condition=condition, then=texts[begin], otherwise=other)
 
 
 def _exceeds(left: isl.Aff, right: isl.Aff, names: Names) -> str | None:

@@ -213,3 +213,24 @@ def is_whole(text: str) -> bool:
 def _comes_with(subject: Subject, token: int) -> bool:
     """True if a token and the next one come out of one use of a macro."""
     return 0 <= token < len(subject.starts) - 1 and subject.starts[token] == subject.starts[token + 1]
+
+
+def above_comment(text: str, start: int) -> int:
+    """The offset before the comment that ends on the line above an item that starts at an offset; the item's
+    own offset where there is none."""
+    at = start
+    while True:
+        head = text[:at]
+        body = head.rstrip()
+        if head[len(body) :].count("\n") != 1:
+            return at
+        line = body.rfind("\n") + 1
+        if body[line:].lstrip().startswith("//"):
+            at = line
+            continue
+        opened = body.rfind("/*") if body.endswith("*/") else -1
+        line = body.rfind("\n", 0, opened) + 1
+        inside = body.rfind("/*", 0, opened) > body.rfind("*/", 0, opened)
+        if opened < 0 or inside or body[line:opened].strip():
+            return at
+        at = line

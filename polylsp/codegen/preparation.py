@@ -56,7 +56,7 @@ _MOST = 6
 @dataclass(frozen=True)
 class _Use:
     """A subscript of an array, in the words of the source, and the loops around it; `is_data`:
-    elements of arrays say what it is."""
+    elements of arrays say what it is, or a remainder or a quotient by a variable (`a[(i + 1) % n]`)."""
 
     loops: tuple[Loop, ...]
     text: str
@@ -344,7 +344,7 @@ class _Reader:
         of_type = stripped(subscript).type
         is_int = of_type == Integer(32, True) or (isinstance(of_type, Integer) and of_type.bits < 32)
         bounds = [loop.condition for loop in path if loop.condition is not None]
-        is_data = any(map(_reads_elements, [value, *bounds]))
+        is_data = any(map(_reads_elements, [value, *bounds])) or any(map(_is_wrapped, subexpressions(value)))
         return _Use(path, self.subject.source(value.site), is_int, is_data)
 
     def _resolved(self, value: Expr, path: tuple[Loop, ...]) -> Expr | None:
@@ -410,6 +410,13 @@ def _reads_elements(value: Expr) -> bool:
     """True if a value reads an element of an array."""
     steps = [s for e in subexpressions(value) if isinstance(e, Read) for s in e.place.steps]
     return any(isinstance(s, Index) and not isinstance(s.subscript, Constant) for s in steps)
+
+
+def _is_wrapped(value: Expr) -> bool:
+    """True for a remainder, or a quotient, by what is no number."""
+    if not isinstance(value, Binary) or value.operator not in ("%", "/"):
+        return False
+    return not isinstance(stripped(value.right), Constant)
 
 
 def _is_lazy(value: Expr) -> bool:

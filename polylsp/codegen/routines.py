@@ -1,4 +1,4 @@
-"""The functions of the file that a loop calls, which must be compiled for the device too."""
+"""The functions of the file and its headers that a loop calls, which must be compiled for the device too."""
 
 from __future__ import annotations
 
@@ -54,7 +54,9 @@ def _why_not(
     if name in (*callers, subject.function.name):
         return f"{called}which calls itself: a device cannot run it."
     if len(known) != 1 and copied:
-        return f"{called}which is not defined in this file: a GPU cannot run it."
+        return f"{called}whose definition is not in this file or its headers: a GPU cannot run it."
+    if len(known) == 1 and known[0].text and not copied:
+        return f"{called}which a header defines and no device has: define it in this file."
     if len(known) != 1:
         return f"{called}which is not compiled for the device: define it in this file, before the loop."
     (one,) = known

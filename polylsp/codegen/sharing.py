@@ -19,15 +19,31 @@ from polylsp.codegen.subject import Subject
 from polylsp.codegen.trip_counts import surely_run
 from polylsp.frontends.c.layout import COMMENTS, blanked
 from polylsp.model.action import Declined
+from polylsp.model.expressions import stripped
 from polylsp.model.extents import is_whole_array
 from polylsp.model.facts import LoopFacts
-from polylsp.model.program import Array, Declare, Variable
+from polylsp.model.program import (
+    Array,
+    Assign,
+    Binary,
+    Constant,
+    Declare,
+    Expr,
+    Field,
+    Index,
+    Integer,
+    Read,
+    Type,
+    Variable,
+)
 from polylsp.model.scop import Access, Scop
 from polylsp.model.verdict import Assumption, Parallel, Reduction
 
 STACK_BYTES = 1 << 20
 """Bytes that the copies of one directive may take on the stack of a thread: half of the smallest default.
 Stacks of threads have 2 MiB in glibc without a limit, 4 MiB in LLVM's OpenMP, 8 MiB by the usual limit."""
+_FEW = 1 << 14
+"""Elements of an array of which each thread has its own in a sum, rather than update them one at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +237,54 @@ def _section(
     part = section(subject, scop, accesses, region, may_be_empty=False) if one else None
     if part is not None and not part.assumed:
         return _Item(part.text, tuple(_not_empty(subject, scop, region, name, part)))
+    text = part.text if part is not None and not part.inner and _is_few(part.count) else ""
+    text = text or (_histogram(subject, root, variable) if one and part is None else "")
+    if text:
+        # Atomic updates of few elements by all threads take longer than the loop does alone.
+        return _Item(text, (Assumption("in-bounds", (name,), f"`{text}` is all of the array"),))
     return Declined(
         f"How much of `{name}` is updated cannot be written down before the loop, as a reduction must."
     )
+
+
+def _is_few(count: str) -> bool:
+    """True if each thread can have its own copy of so many elements."""
+    return count.isdigit() and int(count) <= _FEW
+
+
+def _histogram(subject: Subject, root: LoopFacts, variable: Variable) -> str:
+    """The section of an array whose elements are chosen by bytes, masks or remainders; empty where more may
+    be used of it."""
+    inside = (s for s in walk(subject.loop(root.ordinal)) if isinstance(s, Assign))
+    places = [s.target for s in inside if s.target.variable == variable]
+    counts = [_choices(subject, place.steps[0]) if len(place.steps) == 1 else None for place in places]
+    known = [each for each in counts if each is not None]
+    most = max(known, default=0)
+    return f"{variable.source_name}[0:{most}]" if len(known) == len(counts) and 0 < most <= _FEW else ""
+
+
+def _choices(subject: Subject, step: Index | Field) -> int | None:
+    """Number of the values that a subscript can have, from 0 on, if its type or its last operation limits
+    them."""
+    value = stripped(step.subscript) if isinstance(step, Index) else None
+    match value:
+        case Binary("&", _, Constant(int() as mask) as own) | Binary("&", Constant(int() as mask) as own, _):
+            return mask + 1 if mask >= 0 and _is_literal(subject, own) else None
+        case Binary("%", left, Constant(int() as divisor) as own) if divisor > 0:
+            return divisor if _is_literal(subject, own) and not _is_signed(left.type) else None
+        case Read(place=place) if place.type == Integer(8, False):
+            return 256
+        case _:
+            return None
+
+
+def _is_literal(subject: Subject, value: Expr) -> bool:
+    """True if a number stands in the source as it is, and not as a macro."""
+    return subject.source(value.site)[:1].isdigit()
+
+
+def _is_signed(of_type: Type) -> bool:
+    return not isinstance(of_type, Integer) or of_type.signed
 
 
 def _not_empty(

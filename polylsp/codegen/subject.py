@@ -22,7 +22,8 @@ _ERRNO = re.compile(r"\b(?:errno|perror)\b")
 @dataclass(frozen=True)
 class Companion:
     """Another function of the file, and the offsets in the text between which it stands; `starts`, `ends`
-    and `macros` are those of its text, as in `Subject`."""
+    and `macros` are those of its text, as in `Subject`. A function of a header has a `text` of its own, after
+    macro expansion."""
 
     function: Function
     start: int
@@ -30,6 +31,7 @@ class Companion:
     starts: tuple[int, ...] = ()
     ends: tuple[int, ...] = ()
     macros: tuple[Macro, ...] = ()
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,9 +93,10 @@ class Subject:
         return self.again_strictly() if resting and self.again_strictly is not None else self
 
     def of(self, other: Companion) -> Subject:
-        """The text and the program of another function of the file, of whose loops nothing is known."""
+        """The text and the program of another function of the file, or of a header, of whose loops nothing is
+        known."""
         return Subject(
-            self.text,
+            other.text or self.text,
             other.start,
             other.starts,
             other.ends,
@@ -127,7 +130,12 @@ class Subject:
         """The functions of the file whose text names `errno`, or a function that prints it."""
         end = self.start + self.ends[-1]
         places = [(self.function, self.start, end), *((c.function, c.start, c.end) for c in self.companions)]
-        return tuple(f for f, first, last in places if _ERRNO.search(self.text, first, last))
+        texts = [self.text, *(c.text or self.text for c in self.companions)]
+        return tuple(
+            f
+            for text, (f, first, last) in zip(texts, places, strict=True)
+            if _ERRNO.search(text, first, last)
+        )
 
     def assigned(self, variable: Variable) -> list[Assign]:
         """The assignments to a variable as a whole, in source order."""

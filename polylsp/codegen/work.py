@@ -3,21 +3,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 
 import islpy as isl
 
+from polylsp.analysis.effects import nodes, walk
 from polylsp.codegen.affine import Names, constant, largest, smallest, spelled
 from polylsp.codegen.names import names_at
 from polylsp.codegen.stretch import Stretch, stretch_of
 from polylsp.codegen.subject import Subject
 from polylsp.model.facts import LoopFacts
+from polylsp.model.program import (
+    Assign,
+    Binary,
+    Block,
+    Call,
+    Constant,
+    If,
+    Loop,
+    Place,
+    Read,
+    Site,
+    within,
+)
 from polylsp.model.scop import Scop, ScopStatement
 
 _PARAM = isl.dim_type.param
 _SET = isl.dim_type.set
 _FEW = 8
+_UNKNOWN = 100
+"""Iterations that a loop of a called function counts for, if its header does not say how many it has."""
+_MOST = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +67,9 @@ def work_in(subject: Subject, scop: Scop, place: Stretch, roots: tuple[LoopFacts
     undetermined."""
     ordinals, names = {root.ordinal for root in roots}, names_at(subject, scop, place.site)
     inside = [s for s in scop.statements if ordinals & set(s.loops)]
-    return largest_of(_work(s, place.depth(scop), scop, names) for s in inside)
+    return largest_of(
+        _times(_work(s, place.depth(scop), scop, names), _called(subject, s.site)) for s in inside
+    )
 
 
 def whole_work(subject: Subject, root: LoopFacts) -> Work | None:
@@ -63,6 +82,64 @@ def whole_work(subject: Subject, root: LoopFacts) -> Work | None:
     products = {name: " * ".join(factors) for name, factors in scop.products.items()}
     names = Names({**scop.parameters, **products})
     return largest_of(_work(s, 0, scop, names) for s in scop.statements if root.ordinal in s.loops)
+
+
+def _times(work: Work | None, count: int) -> Work | None:
+    """So many times an amount of work."""
+    return replace(work, known=work.known * count) if work is not None and count > 1 else work
+
+
+def _called(subject: Subject, site: Site) -> int:
+    """Iterations of the loops that one run of a statement makes in the functions that it calls."""
+    statements = (s for s in walk(subject.function.body) if not isinstance(s, Block))
+    inside = (s for s in statements if within(s.site, site))
+    called = {node.function for s in inside for node in nodes(s) if isinstance(node, Call) and not node.pure}
+    return _iterations(subject, frozenset(called), frozenset({subject.function.name}))
+
+
+def _iterations(subject: Subject, names: frozenset[str], callers: frozenset[str]) -> int:
+    """Iterations of the innermost loops of some functions; 1 where there are none."""
+    found = 1
+    for companion in subject.companions:
+        name = companion.function.name
+        if name in names - callers:
+            found = max(found, _in_block(subject, companion.function.body, callers | {name}))
+    return min(found, _MOST)
+
+
+def _in_block(subject: Subject, block: Block, callers: frozenset[str]) -> int:
+    """Iterations of the innermost loops of a block, and of those of the functions that it calls."""
+    found, before = 1, dict[str, int]()
+    for statement in block.statements:
+        match statement:
+            case Block():
+                found = max(found, _in_block(subject, statement, callers))
+            case If():
+                parts = (statement.then, statement.otherwise)
+                found = max(found, *(_in_block(subject, each, callers) for each in parts))
+            case Loop():
+                inner = _in_block(subject, statement.body, callers)
+                found = max(found, inner * _trips(statement, before))
+            case Assign(target=Place(variable=variable, steps=()), value=Constant(value=int() as value)):
+                before[variable.name] = value
+            case _:
+                pass
+        called = frozenset(n.function for n in nodes(statement) if isinstance(n, Call) and not n.pure)
+        found = max(found, _iterations(subject, called, callers)) if called else found
+    return found
+
+
+def _trips(loop: Loop, before: Mapping[str, int]) -> int:
+    """Number of iterations of a loop, where its header says it."""
+    match loop.condition:
+        case Binary(
+            operator="<" | "<=",
+            left=Read(place=Place(variable=variable, steps=())),
+            right=Constant(value=int() as end),
+        ) if variable.name in before:
+            return max(1, end - before[variable.name])
+        case _:
+            return _UNKNOWN
 
 
 def largest_of(works: Iterable[Work | None]) -> Work | None:

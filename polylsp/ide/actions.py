@@ -43,7 +43,8 @@ Kind = Literal["quickfix", "refactor.rewrite"]
 class Offer:
     """An action on a loop. `kind` is LSP's, and `kinds` are all under which a client finds it, if there are
     several; `disabled` says why it cannot be chosen, if so; `codes` are the diagnostics on the header of loop
-    `ask.ordinal` that it answers. `conditional`: the edit is right, or pays, only if something holds."""
+    `ask.ordinal` that it answers. `conditional`: the edit is right, or pays, only if something holds;
+    `often`: it starts threads in each iteration of a loop around, each time for little."""
 
     ask: Ask
     title: str
@@ -53,6 +54,7 @@ class Offer:
     codes: tuple[str, ...] = ()
     conditional: bool = False
     kinds: tuple[Kind, ...] = ()
+    often: bool = False
 
 
 def offers(source: Source, report: FileReport, settings: Settings, span: Span) -> tuple[Offer, ...]:
@@ -101,9 +103,9 @@ def _directives(
         terms = terms_of(settings, placed, roots, target)
         title = f"{_doing(loop, roots)} with {TARGET_NAMES[target]}{f' ({terms})' if terms else ''}"
         preferred = target == targets[0] and not (reason or terms)
-        yield Offer(
-            _ask(placed, loop, target), title, "refactor.rewrite", preferred, reason, RUN_CODES, bool(terms)
-        )
+        often = bool(_starts_often(settings, placed, roots, target))
+        ask, conditional = _ask(placed, loop, target), bool(terms)
+        yield Offer(ask, title, "refactor.rewrite", preferred, reason, RUN_CODES, conditional, often=often)
 
 
 def _doing(loop: LoopFacts, roots: tuple[LoopFacts, ...]) -> str:
@@ -123,8 +125,24 @@ def why_infeasible(source: Source, placed: PlacedFunction, ordinal: int, target:
 
 def terms_of(settings: Settings, placed: PlacedFunction, roots: tuple[LoopFacts, ...], target: Target) -> str:
     """Terms of the directives of a target on some loops: the assumptions, and a remark if the work does not
-    pay; empty if there are none."""
-    return "; ".join(filter(None, (_condition(roots), _too_little(settings, placed, roots, target))))
+    pay, or may not; empty if there are none."""
+    little = _too_little(settings, placed, roots, target) or _starts_often(settings, placed, roots, target)
+    return "; ".join(filter(None, (_condition(roots), little)))
+
+
+def _starts_often(
+    settings: Settings, placed: PlacedFunction, roots: tuple[LoopFacts, ...], target: Target
+) -> str:
+    """Remark that threads start for an innermost loop in each iteration of a loop around it, which is seldom
+    worth it; empty for other loops, and where the loop surely does enough."""
+    facts, known = placed.answer.facts, placed.answer.feasibility
+    parents = {loop.parent for loop in facts.loops}
+    around = [r for r in roots if r.ordinal not in parents and r.depth > 1]
+    work = known.work(tuple(root.ordinal for root in around)) if known is not None and around else None
+    if target != "openmp" or not around or (work is not None and work >= settings.parallel_threshold):
+        return ""
+    outer = next((loop for loop in facts.loops if loop.ordinal == around[0].parent), None)
+    return f"starts threads in each iteration of {wording.subject(outer)}" if outer is not None else ""
 
 
 def _condition(roots: tuple[LoopFacts, ...]) -> str:

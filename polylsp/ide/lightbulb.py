@@ -84,10 +84,10 @@ def _promoted(listed: Sequence[Offer], codes: frozenset[str]) -> Iterator[Offer]
     Only an edit that rests on no condition is preferred: an editor may apply it unseen."""
     best = _best(listed, codes)
     for each in listed:
-        if each.disabled or not codes.intersection(each.codes):
-            yield replace(each, preferred=False)
-        elif each is best:
+        if each is best:
             yield _as_fix(replace(each, preferred=each.preferred or not each.conditional))
+        elif each.disabled or not codes.intersection(each.codes):
+            yield replace(each, preferred=False)
         elif each.ask.action in KERNEL_TARGETS:
             yield _as_fix(replace(each, preferred=False))
         else:
@@ -99,11 +99,15 @@ def _as_fix(offer: Offer) -> Offer:
 
 
 def _best(listed: Sequence[Offer], codes: frozenset[str]) -> Offer | None:
-    """The offer that answers one of some findings best; an edit without conditions comes before others."""
+    """The offer that answers one of some findings best: restructuring where a directive would start threads
+    again and again."""
     ranked = [action for code in _BEST if code in codes for action in _BEST[code]]
     able = [each for each in listed if each.ask.action in ranked and not each.disabled]
     answering = [each for each in able if codes.intersection(each.codes)]
-    return min(answering, key=lambda each: ranked.index(each.ask.action), default=None)
+    best = min(answering, key=lambda each: ranked.index(each.ask.action), default=None)
+    if best is None or not best.often:
+        return best
+    return next((o for o in listed if o.ask.action == "restructure" and not o.disabled), best)
 
 
 # --- Safe fixes of a whole file ----------------------------------------------------------

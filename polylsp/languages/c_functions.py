@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from itertools import accumulate
 from time import perf_counter
 
 from polylsp.analysis.summary import callees
@@ -89,14 +90,18 @@ def _prepare(item: Item, macros: Mapping[str, Macro], known: Environment, own: f
 
 
 def prepare_included(declared: Declaration, known: Environment, own: frozenset[str]) -> Prepared:
-    """A function that a header or a macro of the file defines, ready to be summarised: it has no places."""
+    """A function that a header or a macro of the file defines, ready to be summarised: it has no places in
+    the file, but in its own tokens."""
     texts, nowhere = declared.definition, Span(0, 0)
     places = (0,) * len(texts)
     pragmas = tuple(Pragma(token, text, nowhere) for token, text in declared.pragmas)
     expanded = Expanded(texts, places, places, pragmas)
     tokens = _tokens(expanded, directives_in(expanded, {}), known, own, " ".join(texts))
     function = lowered(tokens)
-    return Prepared(tokens.key, function, callees(function))
+    ends = tuple(accumulate(len(each) + 1 for each in texts))
+    starts = tuple(end - len(each) - 1 for end, each in zip(ends, texts, strict=True))
+    ends = tuple(end - 1 for end in ends)
+    return Prepared(tokens.key, function, callees(function), "", starts, ends, text=" ".join(texts))
 
 
 def _tokens(

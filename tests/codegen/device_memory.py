@@ -225,6 +225,6 @@ def _extent(name: str, brackets: str) -> str:
     if not brackets:
         return f"&{name}, sizeof({name})"
     first, *rest = re.findall(r"\[([^\]]*)\]", brackets)
-    assert all(each.startswith("0:") for each in rest), brackets
+    assert all(each == ":" or each.startswith("0:") for each in rest), brackets
     low, _, count = first.partition(":")
     return f"&{name}[{low}], (long long)({count}) * (long long)sizeof({name}[0])"

@@ -12,6 +12,7 @@ from polylsp.codegen.feasible import trials
 from polylsp.codegen.subject import Again, Subject
 from polylsp.ide.actions import Offer, offers
 from polylsp.ide.function_action import function_offers
+from polylsp.ide.lightbulb import lightbulb, safe_fixes
 from polylsp.model.action import Ask, Declined, Edited
 from polylsp.model.feasibility import Feasibility
 from polylsp.model.report import FileReport
@@ -166,3 +167,22 @@ def test_work_is_known_where_it_is_a_number() -> None:
     known = [each.answer.feasibility for each in report.functions]
     assert [each.operations for each in known if each is not None] == [(), ((1, 50),)]
     assert [each.preferred for each in listed(text, report, Settings())] == [True, *[False] * 5]
+
+
+def test_threads_that_start_in_each_time_step_are_not_preferred() -> None:
+    step = "        for (int i = 1; i < n - 1; i++)\n            {} = ({}[i - 1] + {}[i] + {}[i + 1]) / 3;\n"
+    text = (
+        "void f(int n, int steps, double *restrict a, double *restrict b) {\n"
+        "    for (int t = 0; t < steps; t++) {\n"
+        f"{step.format('b[i]', *'aaa')}{step.format('a[i]', *'bbb')}    }}\n}}\n"
+    )
+    report = pipeline.analyse("often.c", text, Settings(), edits=True)
+    at = text.index("for (int i")
+    inner = Span(at, at)
+    source = Source(text)
+    found = lightbulb(source, report, Settings(), inner, makes_files=False)
+    fixes = [each.ask.action for each in found if isinstance(each, Offer) and each.kind == "quickfix"]
+    (directive,) = (each for each in found if isinstance(each, Offer) and each.ask.action == "openmp")
+    assert fixes[0] == "restructure" and not directive.preferred
+    assert directive.title.endswith("(starts threads in each iteration of `t`)")
+    assert safe_fixes(source, report, Settings(), ["directives"]).asks == ()

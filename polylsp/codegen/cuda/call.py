@@ -10,7 +10,7 @@ from polylsp.codegen.cuda.entry import arguments
 from polylsp.codegen.cuda.host import Host, header
 from polylsp.codegen.cuda.members import as_written
 from polylsp.codegen.cuda.region import Region, loops_at
-from polylsp.codegen.placing import is_whole
+from polylsp.codegen.placing import above_comment, is_whole
 from polylsp.codegen.subject import Subject
 from polylsp.codegen.transform.layout import style_of
 from polylsp.codegen.transform.surround import surrounded, undirected
@@ -34,7 +34,8 @@ def call(region: Region, host: Host, settings: Settings) -> list[Replacement] | 
     fixed = baked(region, host.hosted)
     if isinstance(fixed, Declined):
         return fixed
-    called = f"{host.name}({', '.join(arguments(host))}) != 0"
+    # Its address is null in a program that was linked without the file of the kernels.
+    called = f"!{host.name} || {host.name}({', '.join(arguments(host))}) != 0"
     conditions = [*fixed, *_too_little(subject, loops, settings), called]
     lines = [f"{each} ||" for each in conditions[:-1]] + [f"{called}) {{"]
     lines = [as_written(subject, line) for line in lines]
@@ -86,12 +87,15 @@ def _indented(subject: Subject, span: Span, unit: str) -> Iterator[Replacement]:
 
 
 def prototypes(subject: Subject, hosts: Sequence[Host]) -> Replacement:
-    """The declarations of host functions, before the function that calls them."""
+    """The declarations of host functions, before the function that calls them and its comment. They are weak:
+    a program links without the kernels, too."""
     end = newline(subject.text)
     lines: list[str] = []
     for host in hosts:
-        lines += [f"/* In {host.name}.cu. */", "#ifdef __cplusplus", 'extern "C"', "#endif"]
+        lines += [f"/* In {host.name}.cu; a program without it runs the loops themselves. */"]
+        lines += [f"#pragma weak {host.name}", "#ifdef __cplusplus", 'extern "C"', "#endif"]
         # C has `bool` with a header alone; that header gives C++ the word of C.
         *first, last = (re.sub(r"\bbool\b", "_Bool", line) for line in header(host))
         lines += [*first, f"{last};", ""]
-    return Replacement(Span(subject.start, subject.start), "".join(f"{line}{end}" for line in lines))
+    at = above_comment(subject.text, subject.start)
+    return Replacement(Span(at, at), "".join(f"{line}{end}" for line in lines))

@@ -151,12 +151,23 @@ def place_text(place: Place, words: Words) -> str:
         return f"*{name}" if place.variable.name in words.pointed else name
     inner = words.extents.get(place.variable.name)
     subscripts = [s for s in place.steps if not isinstance(s, Field)]
+    if inner is None and not before and len(subscripts) == len(place.steps) == _own_dimensions(place):
+        return name + "".join(f"[{_subscript(s, place, words, 0)}]" for s in subscripts)
     count = len(before) + len(subscripts)
     if inner is None or len(subscripts) != len(place.steps) or count != len(inner) + 1:
         raise Unwritable(f"`{place.variable.source_name}` is no array of numbers here.")
     around = [10 if inner else 0, *(PRECEDENCE["+"] for _ in inner)][len(before) :]
     own = [_subscript(s, place, words, a) for s, a in zip(subscripts, around, strict=True)]
     return element_text(name, inner, [*before, *own])
+
+
+def _own_dimensions(place: Place) -> int:
+    """Number of dimensions of an array that one iteration declares; -1 for other variables."""
+    count, of_type = 0, place.variable.type
+    while isinstance(of_type, Array):
+        count, of_type = count + 1, of_type.element
+    plain = isinstance(of_type, (Integer, Floating)) and place.variable.storage == "local"
+    return count if count and plain else -1
 
 
 def _subscript(step: Index, place: Place, words: Words, around: float) -> str:

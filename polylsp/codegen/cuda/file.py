@@ -20,7 +20,7 @@ def file_lines(found: Launched, host: Host) -> Iterator[str]:
     yield f"/* {where[0].upper()}{where[1:]}, in `{function}`, on a GPU."
     yield " *"
     yield f" * Build:  nvcc -O3 -c {host.name}.cu"
-    yield " * and link the object with the program, by nvcc or with -lcudart."
+    yield " * and link the object itself (no archive of it) with the program, by nvcc or with -lcudart."
     yield " *"
     yield f" * {host.name} returns 0, or an error of CUDA: then nothing has changed, and the"
     yield " * caller runs its loops."

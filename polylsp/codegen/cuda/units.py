@@ -46,7 +46,16 @@ def units_of(statements: Sequence[Statement], needed: frozenset[str]) -> Units:
             kept.add(name)
         else:
             joined.append((first, last))
+    for name in _arrays_of_one_run(alone):
+        mentions = [k for k, unit in enumerate(alone) if _mentions(unit, name)]
+        joined.append((mentions[0], mentions[-1]))
     return Units(tuple(_merged(alone, joined)), frozenset(kept))
+
+
+def _arrays_of_one_run(units: list[Unit]) -> list[str]:
+    """Unique names of the arrays that a block declares: each run of it has its own."""
+    declared = (s.variable for unit in units for s in unit.statements if isinstance(s, Declare))
+    return [v.name for v in declared if isinstance(v.type, Array) and v.storage == "local"]
 
 
 def _alone(statements: list[Statement]) -> list[Unit]:

@@ -15,7 +15,9 @@ from polylsp.model.feasibility import Possible
 from polylsp.model.program import Assign, Floating
 from polylsp.text import Span
 
-_MOVING: frozenset[ActionName] = frozenset(("distribute", "interchange", "tile", "unroll-and-jam"))
+_MOVING: frozenset[ActionName] = frozenset(
+    ("distribute", "interchange", "skew", "tile", "time-tile", "unroll-and-jam")
+)
 """Parts of restructuring that directives alone do not do."""
 
 

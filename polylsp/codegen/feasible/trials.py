@@ -24,6 +24,9 @@ class OutOfTimeError(Exception):
 
 _OPERATIONS = 200_000
 """isl operations that one edit may take here: who asks for one may wait longer."""
+_ALL_LOOPS = 5
+"""So many times as much for an edit of all loops of a function: blocks of time steps of a stencil in one
+dimension take 300,000."""
 
 
 @dataclass
@@ -44,20 +47,21 @@ class Trials:
         key = (action, about)
         if key not in self._answers:
             ask = Ask(action, self.subject.function.name, self.subject.start, ordinal)
-            limited = replace(self.settings, max_operations=self._operations)
-            self._answers[key] = self.limited(lambda: answer(self.subject, ask, limited, self._again))
+            most = self._operations * (_ALL_LOOPS if action == "restructure" else 1)
+            limited = replace(self.settings, max_operations=most)
+            self._answers[key] = self.limited(lambda: answer(self.subject, ask, limited, self._again), most)
         return self._answers[key]
 
     def succeeds(self, action: ActionName, ordinal: int, about: Hashable) -> bool:
         """True if there is an edit."""
         return isinstance(self.answer(action, ordinal, about), Edited)
 
-    def limited(self, work: Callable[[], T]) -> T | None:
-        """Result of `work`; `None` if that takes too long, or fails: a speculative edit must not cost the
-        analysis."""
+    def limited(self, work: Callable[[], T], most: int = 0) -> T | None:
+        """Result of `work`; `None` if that takes too long (more operations than `most`, if not as many as an
+        edit may), or fails: a speculative edit must not cost the analysis."""
         try:
             self._next()
-            found = budgeted(self._operations, work)
+            found = budgeted(most or self._operations, work)
         except OutOfTimeError:
             return None
         except MemoryError:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polylsp.codegen.affine import largest, smallest, spelled
-from polylsp.codegen.footprint import entered, inner_extents, names_before
+from polylsp.codegen.footprint import entered, inner_extents, is_spelled, names_before
 from polylsp.codegen.formers import Former, Formers, formers_of
 from polylsp.codegen.placing import newline
 from polylsp.codegen.stretch import stretch_of
@@ -90,7 +90,13 @@ def _copy(subject: Subject, found: Formers, former: Former, taken: Sequence[str]
     if inner is None or words is None or behind is None or conditions is None or not is_inside:
         return Declined(f"How much of `{name}` the loop reads cannot be written down before it.")
     own = fresh_name(subject, f"old_{name}", taken=taken)
-    extents = "".join(f"[{each}]" for each in inner)
+    row = former.name + "[0]"
+    extents = ""
+    for k, each in enumerate(inner, start=1):
+        # A macro that gives an extent may have another value when the program is built.
+        is_named = is_spelled(subject, memory.variable.type, k, each)
+        extents += f"[{each}]" if is_named else f"[sizeof({row}) / sizeof({row}[0])]"
+        row += "[0]"
     words = " ".join(word for word in words.split() if word != "const")
     return _Copy(former, own, words, extents, _counted(behind), tuple(conditions))
 

@@ -142,6 +142,32 @@ static void show(int n, const double *a)
     printf("\n");
 }
 
+/* A function that a macro defines, as a header would. */
+#define DEFINE_LIMITED(of_type) \
+    static of_type limited(of_type x, of_type least, of_type most) \
+    { \
+        return x < least ? least : x > most ? most : x; \
+    }
+DEFINE_LIMITED(double)
+
+static void f_limit(int n, double *a, double most)
+{
+    for (int i = 0; i < n; i++)
+        a[i] = limited(a[i], 0.25, most);
+}
+
+/* Each iteration has an array of its own. */
+static void f_window(int n, const double *restrict a, double *restrict b)
+{
+    for (int i = 2; i < n; i++) {
+        double w[3], order[2][2] = {{0, 1}, {2, 3}};
+        for (int k = 0; k < 3; k++)
+            w[k] = a[i - k] * (k + 1);
+        order[1][0] += w[1];
+        b[i] = w[0] + w[1] * w[2] + order[1][0] + order[i % 2][1];
+    }
+}
+
 static void try(int n)
 {
     double *a = malloc(sizeof *a * n), *b = malloc(sizeof *b * n), c[4] = {1, 0.5, 0.25, 2};
@@ -175,6 +201,10 @@ static void try(int n)
     show(n, a);
     f_skip_inside(n, s, t);
     show(n * n, s[0]);
+    f_limit(n, a, 2.5);
+    show(n, a);
+    f_window(n, a, b);
+    show(n, b);
     free(a), free(b), free(p), free(q), free(s), free(t);
 }
 

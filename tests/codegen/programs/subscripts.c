@@ -64,6 +64,23 @@ static void show(int n, const double *a)
     printf("\n");
 }
 
+/* Rows of which the first element is read before the others, and none has a length that C says. */
+static void f_largest(int n, int m, const double *restrict x, double *restrict y)
+{
+    for (int i = 0; i < n; i++) {
+        double most = x[i * m];
+        for (int j = 1; j < m; j++)
+            most = most > x[i * m + j] ? most : x[i * m + j];
+        y[i] = most;
+    }
+}
+
+static void f_periodic(int n, const double *restrict a, double *restrict b)
+{
+    for (int i = 0; i < n; i++)
+        b[i] = a[(i + 1) % n] - a[(i - 1 + n) % n];
+}
+
 static void try(int n)
 {
     int few = n < 16 ? n : 16;
@@ -101,6 +118,12 @@ static void try(int n)
     f_strided(n, out, half);
     show(n, out);
     f_around(n, out, v, w);
+    show(n, out);
+    f_periodic(n, v, out);
+    show(n, out);
+    f_largest(n / 3, 3, v, out);
+    show(n / 3, out);
+    f_largest(n, 1, v, out);
     show(n, out);
     free(v), free(half), free(w), free(out), free(list), free(count), free(first), free(column), free(value);
 }
