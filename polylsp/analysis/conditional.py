@@ -253,7 +253,7 @@ def _set_twice_by_data(
 
 
 def _gathered(conflicts: Conflicts, conflict: Conflict, loop: Loop) -> ConditionalRace | None:
-    """The race of a read at a subscript from data (`a[i] = a[idx[i]]`) with the write of another iteration."""
+    """The race of a read at a subscript from data (`a[i] = a[idx[i]]`) with another iteration's write."""
     ends = (conflict.source, conflict.sink)
     write = next(end for end in ends if end.kind == "write")
     read = next((end for end in ends if end.kind == "read"), None)

@@ -120,8 +120,8 @@ def _carried(
 
 
 def _read_beside(sharing: DataSharing, variable: Variable, assigns: list[Assign]) -> AccessPoint | None:
-    """A read of a shared variable that each iteration makes outside of the atomic or critical regions in which
-    it updates the variable."""
+    """A read of a shared variable that each iteration makes outside of the atomic or critical regions that
+    update the variable."""
     construct = sharing.construct
     if not assigns or construct.mode != "threads" or sharing.has_copies(variable, assigns[0].site):
         return None
