@@ -155,7 +155,7 @@ def _values(path: Path, text: str, table: Mapping[str, Any]) -> Iterator[tuple[s
         most = getattr(Settings(), name)
         if "limit" in _METADATA[name] and not 0 < known <= most:
             raise WrongProject(
-                f"{where}: `{name}` can only be lowered in a file of the project, below the default of {most}:"
+                f"{where}: `{name}` can only be lowered in a file of the project, from the default {most}:"
                 " raise it in the editor, or on the command line with `--setting`"
             )
         yield name, known
