@@ -2,7 +2,7 @@
 limits of their values, which hold for settings from anywhere.
 
 Such files come with repositories that the user may not trust: settings about programs that are run are
-refused.
+refused, and limits on time and memory can be lowered there, not raised.
 """
 
 from __future__ import annotations
@@ -149,9 +149,16 @@ def _values(path: Path, text: str, table: Mapping[str, Any]) -> Iterator[tuple[s
                 " that are run: set it in the editor, or on the command line with `--setting`"
             )
         try:
-            yield name, checked(name, value)
+            known = checked(name, value)
         except WrongValue as reason:
             raise WrongProject(f"{where}: `{name}` {reason}") from reason
+        most = getattr(Settings(), name)
+        if "limit" in _METADATA[name] and not 0 < known <= most:
+            raise WrongProject(
+                f"{where}: `{name}` can only be lowered in a file of the project, from the default {most}:"
+                " raise it in the editor, or on the command line with `--setting`"
+            )
+        yield name, known
 
 
 def _place(path: Path, text: str, name: str) -> str:

@@ -48,15 +48,24 @@ class Settings:
             "doc": "Seconds of CPU time after which the analysis of one function is stopped.",
             "above": 0,
             "most": 100_000,
+            "limit": True,
         },
     )
     max_memory_mb: int = field(
         default=2048,
-        metadata={"doc": "Address space of the analysis process, in MiB (0: no limit).", "least": 0},
+        metadata={
+            "doc": "Address space of the analysis process, in MiB (0: no limit).",
+            "least": 0,
+            "limit": True,
+        },
     )
     max_file_mb: int = field(
         default=32,
-        metadata={"doc": "MiB of a source file or a header; a larger one is not read.", "above": 0},
+        metadata={
+            "doc": "MiB of a source file or a header; a larger one is not read.",
+            "above": 0,
+            "limit": True,
+        },
     )
     cache: bool = field(
         default=True,

@@ -40,7 +40,8 @@ def _apart(memory: Memory, other: Memory) -> Assumption:
 
 def may_overlap(left: Memory, right: Memory) -> bool:
     """True if two memories may share an element under C's aliasing rules."""
-    if not may_alias_types(left.element, right.element):
+    is_bytewise = left.bytewise or right.bytewise
+    if not is_bytewise and not may_alias_types(left.element, right.element):
         return False
     if _never_written(left) or _never_written(right) or _differ_in_member(left, right):
         return False

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polylsp.analysis.effects import Effects
+from polylsp.analysis.effects import Effects, counts_iterations
 from polylsp.analysis.evaluate import declared_extents, value_of
 from polylsp.analysis.paths import (
     Path,
@@ -148,6 +148,7 @@ def call_accesses(call: Call, scope: Scope, region: Region) -> list[RawAccess]:
             path, access.kind, site, access.type, path.base.variable, text, exact, access.update, elements
         )
         made.reached = _reached(call, access, path)
+        made.bytewise = access.bytewise
         made.extents = declared_extents(path.base, path.steps, scope)
         found.append(made)
     return found
@@ -161,7 +162,11 @@ def _presume(call: Call, presumed: Presumption, summary: Summary, scope: Scope) 
     for name in presumed.decided_by:
         argument = given[name]
         value = value_of(argument, scope) if isinstance(argument.type, Integer) else None
-        if isinstance(value, Poly) and (value.as_constant is not None or value.symbols & {*scope.dimensions}):
+        known = isinstance(value, Poly)
+        if known and (value.as_constant is not None or value.symbols & {*scope.dimensions}):
+            scope.refuse(replace(presumed.otherwise, site=call.site))
+            return
+        if not known and scope.frames and counts_iterations(argument, scope.frames[0].loop):
             scope.refuse(replace(presumed.otherwise, site=call.site))
             return
         behind |= {n.place.variable.name for n in subexpressions(argument) if isinstance(n, Read)}

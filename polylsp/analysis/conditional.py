@@ -7,6 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
+import islpy as isl
+
 from polylsp.analysis.conflicts import Conflict, Conflicts
 from polylsp.analysis.data_sharing import DataSharing
 from polylsp.analysis.effects import effects, nodes, walk
@@ -18,7 +20,7 @@ from polylsp.analysis.verdicts import reassociable
 from polylsp.analysis.witness import access_point
 from polylsp.model.directive import ConditionalRace, Finding
 from polylsp.model.expressions import stripped, subexpressions, subscripts
-from polylsp.model.program import Assign, Constant, Expr, If, Jump, Loop, Read, Variable
+from polylsp.model.program import Assign, Call, Constant, Expr, If, Jump, Loop, Read, Variable
 from polylsp.model.scop import Access, Memory
 
 _MOST = 120
@@ -86,8 +88,12 @@ def _changes(value: Expr, changing: frozenset[str]) -> bool:
 
 
 def _depends_on_the_thread(sharing: DataSharing) -> bool:
-    """True if the loop reads thread-private values from before it."""
+    """True if the loop reads thread-private values from before it, or branches on what a call such as
+    `omp_get_thread_num` returns."""
     loop = sharing.construct.loop
+    own = _from_calls(loop)
+    if any(_is_from_call(s.condition, own) for s in walk(loop.body) if isinstance(s, If)):
+        return True
     changing = effects(loop).scalars
     outside = {
         node.place.variable
@@ -96,6 +102,27 @@ def _depends_on_the_thread(sharing: DataSharing) -> bool:
         if isinstance(node, Read) and node.place.variable.name not in changing
     }
     return any(sharing.varies(v.source_name) or sharing.has_copies(v, loop.site) for v in outside)
+
+
+def _from_calls(loop: Loop) -> frozenset[str]:
+    """The variables (unique names) that the loop computes from results of calls with hidden inputs, among
+    which the number of the thread may be."""
+    assigned = [s for s in walk(loop.body) if isinstance(s, Assign) and not s.target.steps]
+    found = frozenset[str]()
+    while True:
+        more = {s.target.variable.name for s in assigned if _is_from_call(s.value, found)}
+        if more <= found:
+            return found
+        found |= more
+
+
+def _is_from_call(value: Expr, found: frozenset[str]) -> bool:
+    return any(
+        not node.pure
+        if isinstance(node, Call)
+        else isinstance(node, Read) and node.place.variable.name in found
+        for node in subexpressions(value)
+    )
 
 
 # --- Races under a condition -------------------------------------------------------------
@@ -115,6 +142,8 @@ def conditional_races(conflicts: Conflicts, sharing: DataSharing) -> Iterator[tu
             for conflict in unordered(conflicts, sharing, carried, loop.ordinal):
                 found = _chosen_by_data(conflicts, sharing, conflict, loop) if memory.shape else None
                 found = found or _set_by_data(conflicts, sharing, conflict, loop)
+                found = found or _set_twice_by_data(conflicts, sharing, conflict, loop)
+                found = found or _gathered(conflicts, conflict, loop)
                 found = found or _at_a_distance(conflicts, conflict, loop)
                 if found is not None:
                     seen.add(memory.name)
@@ -128,6 +157,9 @@ def _chosen_by_data(
     """The race on an element that data choose, as `h[idx[i]] += 1` does."""
     write = conflict.source if conflict.source.kind == "write" else conflict.sink
     if not write.indirect or write.kind != "write" or _is_handed_out(sharing, write, loop):
+        return None
+    own = _from_calls(loop)
+    if any(_is_from_call(subscript, own) for subscript in _written_subscripts(loop, write)):
         return None
     repeated = _index_array(loop, write)
     condition = (
@@ -153,6 +185,11 @@ def _is_handed_out(sharing: DataSharing, write: Access, loop: Loop) -> bool:
         for source in assigned
         if source.target.variable == subscript.place.variable
     )
+
+
+def _written_subscripts(loop: Loop, write: Access) -> list[Expr]:
+    assigned = (s for s in walk(loop.body) if isinstance(s, Assign) and s.target.site == write.site)
+    return [subscript for assign in assigned for subscript in subscripts(assign.target)]
 
 
 def _index_array(loop: Loop, write: Access) -> str:
@@ -191,6 +228,55 @@ def _set_by_data(
     if same or not is_unconditional(conflicts, conflict, loop.ordinal):
         return None
     return ConditionalRace("any of them sets it", access_point(write))
+
+
+def _set_twice_by_data(
+    conflicts: Conflicts, sharing: DataSharing, conflict: Conflict, loop: Loop
+) -> ConditionalRace | None:
+    """The race on a scalar that several iterations may write, each under a condition on its own data."""
+    write, memory = conflict.source, conflict.source.memory
+    if conflict.kind != "output" or conflict.sink.site != write.site or sharing.construct.mode != "threads":
+        return None
+    ordered = any(not keeps_no_order(call, sharing.directed.calls) for call in calls_in(loop))
+    if ordered or sharing.construct.inside or not _is_shared_scalar(sharing, memory):
+        return None
+    guards = conflicts.statement(write).guards
+    assigned = [s for s in walk(loop.body) if isinstance(s, Assign) and s.target.site == write.site]
+    same = not assigned or any(isinstance(stripped(s.value), Constant) for s in assigned)
+    if same or not guards or any(guard.kind != "if" for guard in guards):
+        return None
+    if not _reads_data(loop, memory.variable) or _depends_on_the_thread(sharing):
+        return None
+    if not is_unconditional(conflicts, conflict, loop.ordinal):
+        return None
+    return ConditionalRace("two of them set it", access_point(write))
+
+
+def _gathered(conflicts: Conflicts, conflict: Conflict, loop: Loop) -> ConditionalRace | None:
+    """The race of a read at a subscript from data (`a[i] = a[idx[i]]`) with another iteration's write."""
+    ends = (conflict.source, conflict.sink)
+    write = next(end for end in ends if end.kind == "write")
+    read = next((end for end in ends if end.kind == "read"), None)
+    if read is None or not read.indirect or write.indirect or not conflicts.certain(write):
+        return None
+    if read.memory != write.memory or conflicts.statement(read).guards:
+        return None
+    # A write elsewhere (`a[i + 3000]`) may be meant to be where no subscript of the data leads.
+    if not _is_own_element(conflicts, write, loop):
+        return None
+    if not is_unconditional(conflicts, conflict, loop.ordinal):
+        return None
+    return ConditionalRace("another one writes it", access_point(read))
+
+
+def _is_own_element(conflicts: Conflicts, write: Access, loop: Loop) -> bool:
+    """True if the first subscript of a write is the loop's iterator."""
+    depth = conflicts.statement(write).loops.index(loop.ordinal)
+    relation = write.relation
+    if not relation.dim(isl.dim_type.out):
+        return False
+    equal = isl.Map.universe(relation.get_space()).equate(isl.dim_type.in_, depth, isl.dim_type.out, 0)
+    return bool(relation.is_subset(equal))
 
 
 def _at_a_distance(conflicts: Conflicts, conflict: Conflict, loop: Loop) -> ConditionalRace | None:

@@ -10,14 +10,15 @@ from itertools import chain
 from polylsp.analysis.always import all_always_assigned, always_run
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.data_sharing import DataSharing, listed
-from polylsp.analysis.effects import loops_in, walk
+from polylsp.analysis.effects import loops_in, nodes, walk
 from polylsp.analysis.linear import counting, places_copies
 from polylsp.analysis.mending import can_be_lastprivate, lasting, summing
-from polylsp.analysis.races import loops_surely_run
+from polylsp.analysis.order import keeps_no_order
+from polylsp.analysis.races import calls_in, loops_surely_run
 from polylsp.analysis.scalars import LoopScalars
 from polylsp.analysis.witness import first_iterations
 from polylsp.model.directive import Finding, Lacking, Mend, Race
-from polylsp.model.program import Assign, Declare, Loop, Variable, within
+from polylsp.model.program import Assign, Declare, Loop, Read, Variable, within
 from polylsp.model.verdict import AccessPoint, Dependence, Witness
 
 
@@ -32,8 +33,12 @@ def counter_findings(
     for variable in _set_in(loop):
         # Whether inner loops run is a query to isl, run only where nothing outside of them is found.
         every = chain(_always_set(sharing, variable), _set_in_inner_loops(conflicts, sharing, variable))
-        assign = next((each for each in every if not sharing.construct.exclusions(each.site)), None)
+        assigns = list(every)
+        assign = next((each for each in assigns if not sharing.construct.exclusions(each.site)), None)
         if assign is None:
+            read = _read_beside(sharing, variable, assigns)
+            if read is not None:
+                yield variable.name, _carried(loop, assigns[0], found, False, read)
             continue
         private = variable.source_name in listed(sharing.construct.directive, "private")
         if not private and sharing.has_copies(variable, assign.site):
@@ -101,13 +106,36 @@ _Iteration = tuple[tuple[str, int], ...]
 
 
 def _carried(
-    loop: Loop, assign: Assign, found: tuple[_Iteration, _Iteration, _Iteration], copied: bool
+    loop: Loop,
+    assign: Assign,
+    found: tuple[_Iteration, _Iteration, _Iteration],
+    copied: bool,
+    read: AccessPoint | None = None,
 ) -> Race:
-    """Each iteration goes on from where the one before it left the variable."""
-    source, sink = _point(assign, "write"), _point(assign, "read")
+    """Each iteration goes on from where the one before it left the variable, in a `read` or the update."""
+    source, sink = _point(assign, "write"), read or _point(assign, "read")
     dependence = Dependence("flow", source, sink, loop.ordinal, 1, ("<",), True)
     first, second, parameters = found
     return Race(Witness(dependence, first, second, parameters), copied)
+
+
+def _read_beside(sharing: DataSharing, variable: Variable, assigns: list[Assign]) -> AccessPoint | None:
+    """A read of a shared variable that each iteration makes outside of the atomic or critical regions that
+    update the variable."""
+    construct = sharing.construct
+    if not assigns or construct.mode != "threads" or sharing.has_copies(variable, assigns[0].site):
+        return None
+    if not all(keeps_no_order(call, sharing.directed.calls) for call in calls_in(construct.loop)):
+        return None
+    held = construct.exclusions(assigns[0].site)
+    for statement in always_run(construct.loop.body):
+        for node in nodes(statement) if not isinstance(statement, Loop) else ():
+            if not isinstance(node, Read) or node.place.variable != variable or node.place.steps:
+                continue
+            site = node.place.site
+            if held.isdisjoint(construct.exclusions(site)) and not construct.in_order(site, site):
+                return AccessPoint(variable.source_name, variable.source_name, "read", site)
+    return None
 
 
 def _point(assign: Assign, kind: str) -> AccessPoint:

@@ -13,17 +13,23 @@ from polylsp.model.program import (
     AddressOf,
     Assign,
     Assume,
+    Binary,
     Block,
     Call,
+    Cast,
     Declare,
     Evaluate,
     Expr,
     If,
+    Integer,
+    Invariant,
     Jump,
     Loop,
     Place,
     Read,
+    Select,
     Statement,
+    Unary,
     Unsupported,
     Variable,
 )
@@ -138,3 +144,76 @@ def places_in(*statements: Statement) -> Iterator[Place]:
 def loops_in(*statements: Statement) -> list[Loop]:
     """Every loop, in source order."""
     return [s for s in walk(*statements) if isinstance(s, Loop)]
+
+
+# --- Values that decide conditions ---------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The values that each variable (by unique name) is assigned as a whole in a piece of a program."""
+
+    values: dict[str, list[Expr]]
+
+    def behind(self, condition: Expr) -> frozenset[str]:
+        """The variables from which the scalars that decide a condition are computed, these included; not
+        those that only choose an element of an array, or are given to a function."""
+        found, pending = set[str](), list(_scalars_in(condition))
+        while pending:
+            name = pending.pop()
+            if name not in found:
+                found.add(name)
+                pending += [one for value in self.values.get(name, ()) for one in _scalars_in(value)]
+        return frozenset(found)
+
+    def is_invariant(self, condition: Expr) -> bool:
+        """True if a condition is about whole numbers in variables that nothing here assigns."""
+        for node in subexpressions(condition):
+            if isinstance(node, (Call, AddressOf, Invariant)):
+                return False
+            variable = node.place.variable if isinstance(node, Read) else None
+            if variable is None:
+                continue
+            plain = isinstance(variable.type, Integer) and variable.name == variable.source_name
+            if not plain or variable.escapes or variable.name in self.values:
+                return False
+        return True
+
+    def counts(self, name: str) -> bool:
+        """True if some assignment of a variable computes its value from the previous one."""
+        return any(name in _scalars_in(value) for value in self.values.get(name, ()))
+
+
+def changes(statement: Statement) -> Changes:
+    """The assignments in a statement; `x += e` computes from `x` too."""
+    found: dict[str, list[Expr]] = {}
+    for inner in walk(statement):
+        if isinstance(inner, Assign) and not inner.target.steps:
+            values = found.setdefault(inner.target.variable.name, [])
+            values.append(inner.value)
+            if inner.operator is not None:
+                values.append(Read(inner.target))
+    return Changes(found)
+
+
+def _scalars_in(expression: Expr) -> Iterator[str]:
+    """The variables that an expression reads as a whole, outside of subscripts and arguments."""
+    match expression:
+        case Read(place) if not place.steps:
+            yield place.variable.name
+        case Unary(_, operand) | Cast(operand):
+            yield from _scalars_in(operand)
+        case Binary(_, left, right):
+            yield from _scalars_in(left)
+            yield from _scalars_in(right)
+        case Select(condition, then, otherwise):
+            for part in (condition, then, otherwise):
+                yield from _scalars_in(part)
+        case _:
+            pass
+
+
+def counts_iterations(value: Expr, loop: Loop) -> bool:
+    """True if a value is computed from variables that the loop updates from one iteration to the next."""
+    found = changes(loop)
+    return any(found.counts(name) for name in found.behind(value))

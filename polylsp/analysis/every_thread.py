@@ -42,6 +42,7 @@ from polylsp.model.program import (
 )
 from polylsp.model.verdict import AccessPoint
 
+_MADE = (("task",), ("taskloop",))
 _SUMS = {"+": "+", "-": "+", "*": "*", "&": "&", "|": "|", "^": "^"}
 
 
@@ -107,7 +108,7 @@ def _run_by_all(region: ParallelRegion) -> Iterator[tuple[Assign, bool]]:
 def _is_run_by_each(region: ParallelRegion, site: Site) -> bool:
     """True if every thread of a region runs the code at a site, or a task of its own that does."""
     holding = list(region.holding(site))
-    return all(d.words == ("simd",) or (d.words == ("task",) and leaves_to_chance(d)) for d in holding)
+    return all(d.words == ("simd",) or (d.words in _MADE and leaves_to_chance(d)) for d in holding)
 
 
 def _mended(region: ParallelRegion, assign: Assign) -> Lacking | None:

@@ -119,6 +119,7 @@ def plan_of(
         _whole(name, base, members, layouts, parameters) if base.variable.remade and not scoped else None,
         frozenset(a.variable.name for _, a in members),
         all(_is_promised(a.variable, region) and not a.path.loaded for _, a in members),
+        any(a.bytewise for _, a in members),
     )
     return Plan(memory, shape, layouts, parts)
 

@@ -32,7 +32,8 @@ class RawAccess:
     call is added to the last subscripts; `where`, if given, holds the iterations of the statement in which
     the access may happen; `extents` are the sizes of the dimensions of its subscripts, where declared;
     `reached` as in `Access`; `assumed`: the assumptions for reassociating its update; `neighbour`: a
-    bit-field beside the one that the text names, which is written with it."""
+    bit-field beside the one that the text names, which is written with it; `bytewise`: it accesses
+    characters, whatever the type of the pointer."""
 
     path: Path
     kind: Literal["read", "write"]
@@ -48,6 +49,7 @@ class RawAccess:
     reached: Reached = None
     assumed: tuple[Assumption, ...] = ()
     neighbour: bool = False
+    bytewise: bool = False
 
 
 @dataclass

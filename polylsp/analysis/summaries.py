@@ -29,7 +29,7 @@ class SummaryAccess:
     arguments] -> [x] }`, along a path of that `shape`, from the pointer to which `way` leads from the
     parameter (`("[]", ".x")` for `p->x`). `exact`: exactly these, and surely. `update` marks both halves of a
     reduction of a global. `subscript`: the one element in terms of the parameters, where `region` cannot
-    express it (`y*m.w + x`)."""
+    express it (`y*m.w + x`). `bytewise`: as characters, whatever the type of the pointer (`memcpy`)."""
 
     parameter: int
     variable: Variable
@@ -41,6 +41,7 @@ class SummaryAccess:
     update: ReductionOperator | None = None
     way: tuple[str, ...] = ()
     subscript: Expr | None = None
+    bytewise: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,8 +180,8 @@ def _bytes_of(parameter: int, element: Type) -> tuple[SummaryAccess, ...]:
     kind = "write" if parameter == 0 else "read"
     shape = ("[]",) * (len(extents) + 1)
     return (
-        SummaryAccess(parameter, variable, shape, kind, element, whole, True),
-        SummaryAccess(parameter, variable, shape, kind, element, rest, False),
+        SummaryAccess(parameter, variable, shape, kind, element, whole, True, bytewise=True),
+        SummaryAccess(parameter, variable, shape, kind, element, rest, False, bytewise=True),
     )
 
 

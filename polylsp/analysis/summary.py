@@ -257,7 +257,17 @@ def _access(
         variable = replace(variable, name=f"{variable.name}@static@{function.name}")
     update = access.update if number < 0 else None
     return SummaryAccess(
-        number, variable, memory.shape, access.kind, memory.element, region, certain, update, way, subscript
+        number,
+        variable,
+        memory.shape,
+        access.kind,
+        memory.element,
+        region,
+        certain,
+        update,
+        way,
+        subscript,
+        memory.bytewise,
     )
 
 

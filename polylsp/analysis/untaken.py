@@ -10,14 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from polylsp.analysis.effects import effects, loops_in, walk
+from polylsp.analysis.effects import Changes, changes, effects, loops_in, walk
 from polylsp.analysis.obstacles import obstacle, unknown_call
 from polylsp.analysis.spelling import spell
 from polylsp.analysis.summaries import Calls
-from polylsp.model.expressions import stripped, subexpressions
+from polylsp.model.expressions import stripped
 from polylsp.model.library import effect_of
 from polylsp.model.program import (
-    AddressOf,
     Assign,
     Assume,
     Binary,
@@ -31,13 +30,11 @@ from polylsp.model.program import (
     Function,
     If,
     Integer,
-    Invariant,
     Jump,
     Loop,
     Pointer,
     Presumption,
     Read,
-    Select,
     Statement,
     Unary,
     Unsupported,
@@ -55,7 +52,7 @@ _COMPARED = (*_BOUNDS, *_EQUALITY)
 def without_reports(statement: Statement, calls: Calls) -> Statement | None:
     """The statement with presumptions in place of the calls under conditions that print or end the program;
     `None` where something else in it, or such a call under no condition, is an obstacle to static control."""
-    rewriter = _Rewriter(calls, _changes(statement))
+    rewriter = _Rewriter(calls, changes(statement))
     try:
         made = rewriter.rewrite(statement, ())
     except _ObstructedError:
@@ -131,7 +128,7 @@ class _Rewriter:
     the loops around the statement that is being rewritten."""
 
     calls: Calls
-    changes: _Changes
+    changes: Changes
     loops: tuple[int, ...] = ()
 
     def rewrite(self, statement: Statement, ways: tuple[_Way, ...]) -> Statement:
@@ -230,70 +227,6 @@ def _mark(presumed: Presumption) -> Assume:
 
 
 # --- Conditions --------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _Changes:
-    """The values that each variable (by unique name) is assigned as a whole in a piece of a program."""
-
-    values: dict[str, list[Expr]]
-
-    def behind(self, condition: Expr) -> frozenset[str]:
-        """The variables from which the scalars that decide a condition are computed, these included; not
-        those that only choose an element of an array, or are given to a function."""
-        found, pending = set[str](), list(_scalars(condition))
-        while pending:
-            name = pending.pop()
-            if name not in found:
-                found.add(name)
-                pending += [one for value in self.values.get(name, ()) for one in _scalars(value)]
-        return frozenset(found)
-
-    def is_invariant(self, condition: Expr) -> bool:
-        """True if a condition is about whole numbers in variables that nothing here assigns."""
-        for node in subexpressions(condition):
-            if isinstance(node, (Call, AddressOf, Invariant)):
-                return False
-            variable = node.place.variable if isinstance(node, Read) else None
-            if variable is None:
-                continue
-            plain = isinstance(variable.type, Integer) and variable.name == variable.source_name
-            if not plain or variable.escapes or variable.name in self.values:
-                return False
-        return True
-
-    def counts(self, name: str) -> bool:
-        """True if some assignment of a variable computes its value from the previous one."""
-        return any(name in _scalars(value) for value in self.values.get(name, ()))
-
-
-def _changes(statement: Statement) -> _Changes:
-    """The assignments in a statement; `x += e` computes from `x` too."""
-    found: dict[str, list[Expr]] = {}
-    for inner in walk(statement):
-        if isinstance(inner, Assign) and not inner.target.steps:
-            values = found.setdefault(inner.target.variable.name, [])
-            values.append(inner.value)
-            if inner.operator is not None:
-                values.append(Read(inner.target))
-    return _Changes(found)
-
-
-def _scalars(expression: Expr) -> Iterator[str]:
-    """The variables that an expression reads as a whole, outside of subscripts and arguments."""
-    match expression:
-        case Read(place) if not place.steps:
-            yield place.variable.name
-        case Unary(_, operand) | Cast(operand):
-            yield from _scalars(operand)
-        case Binary(_, left, right):
-            yield from _scalars(left)
-            yield from _scalars(right)
-        case Select(condition, then, otherwise):
-            for part in (condition, then, otherwise):
-                yield from _scalars(part)
-        case _:
-            pass
 
 
 def _negation(condition: Expr) -> Expr:

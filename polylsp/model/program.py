@@ -140,11 +140,13 @@ class Index:
 @dataclass(frozen=True, slots=True)
 class Field:
     """Member step of a place: a member of a structure, and the member's type if resolved. `shares`: other
-    bit-fields in the same memory location, which a write of this one rewrites (C11, 3.14)."""
+    bit-fields in the same memory location, which a write of this one rewrites (C11, 3.14). A `bit_field` has
+    no address, alone in its location too."""
 
     name: str
     type: Type | None = None
     shares: tuple[Field, ...] = ()
+    bit_field: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,7 +87,7 @@ class Memory:
     elements each steps over, largest first; `members`: the structures that it is in, by name,
     each with the member; `whole`: all elements of an array whose name gets new ones;
     `via`: the variables through which it is accessed; `promised`: these are all `restrict` pointers of the
-    function.
+    function; `bytewise`: some accesses are of characters, whatever the type of the pointer.
     """
 
     name: str
@@ -106,6 +106,7 @@ class Memory:
     whole: isl.Set | None = None
     via: frozenset[str] = frozenset()
     promised: bool = False
+    bytewise: bool = False
 
     @property
     def own_subscripts(self) -> int:

@@ -135,6 +135,28 @@ def test_settings_about_programs_that_are_run_are_refused(polylsp, tmp_path: Pat
     assert f"pyproject.toml:2: `{name}` is not taken from a file of the project" in ran.err
 
 
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("max_seconds = 1000.0", 2),
+        ("max_memory_mb = 9000", 2),
+        ("max_memory_mb = 0", 2),
+        ("max_file_mb = 64", 2),
+        ("max_seconds = 5.0", 0),
+        ("max_memory_mb = 1024", 0),
+    ],
+)
+def test_limits_are_lowered_in_a_project_not_raised(polylsp, tmp_path: Path, text: str, status: int) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.polylsp]\n{text}\n")
+    (tmp_path / "a.c").write_text("void f(void) {}\n")
+    ran = polylsp("check", "a.c")
+    name = text.split(" ")[0]
+    assert ran.status == status
+    assert (f"pyproject.toml:2: `{name}` can only be lowered in a file of the project" in ran.err) == bool(
+        status
+    )
+
+
 @pytest.mark.usefixtures("known")
 @pytest.mark.parametrize("text", ["[tool]\npolylsp = 3", "[[tool.polylsp]]\n"])
 def test_the_section_is_a_table(polylsp, tmp_path: Path, text: str) -> None:

@@ -48,6 +48,11 @@ REFUSED = {
         "void f(int n, bits *s)\n{\n    for (int i = 0; i < n; i++)\n        s[i].a = i;\n}\n",
         "structure",
     ),
+    "bit-field alone": (
+        "typedef struct { unsigned a : 8; } bits;\n"
+        "void f(int n, bits *s)\n{\n    for (int i = 0; i < n; i++)\n        s[i].a = i;\n}\n",
+        "structure",
+    ),
     "a pointer of a structure that the function sets": (
         "typedef struct { int n; double *x; } table;\n"
         "void f(table *t, double *y)\n"

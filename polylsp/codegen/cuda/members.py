@@ -229,8 +229,8 @@ def _is_plain(root: Variable, steps: tuple[Index | Field, ...]) -> bool:
     types = [root.type, *(s.type for s in steps if isinstance(s, Field))]
     inner = [_innermost(each) for each in types if each is not None]
     unions = any(isinstance(each, Struct) and each.union for each in inner)
-    shared = any(isinstance(s, Field) and s.shares for s in steps)
-    return not unions and not shared and not root.per_thread and len(inner) == len(types)
+    bit_field = any(isinstance(s, Field) and s.bit_field for s in steps)
+    return not unions and not bit_field and not root.per_thread and len(inner) == len(types)
 
 
 def _innermost(of_type: Type) -> Type:

@@ -72,9 +72,17 @@ def _pieces(subject: Subject, text: LoopText, runs: Sequence[Run], groups: list[
 
 
 def _runs(subject: Subject, ordinal: int, text: LoopText) -> list[Run]:
-    """The statements of a body; a declaration stays with all statements that name its variables."""
+    """The statements of a body; a declaration stays with all statements that name its variables. One that
+    is no statement of the program (`static int calls;`, a type) stays with all that follows."""
     runs: list[list[Part]] = [[part] for part in text.parts]
-    for statement in walk(subject.loop(ordinal).body):
+    statements = list(walk(subject.loop(ordinal).body))
+    homes = {_home(subject, runs, statement) for statement in statements}
+    for k, (part,) in enumerate(list(runs)):
+        words = subject.text[part.whole.start : part.whole.end].lstrip()
+        if k not in homes and words[:1].isidentifier():
+            runs[k:] = [[each for run in runs[k:] for each in run]]
+            break
+    for statement in statements:
         if not isinstance(statement, Declare):
             continue
         first = _home(subject, runs, statement)

@@ -150,6 +150,10 @@ def addresses(w: Writer) -> None:
     if form <= 1:
         shape, write, read = f"{static}{kind} {t}[2];", f"{t}[0]", f"{p}[0]"
         alias, none = f"{kind} *{p} = {t};", f"{t}[0]"
+        if w.chance(35):
+            # A pointer to the pointer.
+            inner = w.local("p")
+            read, alias = f"{p}[0][0]", f"{kind} *{inner} = {t}, **{p} = &{inner};"
     elif form <= 3:
         shape, write, read = f"{static}{kind} {t};", t, f"*{p}"
         alias, none = f"{kind} *{p} = &{t};", t
@@ -190,8 +194,8 @@ def addresses(w: Writer) -> None:
     mark = OPEN if aliased else PARALLEL
     if place == "inside" and not static and form != 6:
         body = [shape, alias, *body]
-        mark = PARALLEL
-    elif place == "assigned" and alias.split(" = ")[0].count("*") == 1 and form != 6:
+        mark = OPEN if ", **" in alias else PARALLEL
+    elif place == "assigned" and alias.split(" = ")[0].count("*") == 1 and ", **" not in alias and form != 6:
         w.head += [shape, alias.split(" = ")[0] + ";"]
         body = [f"{p} = {alias.split(' = ')[1]}", *body]
         mark = PARALLEL if not static else OPEN

@@ -63,7 +63,8 @@ def escaped(context: Context) -> frozenset[str]:
         name = pending.pop()
         if name not in reached:
             reached.add(name)
-            pending.extend(context.flows.get(name, ()))
+            # An unknown pointer to `p` reaches the targets of `p` as well.
+            pending.extend(context.flows.get(name.removeprefix("&"), ()))
     return frozenset(name[1:] for name in reached if name.startswith("&"))
 
 

@@ -39,7 +39,7 @@ class Member:
     @property
     def step(self) -> Field:
         """The step of a place from the structure to the member."""
-        return Field(self.name, self.type, self.shares)
+        return Field(self.name, self.type, self.shares, self.bit_field)
 
 
 @dataclass(slots=True)

@@ -165,7 +165,7 @@ def _members(context: Context, node: Any, fx: Effects) -> tuple[Member, ...]:
         if not bit_field or (isinstance(width, Constant) and width.value == 0):
             location = index + 1
         elif not anonymous:
-            locations.setdefault(location, []).append(Field(name, type))
+            locations.setdefault(location, []).append(Field(name, type, bit_field=True))
         members.append(Member(name, type, is_volatile(context, decl), anonymous, bit_field))
     return tuple(_with_neighbours(member, locations.values()) for member in members)
 
