@@ -267,7 +267,7 @@ void f(int n, int m, double *a, double *b, double (*c)[64]) {
 
 
 def test_essential_findings_are_about_the_outermost_useful_loops() -> None:
-    """Below `t`, which is sequential, `i` alone; the same `restrict` once; a nest that cannot run in parallel."""
+    """Below `t`, which is sequential, `i` alone; the same `restrict` once; `r`, which cannot be parallel."""
     f = facts.function(ESSENTIAL)
     serial = facts.sequential(facts.flow(f.access("a[r - 1]", "read"), f.access("a[r]", "write")), {}, {})
     promise = Parallel(assumptions=(facts.no_overlap("a", "b"),))

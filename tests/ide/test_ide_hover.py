@@ -87,9 +87,9 @@ def test_hints_honour_range_and_settings() -> None:
     assert len(hints(source, report, Span(column, everything.end), Settings(findings="all"))) == 2
     assert hints(source, report, everything, Settings(inlay_hints=False)) == ()
     unknown = [h.label for h in hints(source, report, everything, Settings(hint_unknown=True))]
-    assert [label for label in unknown if "undecided" in label] == [
-        "undecided",
-        "undecided: values distinct?",
+    assert [label for label in unknown if "unknown" in label] == [
+        "unknown",
+        "unknown: values distinct?",
     ]
 
 
@@ -119,7 +119,7 @@ def test_symbols_nest_as_the_loops_do() -> None:
                     "",
                     [("loop", "for i", "reduction(+: s)", []), ("loop", "for k", "parallel, private(t)", [])],
                 ),
-                ("loop", "while", "undecided", []),
+                ("loop", "while", "unknown", []),
             ],
         ),
         (
@@ -128,7 +128,7 @@ def test_symbols_nest_as_the_loops_do() -> None:
             "3 loops",
             [
                 ("nest", "for i", "sequential", [("loop", "for j", "parallel", [])]),
-                ("nest", "for k", "undecided: values distinct?", []),
+                ("nest", "for k", "unknown: values distinct?", []),
             ],
         ),
     ]

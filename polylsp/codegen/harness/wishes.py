@@ -76,7 +76,9 @@ def usual_sizes(
         if start <= call.start() < end or re.search(r"//|#|\bdef\b", line):
             continue
         arguments = _arguments(text, call.end())
-        found = dict(_called(text, call.start() - len(line), arguments, parameters, sizes))
+        target = re.search(r"[\w.\[\]]+\s*=\s*$", line)
+        before = call.start() - (len(target[0]) if target is not None else 0)
+        found = dict(_called(text, before, arguments, parameters, sizes))
         if found and prod(found.values()) > prod(best.sizes.values()):
             spelled = re.sub(r"\s+", " ", f"{name}({', '.join(arguments)})")
             short = spelled if len(spelled) <= _LONGEST_CALL else spelled[: _LONGEST_CALL - 1] + "…"
