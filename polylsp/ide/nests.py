@@ -21,10 +21,10 @@ _BOUND = re.compile(r"(?:<=?\s*|range\((?:-?\d+\s*,\s*)?)(\w+)\s*[;)]")
 def essential_loops(
     source: Source, placed: PlacedFunction, transforms: Container[str] = ()
 ) -> frozenset[int]:
-    """Loops that findings are about at the level `essential`: of each outermost loop the outermost loops
-    inside that can run in parallel, or under a condition; else the outermost loop itself. A loop that one of
-    `transforms` makes parallel counts. Innermost parallel loops with a constant number of iterations that is
-    small are left out beside others."""
+    """Loops that findings are about at the level `essential`: of each nest the outermost loop that can run in
+    parallel, or under a condition; else the outermost loop. Around nests with such loops it has none. A loop
+    that one of `transforms` makes parallel counts. Innermost parallel loops with a constant number of
+    iterations that is small are left out beside others."""
     loops = placed.answer.facts.loops
     found = [
         chosen
@@ -42,8 +42,11 @@ def _useful(
     exposing = exposing_transform(placed, loop)
     if _may_be_parallel(loop) or (exposing is not None and exposing.kind in transforms):
         return [loop]
-    inner = [one for each in _inner(placed, loop) for one in _useful(source, placed, each, transforms)]
-    return [each for each in inner if not _is_short(source, placed, each)]
+    nests = [(inner, _useful(source, placed, inner, transforms)) for inner in _inner(placed, loop)]
+    if not any(useful for _, useful in nests):
+        return []
+    found = [one for inner, useful in nests for one in useful or [inner]]
+    return [each for each in found if not (_may_be_parallel(each) and _is_short(source, placed, each))]
 
 
 def _may_be_parallel(loop: LoopFacts) -> bool:
