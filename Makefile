@@ -23,7 +23,7 @@ IN_VSCODE = if ! command -v chromium >/dev/null; then $(SKIP) VS Code: the packa
     elif $(MAKE) --no-print-directory $(EXTENSION) && $(WITH_NODE) test/editor/install.sh "$(EDITORS)"; then $(1); \
     else $(SKIP) VS Code: it could not be loaded from the npm registry"; fi
 
-.PHONY: setup demo test lint unit extension vsix first-steps test-editors test-gpu manifest bench-latency bench-growth bench-transform bench-gpu \
+.PHONY: setup demo test lint unit docs extension vsix first-steps test-editors test-gpu manifest bench-latency bench-growth bench-transform bench-gpu \
     bench-speed bench-measure soak constraints clean help
 
 setup: $(READY)  ## the environment, in .venv
@@ -74,6 +74,12 @@ first-steps: setup  ## from a checkout to a first squiggle in a fresh VS Code, a
 test-editors: setup  ## the same, then all else in a real VS Code; its pictures are left in vscode-client/build/pictures
 	@$(call IN_VSCODE,node test/editor/first.mjs "$(EDITORS)" build/pictures && \
 	    node test/editor/run.mjs "$(EDITORS)" build/polylsp.vsix "$(CURDIR)/$(BIN)/python" build/pictures)
+
+docs: setup  ## the pages as a site, in build/site, with its links checked
+	@$(BIN)/python -c 'import material' 2>/dev/null || \
+	    $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	$(BIN)/python tests/project/site_pages.py build/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 manifest: setup  ## the settings of the VS Code extension, from those of the server
 	$(BIN)/python tests/project/manifest.py

@@ -94,6 +94,8 @@ def planned(
         workloads=made.workloads,
         macros=tuple(given.items()),
         unset=tuple(sorted(guarded(subject.text) - {*given})) if is_c and not names else (),
+        usual=made.usual,
+        basis=made.basis,
     )
 
 

@@ -222,6 +222,15 @@ class Settings:
             "items": ("why", "offload", "measure"),
         },
     )
+    findings: str = field(
+        default="essential",
+        metadata={
+            "doc": "Loops with findings and hints: `essential`, the outermost loops that can run in parallel,"
+            " and one where none can; `all`, as for codes that are selected; or `off`, which leaves"
+            " directives and errors.",
+            "choices": ("essential", "all", "off"),
+        },
+    )
     disabled_diagnostics: tuple[str, ...] = field(
         default=(), metadata={"doc": "Codes of diagnostics that are not shown, such as `sequential-loop`."}
     )

@@ -101,7 +101,8 @@ def _codes(source: Source, report: FileReport, expected: list[Expectation]) -> I
     if not expected and not directives:
         return
     found = [
-        (source.line_of(d.span.start), d.code, d.message) for d in diagnostics(source, report, Settings())
+        (source.line_of(d.span.start), d.code, d.message)
+        for d in diagnostics(source, report, Settings(findings="all"))
     ]
     for e in expected:
         here = [(name, message) for line, name, message in found if line == e.line]

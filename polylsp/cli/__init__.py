@@ -44,7 +44,7 @@ TRANSFORMS = (
 _SHELLS = ("bash", "zsh", "tcsh")
 _FORM = "form of the output (default: text)"
 _JOBS = "processes (0, the default: one per core)"
-_ANALYSING = ("check", "report", "explain", "model", "offload", "measure", "tune")
+_ANALYSING = ("check", "report", "explain", "model", "offload", "measure", "tune", "mcp")
 """Commands that work in child processes."""
 
 
@@ -97,6 +97,7 @@ def parser() -> argparse.ArgumentParser:
     _measure(commands.add_parser("measure", help="build and run a loop and its edits, and compare them"))
     _measure(commands.add_parser("tune", help="look for the settings that make the fastest version"))
     _serve(commands.add_parser("serve", help="run the language server"))
+    _mcp(commands.add_parser("mcp", help="offer the analysis to a coding assistant (Model Context Protocol)"))
     commands.add_parser("doctor", help="show compilers, GPUs and headers found, and what is missing")
     completion = commands.add_parser("completion", help="print a script that completes commands in a shell")
     completion.add_argument("shell", choices=_SHELLS, help="the shell that reads the script")
@@ -237,6 +238,16 @@ def _serve(command: argparse.ArgumentParser) -> None:
     channel = command.add_mutually_exclusive_group()
     channel.add_argument("--stdio", action="store_true", help="speak on standard input and output (default)")
     channel.add_argument("--tcp", type=address, metavar="HOST:PORT", help="wait for clients on a port")
+
+
+def _mcp(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "folder", nargs="?", default=".", metavar="FOLDER", help="the project (default: the current folder)"
+    )
+    command.add_argument("--write", action="store_true", help="allow the assistant to write edits to files")
+    command.add_argument(
+        "--measure", action="store_true", help="allow the assistant to build and run functions, confined"
+    )
 
 
 def _sources(command: argparse.ArgumentParser) -> None:

@@ -11,7 +11,7 @@ from typing_extensions import assert_never
 from polylsp.ide import wording
 from polylsp.ide.advice import advice_words
 from polylsp.ide.excerpt import access_excerpt
-from polylsp.ide.nests import exposing_transform, parallel_band
+from polylsp.ide.nests import essential_loops, exposing_transform, parallel_band
 from polylsp.ide.pages import page_uri
 from polylsp.ide.pragmas import directive_sentence
 from polylsp.ide.suppression import is_suppressed, suppressed
@@ -92,9 +92,11 @@ _SUGGESTIONS = (
 )
 """Codes that are not reported for a loop that runs in parallel already."""
 
+_INTERCHANGE, _DISTRIBUTE = "interchange", "distribute"
+
 _TRANSFORM_CODES: dict[str, LoopCode] = {
-    "interchange": "needs-interchange",
-    "distribute": "needs-distribution",
+    _INTERCHANGE: "needs-interchange",
+    _DISTRIBUTE: "needs-distribution",
     "skew": "needs-skewing",
 }
 
@@ -137,12 +139,12 @@ def function_diagnostics(
     source: Source, placed: PlacedFunction, settings: Settings
 ) -> tuple[Diagnostic, ...]:
     """The findings of one function: its problems, one for each loop that these do not explain, and those
-    about its directives; suppressed ones are among them. Loops over other values than numbers have none."""
+    about its directives; suppressed ones are among them. Loops over other values than numbers have none.
+    At the level `essential`, loops that add nothing to the finding of another loop have none either."""
     facts = placed.answer.facts
     found = [_problem(placed, rejection) for rejection in facts.problems]
     done = {ordinal for each in facts.directives if each.parallel for ordinal in each.loops}
-    told = (loop for loop in facts.loops if not _explained(facts, loop) and not _is_generic(loop))
-    loops = [_loop(source, placed, loop) for loop in told]
+    loops = [_loop(source, placed, loop) for loop in _reported(source, placed, settings)]
     found.extend(each for each in loops if each.ordinal not in done or each.code not in _SUGGESTIONS)
     found.extend(
         _pragma(source, placed, directive, finding)
@@ -157,6 +159,33 @@ def pragma_code(finding: Finding) -> PragmaCode | LoopCode:
     if isinstance(finding, ConditionalRace):
         return "needs-assumption"
     return "incomplete-pragma" if isinstance(finding, (Lacking, ShortSection)) else "wrong-pragma"
+
+
+def _reported(source: Source, placed: PlacedFunction, settings: Settings) -> Iterator[LoopFacts]:
+    """Loops with a finding, at the level of the settings."""
+    facts = placed.answer.facts
+    if settings.findings == "off":
+        return
+    is_every = settings.findings == "all" or bool(settings.selected_diagnostics)
+    essential = essential_loops(source, placed, (_INTERCHANGE, _DISTRIBUTE))
+    promised: set[frozenset[str]] = set()
+    for loop in facts.loops:
+        if _explained(facts, loop) or _is_generic(loop):
+            continue
+        if is_every:
+            yield loop
+        elif loop.ordinal in essential:
+            pairs = _overlaps(placed, loop)
+            if not pairs or not pairs <= promised:
+                promised |= pairs
+                yield loop
+
+
+def _overlaps(placed: PlacedFunction, loop: LoopFacts) -> set[frozenset[str]]:
+    """Pairs of arrays whose `restrict` would make a loop parallel, or empty."""
+    if not isinstance(loop.verdict, Parallel) or _parallel_code(placed, loop.verdict) != "needs-restrict":
+        return set()
+    return {frozenset(each.subjects) for each in loop.verdict.assumptions}
 
 
 def _explained(facts: FunctionFacts, loop: LoopFacts) -> bool:

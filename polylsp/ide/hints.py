@@ -9,6 +9,7 @@ from polylsp.ide.excerpt import excerpt
 from polylsp.ide.hover import Part, markdown, parts_of
 from polylsp.ide.labels import verdict_label
 from polylsp.ide.lookup import function_span, loop_by_number
+from polylsp.ide.nests import essential_loops
 from polylsp.model.facts import LoopFacts
 from polylsp.model.report import FileReport, PlacedFunction
 from polylsp.model.verdict import Sequential, Unknown
@@ -53,7 +54,10 @@ def hint_tooltip(
 
 def _function_hints(source: Source, placed: PlacedFunction, settings: Settings) -> Iterator[Hint]:
     facts = placed.answer.facts
+    essential = essential_loops(source, placed)
     for loop in facts.loops:
+        if settings.findings == "off" or (settings.findings == "essential" and loop.ordinal not in essential):
+            continue
         label = _label(source, placed, loop, settings)
         if label:
             yield Hint(placed.span(loop.header).end, label, loop.ordinal, facts.name)

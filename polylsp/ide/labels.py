@@ -29,7 +29,7 @@ def verdict_label(verdict: Verdict, obstacle: str = "") -> str:
         case Sequential():
             return _cut(f"sequential: {obstacle}") if obstacle else "sequential"
         case Unknown(would_help=would_help):
-            return _cut(f"undecided: {_condition(would_help)}?") if would_help else "undecided"
+            return _cut(f"unknown: {_condition(would_help)}?") if would_help else "unknown"
         case _:
             assert_never(verdict)
 

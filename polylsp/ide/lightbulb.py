@@ -69,12 +69,13 @@ def lightbulb(
 
 
 def _codes_here(source: Source, report: FileReport, settings: Settings, span: Span) -> frozenset[str]:
-    """Codes of the findings shown on the header of the loop that a cursor is about."""
+    """Codes of the findings on the header of the loop that a cursor is about, at every level."""
     found = loop_at(source, report, span)
     if found is None:
         return frozenset()
     placed, loop = found
-    shown = diagnostics(source, replace(report, functions=(placed,), problems=()), settings)
+    every = replace(settings, findings="all")
+    shown = diagnostics(source, replace(report, functions=(placed,), problems=()), every)
     header = placed.span(loop.header)
     return frozenset(each.code for each in shown if each.span == header)
 
@@ -128,7 +129,8 @@ def safe_fixes(
     `clauses`: those that directives lack, each proven. `directives`: OpenMP for the outermost parallel loops
     of C that rest on no assumption, reorder no sum and do enough work."""
     wanted, only = frozenset(kinds), frozenset(codes)
-    shown = [each for each in diagnostics(source, report, settings) if not only or each.code in only]
+    every = replace(settings, findings="all")
+    shown = [each for each in diagnostics(source, report, every) if not only or each.code in only]
     ready = _clauses(source, report, settings, shown) if "clauses" in wanted else ()
     asks = _directives(source, report, settings, shown) if "directives" in wanted else ()
     return SafeFixes(tuple(ready), tuple(asks))

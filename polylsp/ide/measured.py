@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from polylsp.ide import wording
 from polylsp.ide.chart import Bar, chart
 from polylsp.ide.hover import Bullets, Image, Part, Table
-from polylsp.model.measurement import Estimate, Figure, Measurement, Missing, OnDevice, Times
+from polylsp.model.measurement import AtSizes, Estimate, Figure, Measurement, Missing, OnDevice, Times
 from polylsp.runtime.estimate import device_named
 
 _NAMES = {
@@ -43,7 +43,8 @@ def measured_label(found: Measurement) -> str:
 def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part]:
     """Everything about a measurement, with a chart where images are shown."""
     at = f" at {_sizes(found)}" if found.sizes else ""
-    yield f"A whole call of `{found.function}`{at}, with {_counted(found.threads, 'thread')}:"
+    source = f" ({found.basis})" if found.basis else ""
+    yield f"A whole call of `{found.function}`{at}{source}, with {_counted(found.threads, 'thread')}:"
     if images and found.figures:
         yield Image(chart(list(_bars(found)), f"How fast versions of {found.function} are"), _aloud(found))
     yield Table(("version", "median", "middle half", "speedup", ""), tuple(_rows(found)))
@@ -55,6 +56,10 @@ def measured_parts(found: Measurement, *, images: bool = False) -> Iterator[Part
         )
     if found.figures:
         yield _agreement(found)
+    if found.others and found.figures:
+        yield Bullets("At other sizes", tuple(_elsewhere(each) for each in found.others))
+        if not found.basis:
+            yield "No call in this file gives the usual sizes: say them in a comment, `polylsp: NAME=NUMBER`."
     yield from (_on_device(each, each.on_device) for each in found.figures if each.on_device is not None)
     for each in found.estimates:
         yield _estimated(each, found.figures)
@@ -101,6 +106,12 @@ def is_wrong(found: Measurement) -> bool:
 
 
 # --- Words -------------------------------------------------------------------------------
+
+
+def _elsewhere(found: AtSizes) -> str:
+    sizes = " ".join(f"{name}={size}" for name, size in found.sizes)
+    speeds = ", ".join(f"{_version(each)} {_ratio(each.speedup)}" for each in found.figures)
+    return f"{sizes}: {speeds or 'no version'} (the original takes {shown_seconds(found.seconds)})"
 
 
 def _best(found: Measurement) -> list[Figure]:

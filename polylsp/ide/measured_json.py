@@ -18,6 +18,11 @@ def measured_object(path: str, line: int, found: Measurement, cell: int | None =
         "function": found.function,
         "loop": found.ordinal,
         "sizes": dict(found.sizes),
+        "sizes_from": found.basis or None,
+        "other_sizes": [
+            {"sizes": dict(each.sizes), "seconds": each.seconds, "targets": [*map(_figure, each.figures)]}
+            for each in found.others
+        ],
         "device": found.device,
         "threads": found.threads,
         "pinned_to": found.pinned_to,

@@ -1,12 +1,86 @@
-"""Nest around a loop in words: its band, and the transform that exposes parallelism."""
+"""Nest around a loop: its band, the transform that exposes parallelism, and the loops worth a finding."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container, Iterator
+
 from polylsp.model.facts import LoopFacts, NestFacts, Transform
 from polylsp.model.report import PlacedFunction
-from polylsp.model.verdict import Parallel, Sequential
+from polylsp.model.verdict import Parallel, Sequential, Unknown
+from polylsp.text import Source
 
 _EXPOSING = ("interchange", "distribute", "skew")
+
+_FEW_ITERATIONS = 300
+"""Iterations of an innermost loop below which threads cannot gain anything: starting them takes some 10,000
+operations (`parallel_threshold`)."""
+_BOUND = re.compile(r"(?:<=?\s*|range\((?:-?\d+\s*,\s*)?)(\w+)\s*[;)]")
+
+
+def essential_loops(
+    source: Source, placed: PlacedFunction, transforms: Container[str] = ()
+) -> frozenset[int]:
+    """Loops that findings are about at the level `essential`: of each nest the outermost loop that can run in
+    parallel, or under a condition; else the outermost loop. Around nests with such loops it has none. A loop
+    that one of `transforms` makes parallel counts. Innermost parallel loops with a constant number of
+    iterations that is small are left out beside others."""
+    loops = placed.answer.facts.loops
+    found = [
+        chosen
+        for loop in loops
+        if loop.parent == 0
+        for chosen in _useful(source, placed, loop, transforms) or [loop]
+    ]
+    long = [each for each in found if not (_may_be_parallel(each) and _is_short(source, placed, each))]
+    return frozenset(each.ordinal for each in long or found)
+
+
+def _useful(
+    source: Source, placed: PlacedFunction, loop: LoopFacts, transforms: Container[str]
+) -> list[LoopFacts]:
+    exposing = exposing_transform(placed, loop)
+    if _may_be_parallel(loop) or (exposing is not None and exposing.kind in transforms):
+        return [loop]
+    nests = [(inner, _useful(source, placed, inner, transforms)) for inner in _inner(placed, loop)]
+    if not any(useful for _, useful in nests):
+        return []
+    found = [one for inner, useful in nests for one in useful or [inner]]
+    return [each for each in found if not (_may_be_parallel(each) and _is_short(source, placed, each))]
+
+
+def _may_be_parallel(loop: LoopFacts) -> bool:
+    match loop.verdict:
+        case Parallel():
+            return True
+        case Unknown(would_help=would_help):
+            return bool(would_help)
+        case Sequential():
+            return False
+
+
+def _inner(placed: PlacedFunction, loop: LoopFacts) -> Iterator[LoopFacts]:
+    return (each for each in placed.answer.facts.loops if each.parent == loop.ordinal)
+
+
+def _is_short(source: Source, placed: PlacedFunction, loop: LoopFacts) -> bool:
+    """True for an innermost loop with few iterations. The bound is read off the header: facts have none."""
+    if any(True for _ in _inner(placed, loop)):
+        return False
+    span = placed.span(loop.header)
+    found = _BOUND.search(source.text, span.start, span.end)
+    bound = _constant(source.text, found[1]) if found is not None else None
+    return bound is not None and bound < _FEW_ITERATIONS
+
+
+def _constant(text: str, word: str) -> int | None:
+    """Value of a number as written, or of a macro or a constant of the module that is one."""
+    if word.isdecimal():
+        return int(word)
+    found = re.search(
+        rf"^(?:[ \t]*#[ \t]*define[ \t]+{word}[ \t]+|{word} *= *)\(?(\d+)\)?\s*$", text, re.MULTILINE
+    )
+    return int(found[1]) if found is not None else None
 
 
 def nest_of(placed: PlacedFunction, loop: LoopFacts) -> NestFacts | None:

@@ -14,7 +14,7 @@ from typing_extensions import assert_never
 
 from polylsp.ide.advice import advice_words
 from polylsp.ide.excerpt import access_excerpt, element, line_name
-from polylsp.language import C
+from polylsp.language import PYTHON, C
 from polylsp.model.facts import LoopFacts, Transform
 from polylsp.model.program import Site
 from polylsp.model.report import PlacedFunction
@@ -46,9 +46,10 @@ def verdict_sentence(source: Source, placed: PlacedFunction, loop: LoopFacts) ->
         case Sequential(witness=witness, former=former):
             obstacle = dependence_clause(source, placed, witness.dependence)
             told = f"{obstacle}{condition_words(witness)}{_example(witness)}{_former_words(former)}"
+            told += _running_sum_words(source, placed, loop, witness.dependence)
             return capital(f"{subject(loop)} cannot run in parallel: {told}.")
         case Unknown() as verdict:
-            return capital(_unknown_sentence(placed, loop, verdict))
+            return capital(_swap_words(source, placed, loop) or _unknown_sentence(placed, loop, verdict))
         case _:
             assert_never(loop.verdict)
 
@@ -266,6 +267,64 @@ def copies_words(former: Sequence[tuple[str, str]]) -> tuple[str, str]:
     reads = listing([f"`{text}`" for text, _ in former])
     arrays = dict.fromkeys(f"`{name}`" for _, name in former)
     return reads, f"{'a copy' if len(arrays) == 1 else 'copies'} of {listing([*arrays])}"
+
+
+def _running_sum_words(
+    source: Source, placed: PlacedFunction, loop: LoopFacts, dependence: Dependence
+) -> str:
+    """Name of a running sum and its parallel form, or empty: `s += …` whose partial sums are used (else it is
+    a reduction), or `a[i] = a[i - 1] + …`, where the loop assigns the variable at no other place."""
+    write, read = dependence.source, dependence.sink
+    if dependence.kind != "flow" or dependence.distance != 1 or write.variable != read.variable:
+        return ""
+    end = placed.span(write.site).end
+    found = _REST.match(source.text, end)
+    span, name = placed.span(loop.site), re.escape(write.variable)
+    writes = re.findall(_WRITE.format(name=name), source.text[span.start : span.end])
+    if found is None or len(writes) != 1:
+        return ""
+    target = access_excerpt(source, placed, read)
+    right = re.sub(r"\[[^\]]*\]", "[]", found[2].replace(target, "\0"))
+    terms = [each.strip() for each in right.split("+")] if not re.search(r"[?:-]", right) else []
+    others = [each for each in terms if each != "\0"]
+    is_added = found[1] == "=" and len(terms) - len(others) == 1 and others
+    mentions = re.compile(rf"\b{re.escape(write.variable)}\b")
+    if any(mentions.search(each) or "\0" in each for each in others) or not (
+        is_added or (found[1] == "+=" and terms)
+    ):
+        return ""
+    advice = "`np.cumsum` or a parallel scan" if placed.answer.language == PYTHON.name else "a parallel scan"
+    return f"; `{write.variable}` is a running sum: use {advice}"
+
+
+_WRITE = r"\b{name}\b(?:\s*\[[^\]]*\])*\s*(?:(?:[-+*/%&|^]|<<|>>|\*\*|//)?=(?!=)|\+\+|--)"
+_REST = re.compile(r"[ \t]*(\+?=)(?!=)([^;\n]*)(?:;|\n|$)")
+"""Operator and right side of an assignment, after its target."""
+_CHANGES = re.compile(r"`(\w+)` changes in this loop in a way that cannot be followed")
+
+
+def _swap_words(source: Source, placed: PlacedFunction, loop: LoopFacts) -> str:
+    """Sentence on a loop that is unknown because it swaps two arrays at its end, or empty."""
+    assert isinstance(loop.verdict, Unknown)
+    changed = _CHANGES.fullmatch(loop.verdict.rejection.message)
+    if changed is None:
+        return ""
+    span, name = placed.span(loop.site), changed[1]
+    body = source.text[span.start : span.end]
+    swaps = (
+        rf"^\s*{name}\s*,\s*(\w+)\s*=\s*\1\s*,\s*{name}\s*(?:#.*)?$",
+        rf"^\s*(\w+)\s*,\s*{name}\s*=\s*{name}\s*,\s*\1\s*(?:#.*)?$",
+        rf"\b(\w+)\s*=\s*{name}\s*;\s*{name}\s*=\s*(?P<other>\w+)\s*;\s*(?P=other)\s*=\s*\1\s*;",
+        rf"\b(\w+)\s*=\s*(?P<other>\w+)\s*;\s*(?P=other)\s*=\s*{name}\s*;\s*{name}\s*=\s*\1\s*;",
+    )
+    found = next(filter(None, (re.search(each, body, re.MULTILINE) for each in swaps)), None)
+    if found is None:
+        return ""
+    other = found.groupdict().get("other") or found[1]
+    return (
+        f"{subject(loop)} is not decided: it swaps `{name}` and `{other}` in each iteration, as time steps"
+        " do; the loops inside it have verdicts of their own."
+    )
 
 
 def _example(witness: Witness) -> str:

@@ -192,7 +192,8 @@ class Plan:
     sentences of assumptions that hold for the data, beside those that always do. `has_threads`: the original
     is multithreaded itself; `is_search`: the fastest of many variants is looked for; `workloads` gives, for
     some of the rungs by number, the work of a device. `macros` are sizes that all versions are compiled with;
-    `unset` are other candidates, where the function has no size parameters."""
+    `unset` are other candidates, where the function has no size parameters. `usual` is the number of the rung
+    at which the file itself calls the function, `basis` the text that says so."""
 
     path: str
     function: str
@@ -214,6 +215,8 @@ class Plan:
     workloads: tuple[tuple[int, tuple[DeviceWork, ...]], ...] = ()
     macros: tuple[tuple[str, int], ...] = ()
     unset: tuple[str, ...] = ()
+    usual: Union[int, None] = None
+    basis: str = ""
 
     def sizes_at(self, rung: Rung) -> tuple[tuple[str, int], ...]:
         """All sizes by their names, for a person."""
@@ -282,10 +285,20 @@ class Estimate:
 
 
 @dataclass(frozen=True, slots=True)
+class AtSizes:
+    """Median seconds of the original, and figures of versions, at other sizes than a measurement's."""
+
+    sizes: tuple[tuple[str, int], ...]
+    seconds: float
+    figures: tuple[Figure, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Measurement:
     """Times of a function and of its versions. `device` names the processor, `when` is in seconds since 1970;
     `remarks` are sentences for a person, `flags` those of the compiler; `pinned_to` is the number of the
-    processor that the original was pinned to, if it has one thread."""
+    processor that the original was pinned to, if it has one thread. `basis` names the source of the sizes
+    where the file gives them; `others` are figures at other sizes."""
 
     function: str
     ordinal: int
@@ -301,6 +314,8 @@ class Measurement:
     flags: str = "-O3 -march=native"
     estimates: tuple[Estimate, ...] = ()
     pinned_to: Union[int, None] = None
+    basis: str = ""
+    others: tuple[AtSizes, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

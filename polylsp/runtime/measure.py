@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from time import monotonic
 
+import psutil
+
 from polylsp.language import PYTHON
-from polylsp.model.measurement import Figure, Measurement, NotMeasured, Outcome, Plan, Rung
+from polylsp.model.measurement import AtSizes, Figure, Measurement, Missing, NotMeasured, Outcome, Plan, Rung
 from polylsp.runtime import figures
 from polylsp.runtime.c_tools import c_tools
 from polylsp.runtime.confine import can_confine, isolation
@@ -24,6 +27,13 @@ from polylsp.runtime.tools import ORIGINAL, NotBuilt, Runnable, Tools
 from polylsp.runtime.trial import Observer, Trial, shown
 from polylsp.settings import Settings
 
+_LOOK = 0.2
+"""Seconds during which the load of the machine is watched, before anything of ours runs."""
+_SECONDS_ELSEWHERE = 0.3
+_LEAST_LEFT = 0.6
+"""Share of the time for a measurement that has to be left for sizes beside the main ones."""
+_BUSY = 25.0
+"""Percentage of the processors that other programs may use before figures are called uncertain."""
 _SHORT = 1e-3
 """Seconds below which starting threads is most of what a version takes."""
 
@@ -36,7 +46,7 @@ def measured(
     tools = tools_for(plan, settings, workspace)
     if isinstance(tools, NotBuilt):
         return NotMeasured(tools.reason)
-    trial = Trial(plan, settings, tools, folder, observe)
+    trial = Trial(plan, settings, tools, folder, observe, load=psutil.cpu_percent(_LOOK))
     try:
         return _outcome(trial)
     except Ended as ended:
@@ -67,14 +77,52 @@ def _outcome(trial: Trial) -> Outcome:
     trial.observe(25, "trying small sizes")
     hold(trial, plan.small, guarded=True)
     most = FINALISTS if plan.is_search else len(trial.variants)
-    rung = plan.rungs[0] if plan.given else choose(trial, most + 1)
+    rung, *others = (plan.rungs[0],) if plan.given else choose(trial, most + 1)
     if not fits(plan, rung, most + 1):
         return NotMeasured("The arrays at these sizes take more than a quarter of the memory.")
     if plan.is_search:
         return _measurement(trial, rung, *fastest_of(trial, rung))
     trial.observe(35, f"checking at {shown(plan, rung)}")
     hold(trial, rung, guarded=False)
-    return _measurement(trial, rung, *figures_of(trial, tuple(trial.variants)))
+    found = _measurement(trial, rung, *figures_of(trial, tuple(trial.variants)))
+    before = set(trial.missing)
+    elsewhere = tuple(filter(None, (_at(trial, each) for each in others)))
+    later = (each for name, each in trial.missing.items() if name not in before)
+    failed = {(each.target, each.form, each.parameters) for each in later}
+    return replace(
+        found,
+        figures=tuple(f for f in found.figures if (f.target, f.form, f.parameters) not in failed),
+        missing=(*plan.missing, *_reported(trial)),
+        others=elsewhere,
+    )
+
+
+def _at(trial: Trial, rung: Rung) -> AtSizes | None:
+    """Figures at sizes beside the main ones, in less time; `None` where no time is left, or one ends."""
+    if trial.seconds_left() < _LEAST_LEFT * trial.settings.max_measure_seconds:
+        return None
+    trial.observe(95, f"checking at {shown(trial.plan, rung)}")
+    try:
+        hold(trial, rung, guarded=False)
+        original, found = figures_of(trial, tuple(trial.variants), _SECONDS_ELSEWHERE)
+    except Ended:
+        return None
+    return AtSizes(trial.plan.sizes_at(rung), figures.times(original).median, tuple(found))
+
+
+def _reported(trial: Trial) -> Iterator[Missing]:
+    return (each for name, each in trial.missing.items() if name not in trial.untold)
+
+
+def _basis(plan: Plan, rung: Rung) -> str:
+    """Relation of the sizes to those of the file's own call."""
+    if plan.usual is None:
+        return ""
+    usual = plan.rungs[plan.usual]
+    if rung == usual:
+        return f"as in {plan.basis}"
+    size = "smaller" if rung.instances < usual.instances else "larger"
+    return f"{size} than in {plan.basis}"
 
 
 def _unmeasurable(trial: Trial) -> str:
@@ -101,7 +149,7 @@ def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Fi
         plan.sizes_at(rung),
         times,
         tuple(found),
-        (*plan.missing, *(each for name, each in trial.missing.items() if name not in trial.untold)),
+        (*plan.missing, *_reported(trial)),
         trial.tools.name(trial.about, has_kernels=bool(trial.gpus)),
         processor_name(),
         trial.threads,
@@ -110,6 +158,7 @@ def _measurement(trial: Trial, rung: Rung, original: list[float], found: list[Fi
         trial.tools.flags,
         estimated(plan, rung, times.median, _estimated_device(trial)),
         original_program.processor if isinstance(original_program, Runnable) else None,
+        _basis(plan, rung),
     )
 
 
@@ -124,6 +173,10 @@ def _remarks(trial: Trial, seconds: float) -> list[str]:
     found = [_of_lost(trial.reference)] if trial.reference.lost else []
     found += [_of_short(trial.plan)] if seconds < _SHORT and not trial.plan.names else []
     found += isolation(trial.folder).missing
+    if trial.load >= _BUSY:
+        found.append(
+            f"Other programs kept {trial.load:.0f} % of the processors busy: measure again when it is idle."
+        )
     if (how := governor()) not in ("", "performance"):
         found.append(f"The processor may run at another speed from one run to the next (governor `{how}`).")
     return found

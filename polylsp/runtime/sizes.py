@@ -16,9 +16,26 @@ _LEAST_INSTANCES = 20_000
 _MOST_BYTES = 2**30
 
 
+def measured_at(plan: Plan, versions: int, timed: Callable[[Rung], float]) -> tuple[Rung, ...]:
+    """The sizes to measure at, the main ones first: those of the file's own call, if a person can wait for
+    them, else those at which the original takes long enough. Then others, from which the trend is seen."""
+    best = chosen(plan, versions, timed)
+    usual = plan.rungs[plan.usual] if plan.usual is not None else None
+    waits = usual is not None and usual.instances <= _PATIENCE * max(1, best.instances)
+    main = usual if usual is not None and waits and fits(plan, usual, versions) else best
+    smaller = [each for each in plan.rungs if each.instances * _FEWER <= main.instances]
+    others = [*([best] if main.instances < best.instances else []), *smaller[-1:]]
+    return (main, *others)
+
+
+_PATIENCE = 12
+"""Growth of the work beyond the sizes that take a quarter of a second, for which a person still waits."""
+_FEWER = 16
+
+
 def chosen(plan: Plan, versions: int, timed: Callable[[Rung], float]) -> Rung:
-    """The sizes to measure at. `timed` gives the seconds of the original at some sizes; so many versions
-    have their data in memory at once."""
+    """Sizes at which the original takes long enough to be timed. `timed` gives its seconds at some sizes; so
+    many versions have their data in memory at once."""
     rungs = [each for each in plan.rungs if fits(plan, each, versions)] or list(plan.rungs[:1])
     if len(rungs) == 1:
         return rungs[0]

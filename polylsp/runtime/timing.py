@@ -10,7 +10,7 @@ from polylsp.model.measurement import Figure, OnDevice, Rung, Variant
 from polylsp.runtime import figures
 from polylsp.runtime.harness import Gpu, Ran
 from polylsp.runtime.program import LeftToHost
-from polylsp.runtime.sizes import chosen
+from polylsp.runtime.sizes import measured_at
 from polylsp.runtime.tools import ORIGINAL
 from polylsp.runtime.trial import Trial
 
@@ -19,8 +19,9 @@ _SECONDS_OF_RUNS = 1.2
 _SECONDS_OF_ONE = 10.0
 
 
-def choose(trial: Trial, versions: int) -> Rung:
-    """The sizes to measure at, when so many versions have their data in memory; raises `Ended`."""
+def choose(trial: Trial, versions: int) -> tuple[Rung, ...]:
+    """The sizes to measure at, the main ones first, when so many versions have their data in memory; raises
+    `Ended`."""
     trial.observe(30, "choosing sizes")
 
     def timed(rung: Rung) -> float:
@@ -28,12 +29,14 @@ def choose(trial: Trial, versions: int) -> Rung:
         harness = trial.started(ORIGINAL, rung)
         return harness.time(trial.seconds_left(_SECONDS_OF_ONE))
 
-    return chosen(trial.plan, versions, timed)
+    return measured_at(trial.plan, versions, timed)
 
 
-def figures_of(trial: Trial, names: Sequence[str]) -> tuple[list[float], list[Figure]]:
+def figures_of(
+    trial: Trial, names: Sequence[str], seconds: float = _SECONDS_OF_RUNS
+) -> tuple[list[float], list[Figure]]:
     """The seconds of the original, and some versions against it; raises `Ended`."""
-    variants, found = trial.variants, _in_turn(trial, names)
+    variants, found = trial.variants, _in_turn(trial, names, seconds)
     original = [each.seconds for each in found.pop(ORIGINAL)]
     return original, [
         figure(variants[name], trial.errors[name], original, ran, trial.gpus.get(name))
@@ -41,11 +44,11 @@ def figures_of(trial: Trial, names: Sequence[str]) -> tuple[list[float], list[Fi
     ]
 
 
-def _in_turn(trial: Trial, names: Sequence[str]) -> dict[str, list[Ran]]:
+def _in_turn(trial: Trial, names: Sequence[str], seconds: float) -> dict[str, list[Ran]]:
     """Run the original and some versions in turn, as often as there is time for. A version whose kernels
     do not run any more is left out."""
     found: dict[str, list[Ran]] = {name: [] for name in (ORIGINAL, *names)}
-    until = monotonic() + _SECONDS_OF_RUNS
+    until = monotonic() + seconds
     for run in range(_MOST_RUNS):
         if run >= _LEAST_RUNS and monotonic() > until:
             break

@@ -26,7 +26,7 @@ class Observer(Protocol):
 class Trial:
     """State of a trial; versions that fail are left out from then on. `errors`: largest error of the results
     of versions; `missing`: versions left out, by name, of which some silently (`untold`); `gpus`:
-    devices on which versions run kernels."""
+    devices on which versions run kernels; `load`: percentage of the processors that others use."""
 
     plan: Plan
     settings: Settings
@@ -34,6 +34,7 @@ class Trial:
     folder: str
     observe: Observer
     threads: int = field(default_factory=processors)
+    load: float = 0.0
     began: float = field(default_factory=monotonic)
     rung: Rung | None = None
     programs: Built = field(default_factory=dict[str, "Runnable | NotBuilt"])

@@ -6,7 +6,8 @@
 --                   tells all that is known of it; gra there offers what can be done to it.
 --                   :PolylspOffload lists the rewrites alone, :PolylspRestart starts the analysis anew.
 --                   :PolylspMeasure n=2000 runs the function around the cursor, as it stands and rewritten
---                   (without sizes, some are chosen); :PolylspStop ends that.
+--                   (without sizes, some are chosen); :PolylspStop ends that. :PolylspReport lists the loops
+--                   of the project that would gain most by running in parallel (or those of a file or a folder).
 -- What it needs:    the command `polylsp` on your PATH (`pip install polylsp`).
 
 -- `n=2000 m=500` as a table.
@@ -70,5 +71,29 @@ vim.lsp.config('polylsp', {
 })
 vim.lsp.enable('polylsp')
 
-vim.diagnostic.config({ virtual_text = true }) -- 0.11 shows no text beside the code unless asked to
+-- The loops of the project that would gain most by running in parallel, as the quickfix list.
+vim.api.nvim_create_user_command('PolylspReport', function(given)
+  local folder = given.args ~= '' and given.args or vim.fn.getcwd()
+  vim.system({ 'polylsp', 'report', '--format', 'json', folder }, { text = true }, vim.schedule_wrap(function(done)
+    local read, report = pcall(vim.json.decode, done.stdout or '')
+    if not read then
+      return vim.notify('polylsp report: ' .. (done.stderr or ''), vim.log.levels.WARN)
+    end
+    local items = {}
+    for _, loop in ipairs(report.loops) do
+      local text = ('%d. `%s` in %s: %s'):format(loop.rank, tostring(loop.iterator), loop['function'], loop.verdict)
+      table.insert(items, {
+        filename = loop.path,
+        lnum = loop.range.start.line + 1,
+        col = loop.range.start.character + 1,
+        text = type(loop.condition) == 'string' and text .. ' if ' .. loop.condition or text,
+      })
+    end
+    vim.fn.setqflist({}, ' ', { title = 'polylsp report', items = items })
+    vim.cmd('copen')
+  end))
+end, { nargs = '?', complete = 'file' })
+
+-- 0.11 shows no text beside the code unless asked to; verdicts are beside it already, as inlay hints.
+vim.diagnostic.config({ virtual_text = { severity = { min = vim.diagnostic.severity.WARN } } })
 vim.cmd('filetype on')

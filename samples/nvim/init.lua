@@ -7,7 +7,8 @@
 --                   runs it in parallel; from Neovim 0.10 on also the verdicts as inlay hints.
 --                   :PolylspOffload lists the rewrites alone, :PolylspRestart starts the analysis anew.
 --                   :PolylspMeasure n=2000 runs the function around the cursor, as it stands and rewritten
---                   (without sizes, some are chosen); :PolylspStop ends that.
+--                   (without sizes, some are chosen); :PolylspStop ends that. :PolylspReport lists the
+--                   loops of the project that would gain most by running in parallel.
 -- What it needs:    the command `polylsp` on your PATH (`pip install polylsp`).
 
 local settings = {
@@ -77,6 +78,37 @@ local function on_attach(client, buffer)
   command('PolylspRestart', function()
     client.request('workspace/executeCommand', { command = 'polylsp.restartWorker' }, nil, buffer)
   end)
+end
+
+-- The loops of a file or a folder that would gain most by running in parallel, as the quickfix list.
+local function list_report(output)
+  local read, report = pcall(vim.fn.json_decode, output)
+  if not read then
+    return vim.notify('polylsp report failed: try it in a terminal.', vim.log.levels.WARN)
+  end
+  local items = {}
+  for _, loop in ipairs(report.loops) do
+    local text = ('%d. `%s` in %s: %s'):format(loop.rank, tostring(loop.iterator), loop['function'], loop.verdict)
+    table.insert(items, {
+      filename = loop.path,
+      lnum = loop.range.start.line + 1,
+      col = loop.range.start.character + 1,
+      text = type(loop.condition) == 'string' and text .. ' if ' .. loop.condition or text,
+    })
+  end
+  vim.fn.setqflist({}, ' ', { title = 'polylsp report', items = items })
+  vim.cmd('copen')
+end
+
+vim.cmd([[command! -nargs=? -complete=file PolylspReport lua PolylspReport(<q-args>)]])
+function PolylspReport(path)
+  local folder = path ~= '' and path or vim.fn.getcwd()
+  vim.fn.jobstart({ 'polylsp', 'report', '--format', 'json', folder }, {
+    stdout_buffered = true,
+    on_stdout = function(_, lines)
+      list_report(table.concat(lines, '\n'))
+    end,
+  })
 end
 
 local clients = {} -- the client of each root, for Neovim 0.7, which does not keep them itself

@@ -83,7 +83,10 @@ def test_findings_are_chosen_by_code_and_severity(
 @pytest.mark.usefixtures("known")
 def test_ignored_findings_are_left_out_and_all_others_stay(polylsp, tmp_path: Path) -> None:
     write(tmp_path, a=facts.MANY)
-    every, less = (polylsp("check", *each, "a.c").out for each in ([], ["--ignore", "parallel-loop"]))
+    every, less = (
+        polylsp("check", "--setting", "findings=all", *each, "a.c").out
+        for each in ([], ["--ignore", "parallel-loop"])
+    )
     assert "parallel-loop" in every and "parallel-loop" not in less and "reduction-loop" in less
 
 

@@ -108,7 +108,7 @@ def _show_diagnostic(shown: Shown, place: str, code: str = "") -> None:
 
 
 def _colour(hint: str) -> str:
-    return "magenta" if hint.startswith(("sequential", "undecided")) else "green"
+    return "magenta" if hint.startswith(("sequential", "unknown")) else "green"
 
 
 def _ms(seconds: float) -> str:

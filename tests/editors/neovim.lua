@@ -78,6 +78,17 @@ local function measure(line)
   end)
 end
 
+local function report()
+  local here = vim.api.nvim_get_current_win()
+  vim.cmd('PolylspReport jacobi-1d.c')
+  wait('the report lists loops', function()
+    local first = vim.fn.getqflist()[1]
+    return first and first.lnum > 0 and first.text:find('parallel')
+  end)
+  vim.cmd('cclose')
+  vim.api.nvim_set_current_win(here)
+end
+
 local function main()
   local stencil = line_of('B[i] = ')
   local header = stencil - 1
@@ -175,6 +186,7 @@ local function main()
   if vim.env.POLYLSP_MEASURES then
     measure(header + 1)
   end
+  report()
   act(header + 1, 'Ignore `parallel-loop` on line ' .. header + 2)
   wait('a finding is ignored', function()
     return vim.fn.getline(header + 2):find('polylsp: ignore') ~= nil and code_at(header + 2) == nil

@@ -23,6 +23,7 @@ STEPS = (
     "undo takes it back in one step",
     "a command lists the rewrites",
     "a finding is ignored",
+    "the report lists loops",
 )
 
 

@@ -12,7 +12,7 @@ from polylsp.model.verdict import Assumption, Parallel, Reduction, Unknown
 from polylsp.settings import Settings
 from polylsp.text import Source
 
-DEFAULTS = Settings()
+DEFAULTS = Settings(findings="all")
 
 
 def found(source, report, settings=DEFAULTS):
@@ -97,7 +97,7 @@ def test_only_the_outermost_sequential_loop_carries_the_transform() -> None:
     inner = replace(loops[1], verdict=loops[0].verdict)
     changed = replace(column.answer.facts, loops=(loops[0], inner, loops[2]))
     placed = replace(column, answer=replace(column.answer, facts=changed))
-    codes = [d.code for d in function_diagnostics(source, placed, Settings())]
+    codes = [d.code for d in function_diagnostics(source, placed, DEFAULTS)]
     assert codes == ["needs-interchange", "sequential-loop", "needs-assumption"]
 
 
@@ -246,3 +246,44 @@ def test_every_code_of_the_table_is_of_a_known_severity() -> None:
     from polylsp.ide.diagnostics import SEVERITIES
 
     assert set(LOOP_CODES) <= set(SEVERITIES)
+
+
+ESSENTIAL = """\
+void f(int n, int m, double *a, double *b, double (*c)[64]) {
+    for (int t = 0; t < m; t++) {
+        for (int i = 0; i < n; i++)
+            for (int j = 0; j < 64; j++)
+                c[i][j] = t;
+        for (int k = 0; k < 3; k++)
+            a[k] = t;
+    }
+    for (int p = 0; p < n; p++)
+        a[p] = b[p];
+    for (int q = 0; q < n; q++)
+        a[q] = b[q];
+    for (int r = 1; r < n; r++)
+        a[r] = a[r - 1];
+}"""
+
+
+def test_essential_findings_are_about_the_outermost_useful_loops() -> None:
+    """Below `t`, which is sequential, `i` alone; the same `restrict` once; `r`, which cannot be parallel."""
+    f = facts.function(ESSENTIAL)
+    serial = facts.sequential(facts.flow(f.access("a[r - 1]", "read"), f.access("a[r]", "write")), {}, {})
+    promise = Parallel(assumptions=(facts.no_overlap("a", "b"),))
+    f.loop("for (int t = 0; t < m; t++)", serial, body="a[k] = t;\n    }")
+    f.loop("for (int i = 0; i < n; i++)", Parallel(), parent=1, body="c[i][j] = t;")
+    f.loop("for (int j = 0; j < 64; j++)", Parallel(), parent=2, body="c[i][j] = t;")
+    f.loop("for (int k = 0; k < 3; k++)", Parallel(), parent=1, body="a[k] = t;")
+    f.loop("for (int p = 0; p < n; p++)", promise, body="a[p] = b[p];")
+    f.loop("for (int q = 0; q < n; q++)", promise, body="a[q] = b[q];")
+    f.loop("for (int r = 1; r < n; r++)", serial, body="a[r] = a[r - 1];")
+    source, report = Source(ESSENTIAL), facts.report(f)
+
+    def lines(level: str) -> list[int]:
+        found = diagnostics(source, report, Settings(findings=level))
+        return [source.line_of(each.span.start) + 1 for each in found]
+
+    assert lines("essential") == [3, 9, 13]
+    assert lines("all") == [2, 3, 4, 6, 9, 11, 13]
+    assert lines("off") == []

@@ -67,7 +67,7 @@ def test_hints_are_short_and_at_the_end_of_the_header() -> None:
     everything = Span(0, len(source.text))
     shown = [
         (source.text[: h.offset].rsplit("\n", 1)[-1].strip(), h.label)
-        for h in hints(source, report, everything, Settings())
+        for h in hints(source, report, everything, Settings(findings="all"))
     ]
     assert shown == [
         ("for (int i = 0; i < n; i++)", "parallel if no overlap"),
@@ -84,12 +84,12 @@ def test_hints_honour_range_and_settings() -> None:
     source, report = facts.many()
     everything = Span(0, len(source.text))
     column = source.text.index("void column")
-    assert len(hints(source, report, Span(column, everything.end), Settings())) == 2
+    assert len(hints(source, report, Span(column, everything.end), Settings(findings="all"))) == 2
     assert hints(source, report, everything, Settings(inlay_hints=False)) == ()
     unknown = [h.label for h in hints(source, report, everything, Settings(hint_unknown=True))]
-    assert [label for label in unknown if "undecided" in label] == [
-        "undecided",
-        "undecided: values distinct?",
+    assert [label for label in unknown if "unknown" in label] == [
+        "unknown",
+        "unknown: values distinct?",
     ]
 
 
@@ -119,7 +119,7 @@ def test_symbols_nest_as_the_loops_do() -> None:
                     "",
                     [("loop", "for i", "reduction(+: s)", []), ("loop", "for k", "parallel, private(t)", [])],
                 ),
-                ("loop", "while", "undecided", []),
+                ("loop", "while", "unknown", []),
             ],
         ),
         (
@@ -128,7 +128,7 @@ def test_symbols_nest_as_the_loops_do() -> None:
             "3 loops",
             [
                 ("nest", "for i", "sequential", [("loop", "for j", "parallel", [])]),
-                ("nest", "for k", "undecided: values distinct?", []),
+                ("nest", "for k", "unknown: values distinct?", []),
             ],
         ),
     ]

@@ -10,7 +10,7 @@ from polylsp.settings import Settings
 
 def test_a_sequential_loop_as_the_contract_has_it() -> None:
     source, report = facts.recurrence()
-    (loop,) = file_object(source, report, Settings())["loops"]
+    (loop,) = file_object(source, report, Settings(findings="all"))["loops"]
     assert loop == {
         "function": "sweep",
         "ordinal": 1,
@@ -52,13 +52,13 @@ def test_characters_are_utf_16_units() -> None:
     f.loop("for (int i = 0; i < 9; i++)", facts.Parallel())
     from polylsp.text import Source
 
-    (loop,) = file_object(Source(text), facts.report(f), Settings())["loops"]
+    (loop,) = file_object(Source(text), facts.report(f), Settings(findings="all"))["loops"]
     assert loop["range"]["start"] == {"line": 0, "character": text.index("for") + 1}
 
 
 def test_a_parallel_and_an_unknown_loop() -> None:
     source, report = facts.many()
-    loops = file_object(source, report, Settings())["loops"]
+    loops = file_object(source, report, Settings(findings="all"))["loops"]
     assert [loop["verdict"] for loop in loops] == [
         "parallel", "parallel", "parallel", "reduction", "parallel",
         "unknown", "sequential", "parallel", "unknown",
@@ -79,7 +79,7 @@ def test_a_parallel_and_an_unknown_loop() -> None:
 
 def test_nests_and_diagnostics() -> None:
     source, report = facts.many()
-    found = file_object(source, report, Settings())
+    found = file_object(source, report, Settings(findings="all"))
     assert found["path"] == "a.c" and found["language"] == "c"
     assert found["nests"][3] == {
         "function": "column",
@@ -98,6 +98,6 @@ def test_nests_and_diagnostics() -> None:
 
 
 def test_the_document_is_json() -> None:
-    whole = document([file_object(*facts.many(), Settings())])
+    whole = document([file_object(*facts.many(), Settings(findings="all"))])
     assert json.loads(json.dumps(whole)) == whole
     assert whole["version"] == 1 and len(whole["files"]) == 1

@@ -44,7 +44,7 @@ def test_equal_lines_are_numbered() -> None:
 
 def test_a_result_has_what_code_scanning_needs() -> None:
     source, report = facts.recurrence()
-    (run,) = log(file_results(source, report, Settings()))["runs"]
+    (run,) = log(file_results(source, report, Settings(findings="all")))["runs"]
     assert run["columnKind"] == "utf16CodeUnits"
     (result,) = run["results"]
     (rule,) = run["tool"]["driver"]["rules"]
@@ -66,7 +66,7 @@ def test_a_result_has_what_code_scanning_needs() -> None:
 
 
 def test_rules_are_listed_once_and_indexed() -> None:
-    (run,) = log(file_results(*facts.many(), Settings()))["runs"]
+    (run,) = log(file_results(*facts.many(), Settings(findings="all")))["runs"]
     rules = run["tool"]["driver"]["rules"]
     assert len({rule["id"] for rule in rules}) == len(rules) == 8
     for result in run["results"]:
@@ -87,6 +87,6 @@ def test_uris_are_relative_and_quoted(tmp_path: Path) -> None:
 def test_only_a_relative_uri_has_a_base() -> None:
     source, report = facts.recurrence()
     for path, based in (("a.c", True), ("/elsewhere/a.c", False)):
-        (result,) = file_results(source, replace(report, path=path), Settings())
+        (result,) = file_results(source, replace(report, path=path), Settings(findings="all"))
         artifact = result["locations"][0]["physicalLocation"]["artifactLocation"]
         assert ("uriBaseId" in artifact) == based

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from documents import PAGES, README, ROOT, SETTINGS, fence, settings_table
+from site_pages import GENERATED, write_site
 
 import polylsp
 from polylsp.cli import main, parser
@@ -52,6 +53,23 @@ def test_the_readme_is_short_and_every_page_is_listed() -> None:
     assert len(README.read_text().splitlines()) <= 120
     listed = set(re.findall(r"\]\((\w+\.md)\)", text_of("docs/index.md")))
     assert listed == {each.name for each in PAGES if each != README} - {"index.md"}
+
+
+@pytest.mark.parametrize("page", GENERATED)
+def test_generated_pages_are_fresh(page: str) -> None:
+    assert text_of(f"docs/{page}") == GENERATED[page](), "run `python tests/project/site_pages.py --write`"
+
+
+def test_the_site_has_no_test_markup_and_its_links_lead_somewhere(tmp_path: Path) -> None:
+    write_site(tmp_path)
+    pages = {each.relative_to(tmp_path).as_posix(): each.read_text() for each in tmp_path.rglob("*.md")}
+    assert "findings/needs-restrict.md" in pages and "tutorial.md" in pages
+    for name, text in pages.items():
+        assert not re.search(r"(//|#) (verdict|no-code): ", text), name
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
+            assert (tmp_path / name).parent.joinpath(target).is_file(), (name, target)
+    listed = set(re.findall(r": ([\w-]+\.md)$", text_of("mkdocs.yml"), re.MULTILINE))
+    assert listed == {name for name in pages if "/" not in name}
 
 
 def commands() -> list[str]:

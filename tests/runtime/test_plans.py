@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from runtime_plans import Planning
 
+from polylsp.codegen.harness.wishes import usual_sizes
 from polylsp.model.measurement import (
     AskToMeasure,
     Extent,
@@ -280,3 +281,85 @@ ROWS = "for (int k = s[i]; k < s[i + 1]; k++)"
 def test_what_cannot_be_measured(planning: Planning, text: str, reason: str) -> None:
     plan = planning(text)
     assert isinstance(plan, NoPlan) and reason in plan.reason
+
+
+CONVOLVE = """
+#define W 640
+void convolve(int w, int h, int k, const float *restrict in, const float *restrict f, float *restrict out) {
+    for (int y = 0; y <= h - k; y++)
+        for (int x = 0; x <= w - k; x++) {
+            float s = 0;
+            for (int j = 0; j < k; j++)
+                for (int i = 0; i < k; i++)
+                    s += in[(y + j) * w + x + i] * f[j * k + i];
+            out[y * w + x] = s;
+        }
+}
+"""
+
+
+def test_sizes_that_slide_over_each_other_keep_their_proportions(planning: Planning) -> None:
+    """With equal sizes the output would have one element."""
+    plan = planned(planning(CONVOLVE))
+    assert plan.usual is None and {rung.sizes[2] for rung in plan.rungs} == {5}
+    assert plan.small.sizes[2] < plan.small.sizes[0]
+
+
+def test_sizes_are_those_of_the_files_own_call(planning: Planning) -> None:
+    call = "void blur(float *a, float *k, float *b) { int h = 480; convolve(W, h, 7, a, k, b); }"
+    plan = planned(planning(CONVOLVE + call))
+    assert plan.usual is not None and plan.rungs[plan.usual].sizes == (640, 480, 7)
+    assert plan.basis == "the call `convolve(W, h, 7, a, k, b)`"
+    assert {rung.sizes[2] for rung in plan.rungs} == {7}, "a filter does not grow with the image"
+    assert plan.rungs[-1].sizes[0] > 640 > plan.rungs[0].sizes[0]
+
+
+def test_time_steps_do_not_grow_with_the_data(planning: Planning) -> None:
+    text = """
+    void heat(int n, int steps, double *restrict u, double *restrict v) {
+        for (int t = 0; t < steps; t++) {
+            for (int i = 1; i < n - 1; i++)
+                v[i] = u[i - 1] + u[i + 1];
+            for (int i = 1; i < n - 1; i++)
+                u[i] = v[i];
+        }
+    }"""
+    plan = planned(planning(text))
+    assert plan.rungs[-1].sizes[0] > 1000 and max(rung.sizes[1] for rung in plan.rungs) == 100
+
+
+def test_elements_that_data_choose_do_not_hide_those_that_loops_do(planning: Planning) -> None:
+    text = """
+    void histogram(const unsigned char *img, int n, int *hist) {
+        for (int i = 0; i < 256; i++)
+            hist[i] = 0;
+        for (int i = 0; i < n; i++)
+            hist[img[i]]++;
+    }"""
+    plan = planned(planning(text, n=40))
+    assert memory(plan, "hist")[1].count == 256 and memory(plan, "img")[1].limit == 256
+
+
+@pytest.mark.parametrize(
+    ("caller", "sizes"),
+    [
+        ("f(1000, np.zeros((64, n)))", {"k": 1000, "a.shape[0]": 64, "a.shape[1]": 300}),
+        ("f(2 * n, img)", {"k": 600, "a.shape[0]": 512, "a.shape[1]": 512}),
+        ("g.f(9, img)", {}),
+        ("# f(9, img)", {}),
+        ("f(unknown(), rows)", {}),
+    ],
+)
+def test_sizes_of_calls_are_read_off_the_text(caller: str, sizes: dict[str, int]) -> None:
+    function = "def f(k, a):\n    pass\n"
+    text = f"{function}n = 300\nimg = np.random.rand(512, 512)\n{caller}\n"
+    found = usual_sizes(text, 0, len(function), "f", ("k", "a"), ("k", "a.shape[0]", "a.shape[1]"))
+    assert found.sizes == sizes
+
+
+def test_without_a_call_defaults_give_sizes() -> None:
+    text = "def f(x, steps: int = 50, n=10):\n    pass\n"
+    assert usual_sizes(text, 0, len(text), "f", ("x", "steps", "n"), ("steps", "n")).sizes == {
+        "steps": 50,
+        "n": 10,
+    }

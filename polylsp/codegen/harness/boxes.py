@@ -44,11 +44,22 @@ def counted(known: list[tuple[Scop, isl.Set]], sizes: Mapping[str, int]) -> int:
     return sum(points(domain, scop, sizes) or 0 for scop, domain in known)
 
 
+def widths(known: list[tuple[Scop, isl.Set]], sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
+    """Sides of the box around each domain, in their order; -1 for those of a domain that is not bounded."""
+    found: list[tuple[int, ...]] = []
+    for scop, domain in known:
+        ends = box(domain, scop, sizes)
+        none = (-1,) * domain.dim(_SET)
+        found.append(none if ends is None else tuple(max(0, high - low + 1) for low, high in ends))
+    return found
+
+
 def touched(subject: Subject, name: str, *, follows: bool = False) -> Iterator[Touched]:
     """The elements of the memory that a variable leads to, or (`follows`) that pointers found there lead to,
-    by nest; one object can be several memories."""
+    by nest; one object can be several memories. Elements that data choose are apart from the others, whose
+    box they would take away."""
     for nest in subject.nests:
-        by_memory: dict[Memory, isl.Set] = {}
+        by_memory: dict[tuple[Memory, bool], isl.Set] = {}
         for access in nest.scop.accesses:
             memory = access.memory
             # A path does not say which of its members are pointers.
@@ -57,9 +68,10 @@ def touched(subject: Subject, name: str, *, follows: bool = False) -> Iterator[T
             if memory.fresh or memory.follows_pointers != follows:
                 continue
             elements = access.relation.range()
-            before = by_memory.get(memory)
-            by_memory[memory] = elements if before is None else before.union(elements)
-        yield from (Touched(nest.scop, memory, elements) for memory, elements in by_memory.items())
+            key = memory, bool(elements.is_bounded())
+            before = by_memory.get(key)
+            by_memory[key] = elements if before is None else before.union(elements)
+        yield from (Touched(nest.scop, memory, elements) for (memory, _), elements in by_memory.items())
 
 
 def domains(scop: Scop) -> list[isl.Set]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from polylsp.codegen.harness.boxes import Touched, box, counted, domains_of, is_modelled, touched
+from polylsp.codegen.harness.boxes import Touched, box, counted, domains_of, is_modelled, touched, widths
 from polylsp.codegen.harness.contents import Contents, Target
 from polylsp.codegen.harness.members import is_led_to, is_member, structures_of
 from polylsp.codegen.harness.numbers import declared, row
@@ -45,6 +45,10 @@ class Extents:
             extents[target.number] = Extent(before.first, before.count, least)
         chosen = tuple(sizes[name] for name in self._data.sizes)
         return rung_of(chosen, extents, counted(self._domains, sizes), self._is_modelled)
+
+    def widths(self, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
+        """Iterations of each loop around each statement at some sizes; -1 where these are not bounded."""
+        return widths(self._domains, sizes)
 
     def exceeded(self, sizes: Mapping[str, int]) -> str | None:
         """The name of a variable of the file that has fewer elements than loops touch at some sizes."""

@@ -10,7 +10,7 @@ from polylsp.analysis.effects import walk
 from polylsp.codegen.harness.call import call, python_call
 from polylsp.codegen.harness.contents import Contents, contents
 from polylsp.codegen.harness.extents import Extents
-from polylsp.codegen.harness.ladder import Sizing, ladder, small
+from polylsp.codegen.harness.ladder import Sizing, around, ladder, small
 from polylsp.codegen.harness.macros import fixed_size
 from polylsp.codegen.harness.pivots import with_pivots
 from polylsp.codegen.harness.python_callable import why_not_called
@@ -18,7 +18,7 @@ from polylsp.codegen.harness.python_extents import PythonExtents
 from polylsp.codegen.harness.python_storage import python_storage
 from polylsp.codegen.harness.starts import with_rows
 from polylsp.codegen.harness.storage import Storage, storage
-from polylsp.codegen.harness.wishes import Wishes, wishes
+from polylsp.codegen.harness.wishes import Usual, Wishes, usual_sizes, wishes
 from polylsp.codegen.harness.workload import Workloads, workloads
 from polylsp.codegen.numba.source import source_of
 from polylsp.codegen.subject import Subject
@@ -41,6 +41,8 @@ class Harness:
     small: Rung
     given: bool
     workloads: Workloads
+    usual: int | None
+    basis: str
 
 
 def harness(
@@ -72,12 +74,37 @@ def harness(
     fixed = budgeted(_OPERATIONS, lambda: extents.exceeded(given)) if set(data.sizes) <= set(given) else None
     if isinstance(fixed, str):
         return NoPlan(f"`{fixed}` has fewer elements than `{function.name}` needs at these sizes.")
-    rungs = budgeted(_OPERATIONS, lambda: (ladder(extents, data, given), small(extents, data, given)))
+    usual = _usual(subject, data, given)
+    rungs = budgeted(_OPERATIONS, lambda: _rungs(extents, data, given, usual))
     if isinstance(rungs, Exhausted):
         return NoPlan(f"How large the arrays of `{function.name}` have to be took too long to find out.")
-    counted = budgeted(_OPERATIONS, lambda: workloads(subject, rungs[0], data.sizes))
+    steps, least, own = rungs
+    counted = budgeted(_OPERATIONS, lambda: workloads(subject, steps, data.sizes))
     work = () if isinstance(counted, Exhausted) else counted
-    return Harness(text, data, *rungs, not set(data.sizes) - set(given), work)
+    is_given = not set(data.sizes) - set(given)
+    return Harness(text, data, steps, least, is_given, work, own, usual.basis)
+
+
+def _usual(subject: Subject, data: Storage, given: Mapping[str, int]) -> Usual:
+    """Sizes at which the file calls the function, for those that are not given."""
+    start, end = subject.start, subject.start + subject.ends[-1]
+    name = subject.function.name
+    parameters = [each.source_name for each in subject.function.parameters]
+    wanted = [each for each in data.sizes if each not in given]
+    return usual_sizes(subject.text, start, end, name, parameters, wanted) if wanted else Usual()
+
+
+def _rungs(
+    extents: Sizing, data: Storage, given: Mapping[str, int], usual: Usual
+) -> tuple[tuple[Rung, ...], Rung, int | None]:
+    """The sizes to choose from, those that accesses are checked at, and the number of the usual ones among
+    the former."""
+    least = small(extents, data, given)
+    known = {**usual.sizes, **given}
+    if usual.sizes and set(data.sizes) <= set(known) and extents.exceeded(known) is None:
+        steps, own = around(extents, data, given, usual.sizes)
+        return steps, least, own
+    return ladder(extents, data, known), least, None
 
 
 def wishes_of(subject: Subject) -> Wishes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from math import prod
 
-from polylsp.codegen.harness.boxes import Touched, box, counted, domains_of, is_modelled, touched
+from polylsp.codegen.harness.boxes import Touched, box, counted, domains_of, is_modelled, touched, widths
 from polylsp.codegen.harness.contents import Contents, Target
 from polylsp.codegen.harness.extents import rung_of
 from polylsp.codegen.harness.numbers import evaluated
@@ -27,6 +27,10 @@ class PythonExtents:
         self._touched = [list(touched(subject, variable.name)) for variable in data.variables]
         self._domains = domains_of(subject)
         self._is_modelled = is_modelled(subject)
+
+    def widths(self, sizes: Mapping[str, int]) -> list[tuple[int, ...]]:
+        """Iterations of each loop around each statement at some sizes; -1 where these are not bounded."""
+        return widths(self._domains, sizes)
 
     def exceeded(self, sizes: Mapping[str, int]) -> str | None:
         """Always `None`: arrays are allocated as long as necessary."""
