@@ -153,11 +153,13 @@ _ONE_RESULT: dict[str, tuple[int, int]] = {
     "linalg.eigvals": (1, 2), "linalg.eigvalsh": (1, 2), "vander": (2, 1),
 }  # fmt: skip
 _OF_SEVERAL = frozenset(("concatenate", "hstack", "vstack", "column_stack"))
-_COMPUTED_BY_NAME = {name: rule for rule, names in _COMPUTED.items() for name in names.split()}
+_COMPUTED_BY_NAME: dict[str, Computed] = {name: rule for rule, names in _COMPUTED.items() for name in names.split()}
 _WHOLE_RESULT = frozenset(("searchsorted", "digitize", "bincount", "flatnonzero", "linalg.matrix_rank"))
 _TRUTH_RESULT = frozenset(("allclose", "array_equal"))
 _COMPLEX_RESULT = frozenset(("roots", "linalg.eigvals", "scipy.linalg.sqrtm", "scipy.signal.hilbert"))
-_OF_ELEMENTS = frozenset(("diff", "pad", "concatenate", "hstack", "unique", "append", "vstack", "column_stack"))
+_OF_ELEMENTS = frozenset(
+    ("diff", "pad", "concatenate", "hstack", "unique", "append", "vstack", "column_stack")
+)
 _TRANSFORMS = ("fft.fft", "fft.ifft", "fft.fft2", "fft.ifft2", "fft.rfft", "scipy.fft.fft", "scipy.fft.ifft")
 _REAL_RESULT = frozenset(("linalg.norm", "scipy.linalg.norm", "fft.irfft", "linalg.cond", "linalg.eigvalsh"))
 COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))
