@@ -109,8 +109,8 @@ SHAPED = frozenset(
 """NumPy's functions that give a new array of the shape of their first argument, each element of which may
 depend on all of what they are given."""
 Computed = Union[Literal["number", "resized", "flat", "matrix"], int]
-"""Shape of the new value that a function computes of its arguments: a number, an array of as many dimensions as
-the first argument but other lengths, of one dimension, of two; or the shape of the argument at a position."""
+"""Shape of the new value that a function computes of its arguments: a number, an array of as many dimensions
+as the first argument but other lengths, of one dimension, of two; or the shape of the argument at a position."""
 
 _COMPUTED: dict[Computed, str] = {
     "number": (
@@ -120,15 +120,18 @@ _COMPUTED: dict[Computed, str] = {
     ),
     0: (
         "interp digitize gradient around round linalg.matrix_power nancumsum fft.fft2 fft.ifft2 fft.fftshift "
-        "fft.ifftshift scipy.linalg.inv scipy.linalg.expm scipy.linalg.cholesky scipy.linalg.sqrtm scipy.fft.fft "
-        "scipy.fft.ifft scipy.fft.dct scipy.fft.idct scipy.ndimage.gaussian_filter scipy.ndimage.median_filter "
-        "scipy.ndimage.uniform_filter scipy.ndimage.convolve scipy.ndimage.convolve1d scipy.ndimage.shift "
+        "fft.ifftshift scipy.linalg.inv scipy.linalg.expm scipy.linalg.cholesky scipy.linalg.sqrtm "
+        "scipy.fft.fft scipy.fft.ifft scipy.fft.dct scipy.fft.idct "
+        "scipy.ndimage.gaussian_filter scipy.ndimage.median_filter scipy.ndimage.uniform_filter "
+        "scipy.ndimage.convolve scipy.ndimage.convolve1d scipy.ndimage.shift "
         "scipy.ndimage.gaussian_filter1d scipy.ndimage.sobel scipy.ndimage.laplace scipy.signal.detrend "
         "scipy.signal.savgol_filter scipy.signal.medfilt scipy.signal.hilbert"
     ),
     1: "searchsorted polyval linalg.solve scipy.linalg.solve",
     2: "scipy.signal.lfilter scipy.signal.filtfilt",
-    "resized": "diff pad concatenate hstack fft.rfft fft.irfft scipy.signal.convolve scipy.signal.fftconvolve",
+    "resized": (
+        "diff pad concatenate hstack fft.rfft fft.irfft scipy.signal.convolve scipy.signal.fftconvolve"
+    ),
     "flat": (
         "convolve correlate unique roots poly polyfit polymul polyadd polysub polyder polyint bincount "
         "flatnonzero append linalg.eigvals linalg.eigvalsh"
@@ -137,7 +140,8 @@ _COMPUTED: dict[Computed, str] = {
 }
 _BY_NAME = (
     "axis mode ord side left right period n k norm kind ddof rtol atol equal_nan weights dx x method "
-    "minlength decimals order cval sigma size constant_values deg w q xp fp values window_length polyorder type"
+    "minlength decimals order cval sigma size constant_values deg w q xp fp values window_length polyorder "
+    "type"
 )
 COMPUTED_BY_KEYWORD = frozenset(_BY_NAME.split())
 """Arguments by name of such functions: read like the others, never written, and not of other results."""
@@ -153,7 +157,9 @@ _ONE_RESULT: dict[str, tuple[int, int]] = {
     "linalg.eigvals": (1, 2), "linalg.eigvalsh": (1, 2), "vander": (2, 1),
 }  # fmt: skip
 _OF_SEVERAL = frozenset(("concatenate", "hstack", "vstack", "column_stack"))
-_COMPUTED_BY_NAME: dict[str, Computed] = {name: rule for rule, names in _COMPUTED.items() for name in names.split()}
+_COMPUTED_BY_NAME: dict[str, Computed] = {
+    name: rule for rule, names in _COMPUTED.items() for name in names.split()
+}
 _WHOLE_RESULT = frozenset(("searchsorted", "digitize", "bincount", "flatnonzero", "linalg.matrix_rank"))
 _TRUTH_RESULT = frozenset(("allclose", "array_equal"))
 _COMPLEX_RESULT = frozenset(("roots", "linalg.eigvals", "scipy.linalg.sqrtm", "scipy.signal.hilbert"))
@@ -167,8 +173,8 @@ COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))
 
 
 def computed(path: str) -> Computed | None:
-    """Shape of the result of a function that computes a new value of all its arguments, which it leaves as they
-    are; `None` for others."""
+    """Shape of the result of a function that computes a new value of all its arguments, and leaves these
+    unchanged; `None` for others."""
     return _COMPUTED_BY_NAME.get(_own_name(path))
 
 
@@ -178,8 +184,8 @@ def _own_name(path: str) -> str:
 
 
 def is_computed(path: str, ranks: Sequence[int | None], by_name: Collection[str | None]) -> bool:
-    """True if a call of such a function gives a result of the shape that `computed` says: `ranks` are those of
-    its arguments by position (0: a number; -1: several in a tuple; `None`: unknown), `by_name` the others."""
+    """True if a call of such a function gives a result of the shape that `computed` says: `ranks` are those
+    of its arguments by position (0: a number; -1: several in a tuple; `None`: unknown), `by_name` the others."""
     name = _own_name(path)
     most, first = _ONE_RESULT.get(name, (6, 0))
     if not ranks or len(ranks) > most or not COMPUTED_BY_KEYWORD.issuperset(by_name):  # type: ignore[arg-type]
