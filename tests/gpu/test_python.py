@@ -197,6 +197,39 @@ def smooth(n: int, a: NDArray[np.float64]):
     assert done.declined and done.text == own
 
 
+BETWEEN = """import numpy as np
+from numpy.typing import NDArray
+
+
+def smooth(n: int, a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    c = np.empty_like(a)
+    for i in range(n):
+        c[i] = 2.0 * a[i]
+    d = np.empty_like(a)
+    for i in range(n):
+        d[i] = c[i] + b[i]
+    return d[3]
+
+
+"""
+
+
+def test_an_array_made_between_two_loops_is_there_after_them(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("smooth.py", BETWEEN, SETTINGS, "smooth")
+    assert done.text.count("if not smooth_cuda") == 2 and not done.declined
+    calls = {"as it was made for": ("smooth(50, a, b)", True)}
+    assert_left_to_the_loops(played, tmp_path, BETWEEN, done.text, calls)
+
+
+def test_sizes_of_an_array_that_the_loops_do_not_use_are_not_named_in_their_helper() -> None:
+    text = BETWEEN.replace("d[i] = c[i] + b[i]", "d[i] = 1.0").replace("range(n)", "range(d.shape[0])")
+    text = text.replace("    d = np.empty_like(a)\n", "").replace(
+        "    c =", "    d = np.empty_like(a)\n    c ="
+    )
+    done = on_gpu("smooth.py", text, SETTINGS, "smooth", whole=False)
+    assert done.text.count("if not smooth_cuda") == 1 and "`a`" in done.declined[0]
+
+
 FIXED = """import numpy as np
 from numpy.typing import NDArray
 

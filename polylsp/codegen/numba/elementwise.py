@@ -55,8 +55,8 @@ def spelled(source: Source, node: ast.stmt, counters: Sequence[str]) -> Spelled 
 
 
 def _is_apart(stored: ast.Subscript, read: str, counters: Sequence[str]) -> bool:
-    """True if an element that an iteration reads is stored by no other: its subscripts with counters are those
-    of the stored one (`a[i, k - 1]` beside `a[i, k]`)."""
+    """True if an element that an iteration reads is stored by no other: its subscripts with counters are
+    those of the stored one (`a[i, k - 1]` beside `a[i, k]`)."""
     own, other = _indices(stored.slice), _indices(ast.parse(read, mode="eval").body)
     pairs = zip(own, other, strict=True)
     return all(ast.dump(a) == ast.dump(b) for a, b in pairs if _counts(a, counters) or _counts(b, counters))

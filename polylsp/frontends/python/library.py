@@ -109,8 +109,8 @@ SHAPED = frozenset(
 """NumPy's functions that give a new array of the shape of their first argument, each element of which may
 depend on all of what they are given."""
 Computed = Union[Literal["number", "resized", "flat", "matrix"], int]
-"""Shape of the new value that a function computes of its arguments: a number, an array of as many dimensions
-as the first argument but other lengths, of one dimension, of two; or the shape of the argument at a position."""
+"""Shape of the new value that a function computes of its arguments: a number, an array with the dimensions of
+the first argument but other lengths, of one dimension, of two; or the shape of the argument at a position."""
 
 _COMPUTED: dict[Computed, str] = {
     "number": (
@@ -185,7 +185,8 @@ def _own_name(path: str) -> str:
 
 def is_computed(path: str, ranks: Sequence[int | None], by_name: Collection[str | None]) -> bool:
     """True if a call of such a function gives a result of the shape that `computed` says: `ranks` are those
-    of its arguments by position (0: a number; -1: several in a tuple; `None`: unknown), `by_name` the others."""
+    of its arguments by position (0: a number; -1: several in a tuple; `None`: unknown), `by_name` the other
+    ones."""
     name = _own_name(path)
     most, first = _ONE_RESULT.get(name, (6, 0))
     if not ranks or len(ranks) > most or not COMPUTED_BY_KEYWORD.issuperset(by_name):  # type: ignore[arg-type]

@@ -32,7 +32,7 @@ def opaque(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
 
 
 def computed(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
-    """New value that a function computes of all its arguments; its elements are unknown functions of these."""
+    """New value that a function computes of all its arguments: its elements are unknown functions of them."""
     path, kind, site = context.path(node.func), context.kind(node), context.site(node)
     rule = library.computed(path)
     if not isinstance(kind, (Array, Number)):
