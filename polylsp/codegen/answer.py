@@ -8,6 +8,7 @@ from polylsp.codegen import openacc, openmp, openmp_target, python_former, slice
 from polylsp.codegen.cuda import edit as cuda
 from polylsp.codegen.cuda.members import with_led_pointers
 from polylsp.codegen.numba import restructure
+from polylsp.codegen.numba.spell_out import spelled_first
 from polylsp.codegen.preparation import counted_first, hoisted_first, sized_first
 from polylsp.codegen.pycuda import edit as pycuda
 from polylsp.codegen.rewriting import Edit, hints_aside, rewritten_first
@@ -52,6 +53,8 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         subject, again = subject.strict, _strictly(again)
     if ask.ordinal == 0 and ask.action in WHOLE_FUNCTION:
         return DIRECTIVES[ask.action](subject, 0, settings)
+    if ask.action in KERNELS and subject.language == PYTHON.name and ask.ordinal == 0:
+        return spelled_first(subject, 0, settings, KERNELS[ask.action], again)
     if ask.ordinal == 0 and ask.action in KERNELS:
         return KERNELS[ask.action](subject, 0, settings)
     if all(each.ordinal != ask.ordinal for each in subject.facts.loops):
@@ -68,7 +71,7 @@ def answer(subject: Subject, ask: Ask, settings: Settings, again: Again) -> Answ
         counted = _counting(edit, again)
         return rewritten_first(subject, ask.ordinal, settings, counted, again)
     if ask.action in KERNELS and subject.language == PYTHON.name:
-        return KERNELS[ask.action](subject, ask.ordinal, settings)
+        return spelled_first(subject, ask.ordinal, settings, KERNELS[ask.action], again)
     if ask.action in KERNELS:
         edit = _counting(_measuring(KERNELS[ask.action], again), again)
         return edit(subject, ask.ordinal, settings)

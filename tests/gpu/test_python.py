@@ -142,6 +142,94 @@ def assert_left_to_the_loops(
     return after
 
 
+STATEMENTS = """import numpy as np
+from numpy.typing import NDArray
+
+
+def smooth(n: int, a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    b[0, 1:-1] = (a[0, 1:-1] +
+                  a[1, 1:-1])  # the edge
+    for _ in range(n):
+        b[1:-1, 1:-1] = 0.2 * (a[1:-1, 1:-1] + a[1:-1, :-2] + a[1:-1, 2:]
+                               + a[2:, 1:-1] + a[:-2, 1:-1])
+        a[1:-1, 1:-1] += 0.5 * b[1:-1, 1:-1]
+    return a[3, 4]
+
+
+"""
+STATEMENT_CALLS = {
+    "as it was made for": ("smooth(3, a, b)", True),
+    "nothing to do": ("smooth(0, a, b)", True),
+    "elements that lie apart": ("smooth(2, a[::2, ::2], b[::2, ::2])", False),
+    "another type of elements": ("smooth(2, a.astype(np.float32), b)", False),
+    "one memory": ("smooth(2, b, b)", False),
+    "fewer rows than are read": ("smooth(2, a[:20], b)", False),
+}
+
+
+def test_array_statements_run_on_the_device_and_stay_for_where_there_is_none(
+    played: Played, tmp_path: Path
+) -> None:
+    done = on_gpu("smooth.py", STATEMENTS, SETTINGS, "smooth")
+    assert not done.declined
+    # The statements are what runs otherwise, not loops over elements.
+    assert "a[1:-1, 1:-1] += 0.5 * b[1:-1, 1:-1]" in done.text and "range(1, b.shape" not in done.text
+    main = MAIN.replace("np.arange(50.0) % 7, np.arange(50.0) % 5", "grid(7), grid(5)")
+    main = "def grid(k):\n    return np.arange(1600.0).reshape(40, 40) % k\n\n\n" + main
+    calls = "".join(f"tried({call!r})\n" for call, _ in STATEMENT_CALLS.values())
+    programs = [("before", STATEMENTS + main + calls), ("after", done.text + main + calls)]
+    before, after = played.run(*written(tmp_path, programs))
+    assert before.printed.splitlines()[1::2] == after.printed.splitlines()[1::2]
+    on_device = [line.rpartition(" ")[2] for line in after.printed.splitlines()[::2]]
+    assert on_device == [str(wanted) for _, wanted in STATEMENT_CALLS.values()]
+
+
+def test_array_statements_that_are_no_loops_over_single_elements_have_no_kernels() -> None:
+    own = """import numpy as np
+from numpy.typing import NDArray
+
+
+def smooth(n: int, a: NDArray[np.float64]):
+    for _ in range(n):
+        a[1:-1] = a[:-2] + a[2:]
+"""
+    done = on_gpu("smooth.py", own, SETTINGS, "smooth")
+    assert done.declined and done.text == own
+
+
+BETWEEN = """import numpy as np
+from numpy.typing import NDArray
+
+
+def smooth(n: int, a: NDArray[np.float64], b: NDArray[np.float64]) -> float:
+    c = np.empty_like(a)
+    for i in range(n):
+        c[i] = 2.0 * a[i]
+    d = np.empty_like(a)
+    for i in range(n):
+        d[i] = c[i] + b[i]
+    return d[3]
+
+
+"""
+
+
+def test_an_array_made_between_two_loops_is_there_after_them(played: Played, tmp_path: Path) -> None:
+    done = on_gpu("smooth.py", BETWEEN, SETTINGS, "smooth")
+    assert done.text.count("if not smooth_cuda") == 2 and not done.declined
+    calls = {"as it was made for": ("smooth(50, a, b)", True)}
+    assert_left_to_the_loops(played, tmp_path, BETWEEN, done.text, calls)
+
+
+def test_sizes_of_an_array_that_the_loops_do_not_use_are_not_named_in_their_helper() -> None:
+    text = BETWEEN.replace("d[i] = c[i] + b[i]", "d[i] = 1.0").replace("range(n)", "range(d.shape[0])")
+    text = text.replace("    d = np.empty_like(a)\n", "").replace(
+        "    c =", "    d = np.empty_like(a)\n    c ="
+    )
+    done = on_gpu("smooth.py", text, SETTINGS, "smooth", whole=False)
+    assert done.text.count("if not smooth_cuda") == 1 and "`a`" in done.declined[0]
+
+
 FIXED = """import numpy as np
 from numpy.typing import NDArray
 

@@ -47,9 +47,27 @@ def spelled(source: Source, node: ast.stmt, counters: Sequence[str]) -> Spelled 
         text = f"{ast.unparse(stored)} {sign} {ast.unparse(writer.written(node.value))}"
     except _Other:
         return None
-    if writer.named[target.value.id] != {ast.unparse(stored.slice)}:
-        return None  # it reads other elements of what it stores to: all of them before it stores any
+    if not all(_is_apart(stored, each, counters) for each in writer.named[target.value.id]):
+        return (
+            None  # an iteration reads what another one stores: the statement reads all before it stores any
+        )
     return Spelled(headers, text, _frozen(writer.named), target.value.id, tuple(dict.fromkeys(writer.equal)))
+
+
+def _is_apart(stored: ast.Subscript, read: str, counters: Sequence[str]) -> bool:
+    """True if an element that an iteration reads is stored by no other: its subscripts with counters are
+    those of the stored one (`a[i, k - 1]` beside `a[i, k]`)."""
+    own, other = _indices(stored.slice), _indices(ast.parse(read, mode="eval").body)
+    pairs = zip(own, other, strict=True)
+    return all(ast.dump(a) == ast.dump(b) for a, b in pairs if _counts(a, counters) or _counts(b, counters))
+
+
+def _indices(node: ast.expr) -> list[ast.expr]:
+    return node.elts if isinstance(node, ast.Tuple) else [node]
+
+
+def _counts(node: ast.expr, counters: Sequence[str]) -> bool:
+    return any(isinstance(one, ast.Name) and one.id in counters for one in ast.walk(node))
 
 
 _OPERATIONS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 from polylsp.codegen.numba.elementwise import Spelled, spelled
 from polylsp.codegen.numba.loop_text import Block, Piece, fresh, lines_of, written
-from polylsp.codegen.numba.source import Source
+from polylsp.codegen.numba.source import Source, source_of
 from polylsp.codegen.placing import newline
+from polylsp.codegen.rewriting import Edit
+from polylsp.codegen.subject import Again, Subject
 from polylsp.frontends.python.usage import own_nodes
-from polylsp.model.action import Answer, Declined, Edited, Replacement
+from polylsp.model.action import Answer, Declined, Edited, Replacement, applied
 from polylsp.model.verdict import Assumption
+from polylsp.settings import Settings
 from polylsp.text import Span
 
 _MAKERS = ("empty", "zeros", "ones", "empty_like", "zeros_like", "ones_like", "full", "full_like", "copy")
@@ -22,9 +26,68 @@ Run = list[tuple[ast.stmt, Spelled]]
 """Array statements that follow each other, and can share their loops."""
 
 
+def spelled_first(subject: Subject, ordinal: int, settings: Settings, edit: Edit, again: Again) -> Answer:
+    """Edit of a loop (of all loops of the function for 0), which only inserts text; where there is none, that
+    of the text in which the array statements of the nest are loops. Its code runs in place of these
+    statements, which stay for when it cannot."""
+    found = edit(subject, ordinal, settings)
+    source = source_of(subject, for_numba=False) if isinstance(found, Declined) else found
+    if not isinstance(source, Source):
+        return found
+    around = (*subject.around(ordinal), subject.known(ordinal)) if ordinal else ()
+    for root in dict.fromkeys((around[0].ordinal, ordinal) if around else (0,)):
+        # The ordinal of a loop is that of the text before as well: what is rewritten stands inside.
+        made = _with_loops(source, root, settings, edit, again)
+        if isinstance(made, Edited):
+            return made
+    return found
+
+
+def _with_loops(source: Source, root: int, settings: Settings, edit: Edit, again: Again) -> Answer | None:
+    """Edit of a loop after its array statements are written as loops."""
+    first = spelled_out(source, root)
+    before = source.subject.text
+    now = again(applied(before, first.replacements)) if isinstance(first, Edited) else None
+    answer = edit(now, root, settings) if now is not None else None
+    if now is None or not isinstance(answer, Edited) or not isinstance(first, Edited):
+        return answer
+    whole = tuple(_on_statements(before, first.replacements, answer.replacements))
+    assumed = tuple(dict.fromkeys((*first.assumptions, *answer.assumptions)))
+    return replace(answer, replacements=whole, assumptions=assumed)
+
+
+def _on_statements(
+    text: str, loops: Sequence[Replacement], inserted: Sequence[Replacement]
+) -> Iterator[Replacement]:
+    """Insertions into the text with `loops` in the place of array statements, as insertions into the text
+    with the statements: lines of a statement are indented as its loops are."""
+    grown, indented = 0, dict[Span, str]()
+    blocks: list[tuple[int, int, Replacement]] = []
+    for each in sorted(loops, key=lambda one: one.span):
+        start = each.span.start + grown
+        blocks.append((start, start + len(each.text), each))
+        grown += len(each.text) - (each.span.end - each.span.start)
+    for each in inserted:
+        at = each.span.start
+        inside = next((block for start, end, block in blocks if start <= at < end), None)
+        if inside is None:
+            passed = [block for _, end, block in blocks if end <= at]
+            at -= sum(len(block.text) - (block.span.end - block.span.start) for block in passed)
+            yield Replacement(Span(at, at + each.span.end - each.span.start), each.text)
+        else:
+            indented.setdefault(inside.span, each.text)
+    for span, first in indented.items():
+        at = span.start
+        for line in text[span.start : span.end].split("\n"):
+            if line.strip():
+                yield Replacement(Span(at, at), first)
+                first = first.rpartition("\n")[2]
+            at += len(line) + 1
+
+
 def spelled_out(source: Source, ordinal: int) -> Answer:
-    """The array statements in loop `ordinal` as loops."""
-    node = source.loop(source.subject.known(ordinal))
+    """The array statements in loop `ordinal` (in the function for 0) as loops."""
+    node = source.loop(source.subject.known(ordinal)) if ordinal else source.definition
     if node is None:
         return Declined("This loop is not one `for` over a `range`.")
     edits: list[Replacement] = []
@@ -40,7 +103,7 @@ def spelled_out(source: Source, ordinal: int) -> Answer:
     return Edited(tuple(edits), tuple(assumed), ("Array statements are written as loops over elements.",))
 
 
-def _runs(source: Source, root: ast.For) -> Iterator[Run]:
+def _runs(source: Source, root: ast.For | ast.FunctionDef) -> Iterator[Run]:
     counters = _counters(source)
     for body in _bodies(root):
         run: Run = []
@@ -59,7 +122,7 @@ def _counters(source: Source) -> tuple[str, ...]:
     return tuple(fresh(source, short, f"{short}{short}") for short in "ijk")
 
 
-def _bodies(root: ast.For) -> Iterator[list[ast.stmt]]:
+def _bodies(root: ast.For | ast.FunctionDef) -> Iterator[list[ast.stmt]]:
     yield root.body
     for node in own_nodes(root.body):
         if isinstance(node, (ast.For, ast.While)):

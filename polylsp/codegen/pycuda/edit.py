@@ -89,8 +89,27 @@ def _made(
         lines, arguments = helper(host, known, settings)
     except Unwritable as reason:
         return Declined(str(reason))
+    absent = _absent(lines)
+    if absent:
+        return Declined(
+            f"The sizes here are those of `{absent}`, which the loops do not use: pass its shape."
+        )
     returned = [b.name for b in host.returned]
     return Made(found, tuple(lines), tuple(_called(source, region, found.name, arguments, returned)))
+
+
+def _absent(lines: Sequence[str]) -> str:
+    """An array whose lengths the text of a module uses in a function that does not know it; empty if none."""
+    for function in ast.parse("\n".join(lines)).body:
+        if isinstance(function, ast.FunctionDef):
+            nodes = list(ast.walk(function))
+            known = {n.arg for n in nodes if isinstance(n, ast.arg)}
+            known |= {n.id for n in nodes if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+            sized = (n.value for n in nodes if isinstance(n, ast.Attribute) and n.attr == "shape")
+            names = (one.id for one in sized if isinstance(one, ast.Name))
+            if absent := next((name for name in names if name not in known), ""):
+                return absent
+    return ""
 
 
 def _already(region: Region) -> str:
@@ -148,10 +167,23 @@ def _unplaced(source: Source, region: Region) -> str:
     line = source.subject.line_number(loops_at(region.statements)[0].site)
     if lines is None or len(nodes) < len(loops_at(region.statements)):
         return f"Put the loop in line {line} on lines of its own first."
+    if not _in_a_row(source, nodes):
+        return f"A statement stands between the loop in line {line} and those after it: put it before them."
     first, last = (source.parsed.site(n) for n in (nodes[0], nodes[-1]))
     if any("\n" in source.subject.token(k) for k in range(first.first, last.last + 1)):
         return f"A string of several lines stands in the loop in line {line}: put it before the loop."
     return ""
+
+
+def _in_a_row(source: Source, nodes: Sequence[ast.stmt]) -> bool:
+    """True if statements follow one another in the source. The model has none that makes an empty array."""
+    blocks = (getattr(node, name, None) for node in (source.definition, *source.nodes) for name in _BODIES)
+    found = next(block for block in blocks if isinstance(block, list) and nodes[0] in block)
+    first = found.index(nodes[0])
+    return found[first : first + len(nodes)] == list(nodes)
+
+
+_BODIES = ("body", "orelse", "finalbody")
 
 
 def _called(

@@ -59,6 +59,8 @@ def called(node: ast.Call, kinds: Kinds) -> Kind | None:
         return _reduced(arguments[0], node, name)
     if name in library.SHAPED and arguments:
         return _shaped(arguments[0], name)
+    if library.computed(path) is not None:
+        return _computed(path, node, kinds)
     if name == "flip" and len(arguments) == 1:
         return arguments[0]
     if name in ("array", "asarray") and len(node.args) == 1:
@@ -131,6 +133,45 @@ def _shaped(of: Kind | None, name: str) -> Kind | None:
     element = INT if name in library.COUNTING else COMPLEX if name.startswith("fft.") else of.element
     element = DOUBLE if name.startswith("linalg.") and not isinstance(element, Floating) else element
     return Array(INT if element == BOOL else element, of.rank, of.assumed)
+
+
+def arguments_of(node: ast.Call) -> list[ast.expr]:
+    """The arguments of a call, and those in tuples and lists among them (`np.concatenate((a, b))`)."""
+    found: list[ast.expr] = []
+    for one in (*node.args, *(each.value for each in node.keywords)):
+        found += one.elts if isinstance(one, (ast.Tuple, ast.List)) else [one]
+    return found
+
+
+def _rank(node: ast.expr, kinds: Kinds) -> int | None:
+    """The number of dimensions of an argument: -1 for several in a tuple or a list."""
+    if isinstance(node, (ast.Tuple, ast.List)):
+        several = all(isinstance(kinds.of(one), Array) for one in node.elts)
+        return -1 if several else None
+    kind = kinds.of(node)
+    return kind.rank if isinstance(kind, Array) else 0 if isinstance(kind, Number) else None
+
+
+def _computed(path: str, node: ast.Call, kinds: Kinds) -> Kind | None:
+    """The new value that a function computes of arrays."""
+    rule = library.computed(path)
+    told = [kinds.of(one) for one in arguments_of(node)]
+    arrays = [one for one in told if isinstance(one, Array)]
+    ranks = [_rank(one, kinds) for one in node.args]
+    if not arrays or not library.is_computed(path, ranks, [one.arg for one in node.keywords]):
+        return None if None in told else UNKNOWN
+    numeric = [one for one in told if isinstance(one, Array) or (isinstance(one, Number) and one != WHOLE)]
+    types = [one.element if isinstance(one, Array) else one.type for one in numeric]
+    element = library.computed_element(path, types)
+    if isinstance(rule, int):
+        like = kinds.of(node.args[rule]) if rule < len(node.args) else UNKNOWN
+        if isinstance(like, Array) and not like.lists:
+            return Array(element, like.rank, like.assumed)
+        return Number(element) if isinstance(like, Number) else None if like is None else UNKNOWN
+    if rule == "number":
+        return Number(element)
+    rank = {"flat": 1, "matrix": 2, "resized": arrays[0].rank}[rule or "flat"]
+    return Array(element, rank)
 
 
 def _of_list(node: ast.Call, kinds: Kinds) -> Kind | None:

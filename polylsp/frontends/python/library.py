@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from polylsp.frontends.python.kinds import DOUBLE, INT, Number
+from collections.abc import Collection, Sequence
+from functools import reduce
+from typing import Literal, Union
+
+from polylsp.frontends.python.kinds import (
+    BOOL,
+    COMPLEX,
+    DOUBLE,
+    INT,
+    INT64,
+    Number,
+    NumberType,
+    element_type,
+    wider,
+)
 
 _REAL = (
     "sqrt exp exp2 expm1 log log2 log10 log1p sin cos tan sinh cosh tanh cbrt erf erfc "
@@ -94,8 +108,113 @@ SHAPED = frozenset(
 )
 """NumPy's functions that give a new array of the shape of their first argument, each element of which may
 depend on all of what they are given."""
+Computed = Union[Literal["number", "resized", "flat", "matrix"], int]
+"""Shape of the new value that a function computes of its arguments: a number, an array with the dimensions of
+the first argument but other lengths, of one dimension, of two; or the shape of the argument at a position."""
+
+_COMPUTED: dict[Computed, str] = {
+    "number": (
+        "linalg.norm linalg.det linalg.matrix_rank linalg.cond trapz trapezoid percentile quantile average "
+        "nanpercentile nanquantile nanstd nanvar trace vdot allclose array_equal "
+        "scipy.linalg.norm scipy.linalg.det scipy.integrate.trapezoid scipy.integrate.simpson"
+    ),
+    0: (
+        "interp digitize gradient around round linalg.matrix_power nancumsum fft.fft2 fft.ifft2 fft.fftshift "
+        "fft.ifftshift scipy.linalg.inv scipy.linalg.expm scipy.linalg.cholesky scipy.linalg.sqrtm "
+        "scipy.fft.fft scipy.fft.ifft scipy.fft.dct scipy.fft.idct "
+        "scipy.ndimage.gaussian_filter scipy.ndimage.median_filter scipy.ndimage.uniform_filter "
+        "scipy.ndimage.convolve scipy.ndimage.convolve1d scipy.ndimage.shift "
+        "scipy.ndimage.gaussian_filter1d scipy.ndimage.sobel scipy.ndimage.laplace scipy.signal.detrend "
+        "scipy.signal.savgol_filter scipy.signal.medfilt scipy.signal.hilbert"
+    ),
+    1: "searchsorted polyval linalg.solve scipy.linalg.solve",
+    2: "scipy.signal.lfilter scipy.signal.filtfilt",
+    "resized": (
+        "diff pad concatenate hstack fft.rfft fft.irfft scipy.signal.convolve scipy.signal.fftconvolve"
+    ),
+    "flat": (
+        "convolve correlate unique roots poly polyfit polymul polyadd polysub polyder polyint bincount "
+        "flatnonzero append linalg.eigvals linalg.eigvalsh"
+    ),
+    "matrix": "vander kron linalg.pinv vstack column_stack scipy.linalg.toeplitz scipy.linalg.pinv",
+}
+_BY_NAME = (
+    "axis mode ord side left right period n k norm kind ddof rtol atol equal_nan weights dx x method "
+    "minlength decimals order cval sigma size constant_values deg w q xp fp values window_length polyorder "
+    "type"
+)
+COMPUTED_BY_KEYWORD = frozenset(_BY_NAME.split())
+"""Arguments by name of such functions: read like the others, never written, and not of other results."""
+_ONE_RESULT: dict[str, tuple[int, int]] = {
+    # Most arguments by position that leave the result's shape as it is, and the rank of the first (0: any).
+    "linalg.norm": (2, 0), "scipy.linalg.norm": (2, 0), "linalg.det": (1, 2), "scipy.linalg.det": (1, 2),
+    "linalg.matrix_rank": (1, 2), "linalg.cond": (1, 2), "trapz": (3, 1), "trapezoid": (3, 1),
+    "scipy.integrate.trapezoid": (3, 1), "scipy.integrate.simpson": (3, 1), "percentile": (2, 0),
+    "quantile": (2, 0), "nanpercentile": (2, 0), "nanquantile": (2, 0), "average": (1, 0), "nanstd": (1, 0),
+    "nanvar": (1, 0), "trace": (2, 2), "gradient": (2, 1), "linalg.matrix_power": (2, 2), "append": (2, 0),
+    "unique": (1, 0), "polyfit": (3, 1), "kron": (2, 2), "linalg.pinv": (2, 2), "linalg.solve": (2, 2),
+    "scipy.linalg.solve": (2, 2), "scipy.signal.lfilter": (3, 1), "scipy.signal.filtfilt": (3, 1),
+    "linalg.eigvals": (1, 2), "linalg.eigvalsh": (1, 2), "vander": (2, 1),
+}  # fmt: skip
+_OF_SEVERAL = frozenset(("concatenate", "hstack", "vstack", "column_stack"))
+_COMPUTED_BY_NAME: dict[str, Computed] = {
+    name: rule for rule, names in _COMPUTED.items() for name in names.split()
+}
+_WHOLE_RESULT = frozenset(("searchsorted", "digitize", "bincount", "flatnonzero", "linalg.matrix_rank"))
+_TRUTH_RESULT = frozenset(("allclose", "array_equal"))
+_COMPLEX_RESULT = frozenset(("roots", "linalg.eigvals", "scipy.linalg.sqrtm", "scipy.signal.hilbert"))
+_OF_ELEMENTS = frozenset(
+    ("diff", "pad", "concatenate", "hstack", "unique", "append", "vstack", "column_stack")
+)
+_TRANSFORMS = ("fft.fft", "fft.ifft", "fft.fft2", "fft.ifft2", "fft.rfft", "scipy.fft.fft", "scipy.fft.ifft")
+_REAL_RESULT = frozenset(("linalg.norm", "scipy.linalg.norm", "fft.irfft", "linalg.cond", "linalg.eigvalsh"))
 COUNTING = frozenset(("argmin", "argmax", "argsort", "count_nonzero"))
 """Functions among them whose results are integers."""
+
+
+def computed(path: str) -> Computed | None:
+    """Shape of the result of a function that computes a new value of all its arguments, and leaves these
+    unchanged; `None` for others."""
+    return _COMPUTED_BY_NAME.get(_own_name(path))
+
+
+def _own_name(path: str) -> str:
+    """Name of a function in NumPy, or in full in SciPy; empty for others."""
+    return numpy_name(path) or (path if path.startswith("scipy.") else "")
+
+
+def is_computed(path: str, ranks: Sequence[int | None], by_name: Collection[str | None]) -> bool:
+    """True if a call of such a function gives a result of the shape that `computed` says: `ranks` are those
+    of its arguments by position (0: a number; -1: several in a tuple; `None`: unknown), `by_name` the other
+    ones."""
+    name = _own_name(path)
+    most, first = _ONE_RESULT.get(name, (6, 0))
+    if not ranks or len(ranks) > most or not COMPUTED_BY_KEYWORD.issuperset(by_name):  # type: ignore[arg-type]
+        return False
+    if first and ranks[0] != first:
+        return False
+    if "axis" in by_name and _COMPUTED_BY_NAME[name] in ("number", "flat", "matrix"):
+        return False
+    if name in _OF_SEVERAL:
+        return ranks[0] == -1
+    if "percentile" in name or "quantile" in name:
+        return len(ranks) == 2 and ranks[1] == 0
+    if name == "polyfit":
+        return ranks[1:2] == [1]
+    return -1 not in ranks[:1]
+
+
+def computed_element(path: str, elements: Sequence[NumberType]) -> NumberType:
+    """Type of the numbers that such a function computes of arrays and numbers of certain types."""
+    name = _own_name(path)
+    if name in _WHOLE_RESULT or name in _TRUTH_RESULT:
+        return INT64 if name in _WHOLE_RESULT else BOOL
+    if name in _REAL_RESULT:
+        return DOUBLE
+    if COMPLEX in elements or name in _COMPLEX_RESULT or name in _TRANSFORMS:
+        return COMPLEX
+    of_elements = reduce(wider, elements) if elements else DOUBLE
+    return element_type(of_elements) if name in _OF_ELEMENTS and of_elements != BOOL else DOUBLE
 
 
 def numpy_name(path: str) -> str:

@@ -17,10 +17,13 @@ from polylsp.frontends.python.lower.section import Section
 from polylsp.frontends.python.lower.sections import section_of
 from polylsp.frontends.python.lower.storage import stored
 from polylsp.frontends.python.lower.storing import apart, overlaps, target_of
-from polylsp.frontends.python.lower.temporaries import is_kept
+from polylsp.frontends.python.lower.temporaries import is_kept, temporary
 from polylsp.model.program import (
     Assign,
     BinaryOperator,
+    Call,
+    Cast,
+    Expr,
     Read,
     Statement,
 )
@@ -51,10 +54,27 @@ def store_new(context: Context, target: ast.Name, given: ast.expr, node: ast.AST
                 return
         elif target.id in context.owned and all(is_kept(context, count) for count in found.counts):
             context.arrays[target.id] = replace(array, extents=found.counts)
+        elif target.id in context.owned and context.depth and any(map(_is_unknown, found.counts)):
+            # Each round may make an array of another length.
+            counts = tuple(_noted(context, target, k, count, fx) for k, count in enumerate(found.counts))
+            context.arrays[target.id] = replace(array, extents=counts)
         found = replace(found, counts=_target_counts(context, target, fx))
     section = section_of(context, target, fx) if array.kind.lists else target_of(context, target, fx)
     if section is not None:
         _run(context, section, None, found, node, fx)
+
+
+def _is_unknown(count: Expr) -> bool:
+    """True if a length is a function of values that is not modelled."""
+    return isinstance(count, Call) or (isinstance(count, Cast) and _is_unknown(count.operand))
+
+
+def _noted(context: Context, target: ast.Name, dimension: int, count: Expr, fx: Effects) -> Expr:
+    """A length of a new array, as a value of the round that makes it."""
+    site, text = context.site(target), f"{target.id}.shape[{dimension}]"
+    place = temporary(context, count.type, text, site, fx.statements)
+    fx.statements.append(Assign(place, None, count, site))
+    return Read(place)
 
 
 def _target_counts(context: Context, target: ast.Name, fx: Effects) -> Subscripts:

@@ -142,6 +142,13 @@ def _of_arrays(context: Context, node: ast.Call, path: str, fx: Effects) -> Expr
         return (
             given.at(()) if given is not None else Invariant(context.text(node), DOUBLE, context.site(node))
         )
+    if library.computed(path) is not None and isinstance(context.kind(node), Number):
+        from polylsp.frontends.python.lower.opaque import computed
+
+        result = computed(context, node, fx)
+        return (
+            result.at(()) if result is not None else Invariant(context.text(node), DOUBLE, context.site(node))
+        )
     reduces = name in library.REDUCTIONS or name in ("dot", "matmul") or path in ("sum", "min", "max")
     if not reduces or not isinstance(context.kind(node), Number):
         return None

@@ -208,6 +208,10 @@ def _call(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
         from polylsp.frontends.python.lower.opaque import opaque
 
         return opaque(context, node, fx)
+    if library.computed(path) is not None:
+        from polylsp.frontends.python.lower.opaque import computed
+
+        return computed(context, node, fx)
     if path == "abs" and len(arguments) == 1:
         return _joined(context, arguments, fx, lambda v: _applied(context, node, "abs", v))
     if name == "where" and len(arguments) == 3:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from polylsp.frontends.python.kinds import INT, Array, Number
+from polylsp.frontends.python.kinds import INT, UNKNOWN, Array, Instance, Number, Other
 from polylsp.frontends.python.lower.arithmetic import compared, convert, whole
 from polylsp.frontends.python.lower.assignments import bound_names
 from polylsp.frontends.python.lower.context import Context, Effects
@@ -64,7 +64,7 @@ def while_loop(context: Context, node: ast.While) -> list[Statement]:
     ordinal = context.ordinals[id(node)]
     site = context.site(node)
     loop = Loop(ordinal, "while", name, prologue, test, body, Block(), False, header(context, node), site)
-    return [loop, *_otherwise(context, node)]
+    return [*_reported(context, node, [loop]), *_otherwise(context, node)]
 
 
 def _otherwise(context: Context, node: ast.For | ast.While) -> list[Statement]:
@@ -122,7 +122,7 @@ def for_loop(context: Context, node: ast.For) -> list[Statement]:
     counted = counted_by(context, node, fx)
     if fx.rejections or not counted:
         return _blocked(context, node, fx.rejections[0])
-    made = _nested(context, node, counted, 0)
+    made = _reported(context, node, _nested(context, node, counted, 0))
     return [Block((*fx.statements, *made)), *_otherwise(context, node)]
 
 
@@ -140,6 +140,63 @@ def _blocked(context: Context, node: ast.For, rejection: Rejection) -> list[Stat
     whole_body = Block((*renewed(context, node.target), *body.statements))
     ordinal = context.ordinals[id(node)]
     return [Loop(ordinal, "for", name, prologue, None, whole_body, Block(), False, *place)]
+
+
+_NUMERIC = ("numpy.", "scipy.", "math.", "cmath.", "random.")
+
+
+def _reported(context: Context, node: ast.For | ast.While, made: list[Statement]) -> list[Statement]:
+    """The statements of a loop; where the outermost one uses no array, list or function of numbers, nothing
+    is reported of what is not modelled in it."""
+    if context.depth or any(_is_numeric(context, part) for part in ast.walk(node)):
+        return made
+    return [_unreported(one) for one in made]
+
+
+def _is_numeric(context: Context, node: ast.AST) -> bool:
+    """True for what may be an array or hold one, for an element of anything but a string or a dictionary, for
+    a list that grows, and for a function of numbers."""
+    match node:
+        case ast.Subscript(value=base, slice=subscript):
+            kind = context.kind(base)
+            texts = isinstance(kind, Other) and kind.what in _TEXTS
+            named = isinstance(subscript, ast.Constant) and isinstance(subscript.value, str)
+            return not texts and not named
+        case ast.Attribute(attr="append" | "extend"):
+            return True
+        case ast.Name(id=name) if name in context.kinds.local and context.kind(node) in (None, UNKNOWN):
+            return True
+        case ast.Name() | ast.Attribute():
+            is_object = isinstance(context.kind(node), (Array, Instance))
+            return is_object or context.path(node).startswith(_NUMERIC)
+        case _:
+            return False
+
+
+_TEXTS = frozenset(("a string", "a str", "a dictionary", "a dict", "a set"))
+
+
+def _unreported(statement: Statement) -> Statement:
+    """A statement in which all that is not modelled has the reason of a loop over values that are no
+    numbers."""
+    match statement:
+        case Block():
+            return _block_of(statement)
+        case If(test, then, otherwise, site):
+            return If(test, _block_of(then), _block_of(otherwise), site)
+        case Loop():
+            prologue, body = _block_of(statement.prologue), _block_of(statement.body)
+            return replace(statement, prologue=prologue, body=body)
+        case Unsupported(rejection):
+            loops = tuple(one for one in map(_unreported, statement.loops) if isinstance(one, Loop))
+            silent = replace(rejection, code="generic-iterable", advice="")
+            return replace(statement, rejection=silent, loops=loops)
+        case _:
+            return statement
+
+
+def _block_of(inner: Block) -> Block:
+    return Block(tuple(_unreported(one) for one in inner.statements))
 
 
 def _concerns_arrays(context: Context, node: ast.For) -> bool:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import ast
 
 from polylsp.frontends.python import library
-from polylsp.frontends.python.kinds import DOUBLE, Array, Number, NumberType, element_type
-from polylsp.frontends.python.lower.arithmetic import convert
+from polylsp.frontends.python.call_kinds import arguments_of
+from polylsp.frontends.python.kinds import DOUBLE, INT, NATURAL, Array, Number, NumberType, element_type
+from polylsp.frontends.python.lower.arithmetic import convert, whole
 from polylsp.frontends.python.lower.context import Context, Effects, refuse
 from polylsp.frontends.python.lower.elementwise import Operand, Subscripts, operand
 from polylsp.frontends.python.lower.products import axes_of, summed
@@ -28,6 +29,42 @@ def opaque(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
     if name in library.SHAPED:
         return _shaped(context, node, name, of, fx)
     return _reduced(context, node, name, of, fx)
+
+
+def computed(context: Context, node: ast.Call, fx: Effects) -> Operand | None:
+    """New value that a function computes of all its arguments: its elements are unknown functions of them."""
+    path, kind, site = context.path(node.func), context.kind(node), context.site(node)
+    rule = library.computed(path)
+    if not isinstance(kind, (Array, Number)):
+        return _refused(context, node, fx)
+    digests: list[Expr] = []
+    shapes: dict[int, Subscripts] = {}
+    arrays = frozenset[str]()
+    for one in arguments_of(node):
+        if isinstance(one, ast.Constant) and not isinstance(one.value, (int, float, complex)):
+            continue
+        of = operand(context, one, fx)
+        if of is None:
+            return _refused(context, node, fx)
+        shapes[id(one)] = of.counts
+        arrays |= of.arrays
+        digests.append(convert(_digest(context, node, of, fx).at(()), DOUBLE))
+    of_type, given = _element(context, node), tuple(digests)
+    text = context.text(node)
+    if isinstance(rule, int) and isinstance(kind, Array):
+        counts = shapes[id(node.args[rule])]
+    else:
+        rank = kind.rank if isinstance(kind, Array) else 0
+        sizes = (Call(f"shape({text})", (*given, whole(k, site)), True, NATURAL, site) for k in range(rank))
+        counts = tuple(convert(size, INT) for size in sizes)
+    return Operand(counts, lambda at: Call(path, (*given, *at), True, of_type, site), arrays)
+
+
+def _digest(context: Context, node: ast.Call, of: Operand, fx: Effects) -> Operand:
+    """Number that stands for all elements of an array."""
+    if not of.counts:
+        return of
+    return summed(context, node, "+", (), of.counts, lambda _, inner: of.at(inner), of.arrays, fx)
 
 
 def _called(context: Context, node: ast.Call) -> tuple[str, list[ast.expr]]:

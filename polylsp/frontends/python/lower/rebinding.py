@@ -34,7 +34,8 @@ def makes(context: Context, node: ast.expr) -> bool:
         return len(node.args) > 0
     if name == "array" and not isinstance(context.kind(node), Array):
         return False
-    if name in _MAKING or library.is_pure(context.path(node.func)):
+    path = context.path(node.func)
+    if name in _MAKING or library.is_pure(path) or library.computed(path) is not None:
         return isinstance(context.kind(node), Array)
     methods = ("copy", "dot", *library.REDUCTIONS, *library.STATISTICS)
     is_method = isinstance(node.func, ast.Attribute) and node.func.attr in methods

@@ -167,6 +167,8 @@ def _takes(call: ast.Call, given: ast.AST, kinds: Kinds, path: _PathOf) -> bool:
         # The array that a result is stored to is what the function gives.
         named = any(one.arg == "out" for one in call.keywords)
         return not named and not library.has_output(library.numpy_name(name), len(call.args))
+    if library.computed(name) is not None:
+        return True
     found = kinds.declarations.get(function.id) if isinstance(function, ast.Name) else None
     return isinstance(found, FunctionOf) and not _keeps(found, call, given)
 
