@@ -50,6 +50,10 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
             continue
         _classify(conflicts, memory, ordinal, scalars, found)
     obstructed = _obstructed(conflicts, ordinal, found.obstacles) if found.obstacles else None
+    distinct = _distinct_entries(conflicts, found, ordinal) if isinstance(obstructed, Unknown) else ()
+    if distinct:
+        obstructed = None
+        found.assumed += distinct
     if isinstance(obstructed, Sequential):
         return obstructed
     if found.unreachable:
@@ -91,7 +95,7 @@ def _never_within(conflicts: Conflicts, ordinal: int) -> Rejection:
 
 @dataclass
 class _Findings:
-    """Findings for the memories that a loop writes."""
+    """Findings for the memories that a loop writes; `complete`: the obstacles are all that there are."""
 
     private: list[str] = field(default_factory=list)
     lastprivate: list[str] = field(default_factory=list)
@@ -99,6 +103,7 @@ class _Findings:
     obstacles: list[Conflict] = field(default_factory=list)
     unreachable: list[Rejection] = field(default_factory=list)
     assumed: list[Assumption] = field(default_factory=list)
+    complete: bool = True
 
 
 def _classify(
@@ -129,6 +134,7 @@ def _classify(
     carried = possible(list(islice(conflicts.carried(memory, ordinal), _MOST)), conflicts.defined())
     obstacles = possible(carried, conflicts.defined(hints=not conflicts.contradictory(ordinal, hints=True)))
     found.obstacles += obstacles
+    found.complete = found.complete and len(carried) < _MOST
     for conflict in carried:
         if conflict not in obstacles:
             texts, left = conflicts.counted(conflict.relation.params())
@@ -336,6 +342,36 @@ def _obstructed(conflicts: Conflicts, ordinal: int, obstacles: list[Conflict]) -
     return Unknown(_doubt(conflicts, obstacles[0]), _would_help(conflicts, obstacles, ordinal), carried)
 
 
+def _distinct_entries(
+    conflicts: Conflicts, found: _Findings, ordinal: int
+) -> tuple[Assumption, ...]:
+    """The assumptions that index arrays have no repeated values, if no obstacle is left under these; empty
+    otherwise."""
+    arrays: dict[str, Memory] = {}
+    written = {m.name for m in conflicts.written_in(ordinal)}
+    for conflict in found.obstacles if found.complete else ():
+        array = _separating(conflicts, conflict)
+        if array is None or array.name in written:
+            return ()
+        arrays[array.name] = array
+    paths = sorted({array.path for array in arrays.values()})
+    return tuple(Assumption("distinct-values", (p,), f"`{p}` has no repeated value") for p in paths)
+
+
+def _separating(conflicts: Conflicts, conflict: Conflict) -> Memory | None:
+    """The index array through which both ends of a conflict find a subscript, from two elements in each pair
+    of instances; `None` if there is none."""
+    for one in conflict.source.chosen_by:
+        for other in conflict.sink.chosen_by:
+            if one.dimension != other.dimension or one.memory is not other.memory:
+                continue
+            same = one.relation.apply_range(other.relation.reverse())
+            left = conflict.relation.intersect(same).intersect_params(conflicts.defined())
+            if left.is_empty():
+                return one.memory
+    return None
+
+
 def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:
     """True if the two ends meet independently of values that the function computed before, and of products:
     their unknown ranges could separate the ends."""
@@ -397,7 +433,7 @@ def _would_help(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int) -
     if len(texts) != 1 or not writes:
         return ()
     index = _index_read(conflicts, writes[0])
-    if index is None:
+    if index is None or f"[{index.text}]" not in writes[0].text:
         return ()
     if not conflicts.order(conflicts.same_element(index, index), index, index, ordinal).is_empty():
         return ()
