@@ -13,6 +13,7 @@ from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
 from polylsp.analysis.nests import nest_facts
+from polylsp.analysis.paths import sets_pointers
 from polylsp.analysis.regions import Nest, cut
 from polylsp.analysis.scalars import LoopScalars, scalars_of
 from polylsp.analysis.summaries import Calls
@@ -200,9 +201,12 @@ class _Asked:
 
 
 def _stands_with_others(nest: Nest, ordinal: int) -> bool:
-    """True if a nest has statements outside of a loop."""
-    entry = nest.entries[ordinal]
-    return bool(entry.frames) or any(ordinal not in s.loops for s in nest.scop.statements)
+    """True if a nest has statements outside of a loop; where these store pointers, only loops around it
+    count."""
+    if nest.entries[ordinal].frames:
+        return True
+    beside = any(ordinal not in s.loops for s in nest.scop.statements)
+    return beside and not sets_pointers(nest.effects)
 
 
 def _directives(

@@ -8,20 +8,24 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from polylsp.analysis.always import always_run, evaluated_calls, names, reads_of
-from polylsp.analysis.effects import expressions, nodes, walk
+from polylsp.analysis.effects import effects, expressions, nodes, walk
 from polylsp.analysis.induction import Step, additive, own_jumps, reads_only, steps
 from polylsp.analysis.liveness import Live, address_flow, addresses_in, exposed_in
 from polylsp.analysis.reductions import reduction_of
 from polylsp.analysis.spelling import spell
 from polylsp.analysis.summaries import Calls
-from polylsp.model.expressions import subexpressions, subscripts
+from polylsp.analysis.written import with_operator
+from polylsp.model.expressions import stripped, subexpressions, subscripts
 from polylsp.model.program import (
     AddressOf,
     Assign,
     Assume,
+    Binary,
     Block,
     Call,
+    Constant,
     Declare,
+    Expr,
     If,
     Integer,
     Jump,
@@ -131,8 +135,8 @@ def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) 
 
 def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
     """The scalars of a loop that each iteration loads from where the value of the one before leads, computes
-    from that value in another way than by a sum, or passes to a function that does; or on whose values from
-    memory the loop goes on."""
+    from that value so that it has no closed form, or passes to a function that changes it; or on whose values
+    from memory the loop goes on."""
     iteration = Block((loop.body, loop.step))
     sure = list(always_run(iteration, completed=True))
     assigned = {s.target.variable for s in sure if isinstance(s, Assign) and not s.target.steps}
@@ -161,16 +165,28 @@ def _is_own(variable: Variable) -> bool:
 
 
 def _goes_on(assign: Assign, loop: Loop) -> bool:
-    """True if an assignment computes a value from the previous one that is neither a sum nor a reduction, or
-    whose reduced value the loop's test reads."""
+    """True if an assignment computes a value from the previous one that is no sum, product with a constant,
+    or reduction."""
     variable = assign.target.variable
-    own = any(isinstance(n, Read) and n.place == assign.target for n in nodes(assign))
-    own = own or assign.operator is not None
-    whole = isinstance(variable.type, (Integer, Pointer))
-    if not own or not whole or additive(assign) is not None:
+    value = stripped(with_operator(assign))
+    own = any(isinstance(n, Read) and n.place.variable == variable for n in subexpressions(value))
+    if not own or not isinstance(variable.type, Integer) or additive(assign) is not None:
         return False
-    tested = any(read.place.variable == variable for read in _tested(loop))
-    return tested or reduction_of(assign, lambda _: False) is None
+    if isinstance(value, Binary) and value.operator in ("*", "/", "<<", ">>"):
+        changed = effects(loop).scalars
+        ends = (value.left, value.right)
+        rest = [n for end in ends if not reads_only(end, assign) for n in subexpressions(end)]
+        fixed = all(isinstance(n, Constant) or _is_fixed(n, changed) for n in rest)
+        if fixed and sum(reads_only(end, assign) for end in ends) == 1:
+            return False
+    return reduction_of(assign, lambda _: False) is None
+
+
+def _is_fixed(part: Expr, changed: frozenset[str]) -> bool:
+    """True for operators, and for variables that are not among those changed."""
+    if isinstance(part, Read):
+        return not part.place.steps and part.place.variable.name not in changed
+    return not isinstance(part, Call)
 
 
 def _by_choice(assign: Assign, loop: Loop) -> bool:
@@ -221,11 +237,16 @@ def _first_read(loop: Loop, iteration: Block, variable: Variable) -> Read | None
     if test is not None or loop.prologue.statements:
         return test
     for statement in always_run(iteration, completed=True):
-        if names(statement, variable):
-            uses = list(reads_of(statement))
-            if isinstance(statement, Assign) and statement.target.steps:
-                uses.append(Read(statement.target))
-            return next((use for use in uses if use.place.variable == variable), None)
+        if not names(statement, variable):
+            continue
+        uses = list(reads_of(statement))
+        if isinstance(statement, Assign) and statement.target.steps:
+            uses.append(Read(statement.target))
+        found = next((use for use in uses if use.place.variable == variable), None)
+        if found is not None or any(
+            isinstance(s, Assign) and s.target.variable == variable for s in walk(statement)
+        ):
+            return found
     return None
 
 

@@ -50,10 +50,10 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
             continue
         _classify(conflicts, memory, ordinal, scalars, found)
     obstructed = _obstructed(conflicts, ordinal, found.obstacles) if found.obstacles else None
-    distinct = _distinct_entries(conflicts, found, ordinal) if isinstance(obstructed, Unknown) else ()
-    if distinct:
+    separated = _separated(conflicts, found, ordinal) if obstructed is not None else ()
+    if separated:
         obstructed = None
-        found.assumed += distinct
+        found.assumed += separated
     if isinstance(obstructed, Sequential):
         return obstructed
     if found.unreachable:
@@ -342,20 +342,47 @@ def _obstructed(conflicts: Conflicts, ordinal: int, obstacles: list[Conflict]) -
     return Unknown(_doubt(conflicts, obstacles[0]), _would_help(conflicts, obstacles, ordinal), carried)
 
 
-def _distinct_entries(
-    conflicts: Conflicts, found: _Findings, ordinal: int
-) -> tuple[Assumption, ...]:
-    """The assumptions that index arrays have no repeated values, if no obstacle is left under these; empty
-    otherwise."""
-    arrays: dict[str, Memory] = {}
+def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[Assumption, ...]:
+    """The assumptions that index arrays have no repeated values, and that values which are fixed in the nest
+    differ, if no obstacle is left under these; empty otherwise."""
+    needed: dict[Assumption, None] = {}
     written = {m.name for m in conflicts.written_in(ordinal)}
     for conflict in found.obstacles if found.complete else ():
         array = _separating(conflicts, conflict)
-        if array is None or array.name in written:
+        if array is not None and array.name not in written:
+            sentence = f"`{array.path}` has no repeated value"
+            needed[Assumption("distinct-values", (array.path,), sentence)] = None
+            continue
+        pair = _equal_inputs(conflicts, conflict)
+        if pair is None:
             return ()
-        arrays[array.name] = array
-    paths = sorted({array.path for array in arrays.values()})
-    return tuple(Assumption("distinct-values", (p,), f"`{p}` has no repeated value") for p in paths)
+        needed[Assumption("other", pair, f"`{pair[0]}` and `{pair[1]}` differ")] = None
+    differing = [a for a in needed if a.kind == "other"]
+    return tuple(needed) if len(differing) <= 1 else ()
+
+
+def _equal_inputs(conflicts: Conflicts, conflict: Conflict) -> tuple[str, str] | None:
+    """The spellings of two parameters that have to be equal for a conflict, and choose structures or rows
+    for its two ends; `None` if there are none."""
+    scop = conflicts.scop
+    if not conflict.source.memory.follows_pointers:
+        return None
+    for constraint in conflict.relation.params().affine_hull().get_constraints():
+        names = [
+            constraint.get_dim_name(isl.dim_type.param, k)
+            for k in range(constraint.dim(isl.dim_type.param))
+            if constraint.involves_dims(isl.dim_type.param, k, 1)
+        ]
+        coefficients = [
+            constraint.get_coefficient_val(isl.dim_type.param, k).to_python()
+            for k in range(constraint.dim(isl.dim_type.param))
+        ]
+        plain = constraint.is_equality() and constraint.get_constant_val().is_zero()
+        if plain and len(names) == 2 and sorted(c for c in coefficients if c) == [-1, 1]:
+            one, other = sorted(scop.parameters.get(n, n) for n in names)
+            if one != other and not any(n in scop.products or n in scop.converted for n in names):
+                return one, other
+    return None
 
 
 def _separating(conflicts: Conflicts, conflict: Conflict) -> Memory | None:
