@@ -32,6 +32,7 @@ from polylsp.model.program import (
     Loop,
     Pointer,
     Read,
+    Simple,
     Site,
     Statement,
     Variable,
@@ -144,7 +145,7 @@ def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
         variable = assign.target.variable
         if not _is_own(variable) or variable not in assigned:
             continue
-        loads = [n for n in nodes(assign) if isinstance(n, Read) and n.place.steps]
+        loads = _loads(assign, sure)
         read = _first_read(loop, iteration, variable)
         if read is None:
             continue
@@ -159,6 +160,15 @@ def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
                     yield Recurrence(variable, call.site, call.site)
 
 
+def _loads(assign: Assign, sure: list[Simple]) -> list[Read]:
+    """The reads of memory in an assignment, and in those of the temporaries that it copies."""
+    read = [n for n in nodes(assign) if isinstance(n, Read)]
+    copied = {n.place.variable for n in read if not n.place.steps} - {assign.target.variable}
+    temporary = (s for s in sure if isinstance(s, Assign) and not s.target.steps)
+    of_copies = [n for s in temporary if s.target.variable in copied for n in nodes(s)]
+    return [n for n in (*read, *of_copies) if isinstance(n, Read) and n.place.steps]
+
+
 def _is_own(variable: Variable) -> bool:
     """True if only the function itself assigns a variable, by its name."""
     return not variable.escapes and variable.storage in ("local", "parameter")
@@ -170,6 +180,8 @@ def _goes_on(assign: Assign, loop: Loop) -> bool:
     variable = assign.target.variable
     value = stripped(with_operator(assign))
     own = any(isinstance(n, Read) and n.place.variable == variable for n in subexpressions(value))
+    if own and isinstance(value, Call) and isinstance(variable.type, (Integer, Pointer)):
+        return not value.pure
     if not own or not isinstance(variable.type, Integer) or additive(assign) is not None:
         return False
     if isinstance(value, Binary) and value.operator in ("*", "/", "<<", ">>"):
