@@ -182,7 +182,9 @@ def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
 def _reason(call: Call, calls: Calls) -> str:
     """Reason why two calls have to run in order, with advice."""
     if call.function in calls.ordered:
-        return f"`{call.function}` calls `{calls.ordered[call.function]}`, whose calls have to keep their order"
+        return (
+            f"`{call.function}` calls `{calls.ordered[call.function]}`, whose calls have to keep their order"
+        )
     why = unknown_call(call, calls)
     return f"{why.message}; {why.advice}" if why.advice else why.message
 

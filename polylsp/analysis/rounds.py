@@ -84,8 +84,8 @@ def iterations_of(
 
 
 def _by_symbolic_step(loop: Loop, scope: Scope, frame: Frame) -> bool:
-    """True if a `for` loop goes up to a bound, or down to one, by a step that is fixed while it runs, which is
-    assumed to be positive. The model then counts its rounds, but not how many there are."""
+    """True if a `for` loop goes up to a bound, or down to one, by a step that is fixed while it runs. The
+    step is assumed to be positive. The model then counts the rounds, but has no bound of them."""
     condition, changed = loop.condition, changed_variables(loop)
     if loop.kind != "for" or not isinstance(condition, Binary) or early_exit(loop) is not None:
         return False
@@ -102,7 +102,12 @@ def _by_symbolic_step(loop: Loop, scope: Scope, frame: Frame) -> bool:
         return False
     amount, limit = amount_of(found[0], scope), value_of(bound, scope)
     fixed = isinstance(limit, Poly) and frame.dimension not in limit.symbols
-    if amount is None or not fixed or amount.as_constant is not None or not isinstance(variable.type, Integer):
+    if (
+        amount is None
+        or not fixed
+        or amount.as_constant is not None
+        or not isinstance(variable.type, Integer)
+    ):
         return False
     if not variable.type.signed or not amount.symbols.isdisjoint(scope.dimensions):
         return False

@@ -219,7 +219,7 @@ def _changed_by(call: Call, calls: Calls) -> Iterator[Variable]:
         if summary is None or not isinstance(argument, AddressOf) or argument.place.steps:
             continue
         sure = {a.kind for a in summary.accesses if a.parameter == number and a.exact and not a.way}
-        if sure == {"read", "write"} and isinstance(argument.type, Pointer):
+        if sure == {"read", "write"}:
             yield argument.place.variable
 
 

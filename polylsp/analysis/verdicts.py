@@ -369,7 +369,7 @@ def _equal_inputs(conflicts: Conflicts, conflict: Conflict) -> tuple[str, str] |
         return None
     for constraint in conflict.relation.params().affine_hull().get_constraints():
         names = [
-            constraint.get_dim_name(isl.dim_type.param, k)
+            constraint.get_dim_name(isl.dim_type.param, k) or ""
             for k in range(constraint.dim(isl.dim_type.param))
             if constraint.involves_dims(isl.dim_type.param, k, 1)
         ]

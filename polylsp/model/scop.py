@@ -174,8 +174,8 @@ class Access:
     counted on request), `from_end` those at which it counts from the end of the array, but need not; `row`
     identifies the pointers found in memory that lead there, `row_dimensions` the iterators that choose among
     them; `reached` says the access path to a variable's storage; `neighbour`: a bit-field that is written
-    with the one in `text`; `beyond` gives the instances at which it leaves the array; `chosen_by` are elements
-    of index arrays that are subscripts as they are."""
+    with the one in `text`; `beyond` gives the instances at which it leaves the array; `chosen_by` are
+    elements of index arrays that are subscripts as they are."""
 
     statement: int
     memory: Memory
