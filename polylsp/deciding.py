@@ -148,7 +148,9 @@ def calls_of(summaries: tuple[Summary | NoSummary, ...]) -> Calls:
     state = {s.name: s.state for s in summaries if s.state is not None}
     refused = {s.name: s for s in summaries if isinstance(s, NoSummary)}
     reports = frozenset(name for name, one in refused.items() if one.reports)
-    return Calls(known, {name: one.reason for name, one in refused.items()}, state, reports=reports)
+    reasons = {name: one.reason for name, one in refused.items()}
+    ordered = {name: one.ordered for name, one in refused.items() if one.ordered}
+    return Calls(known, reasons, state, reports=reports, ordered=ordered)
 
 
 def calls_in(task: Task) -> Calls:

@@ -31,14 +31,15 @@ from polylsp.model.program import (
 )
 
 
-def always_run(block: Block, inner_loops: bool = False) -> Iterator[Simple]:
+def always_run(block: Block, inner_loops: bool = False, completed: bool = False) -> Iterator[Simple]:
     """The statements that run whenever the block does, in order; with `inner_loops` those in the bodies
-    of loops too, as if each of them ran at least once."""
+    of loops too, as if each of them ran at least once. `completed`: the block is an iteration after which
+    there is another one, so that no `break` or `return` is taken in it."""
     for statement in block.statements:
-        if _leaves(statement):
+        if _leaves(statement, completed):
             return
         if isinstance(statement, Block):
-            yield from always_run(statement, inner_loops)
+            yield from always_run(statement, inner_loops, completed)
         elif isinstance(statement, Loop):
             yield statement
             if inner_loops:
@@ -114,14 +115,43 @@ def names(statement: Statement, variable: Variable) -> bool:
     return False
 
 
-def _leaves(statement: Statement) -> bool:
-    """True if control may leave through a statement, so that the statements after it need not run."""
+def may_complete(block: Block) -> bool:
+    """True unless a block ends in a `break` or `return` in any case."""
+    last = block.statements[-1] if block.statements else None
+    match last:
+        case Jump(kind):
+            return kind == "continue"
+        case Block():
+            return may_complete(last)
+        case If(_, then, otherwise):
+            return may_complete(then) or may_complete(otherwise)
+        case Unsupported():
+            return False
+        case _:
+            return True
+
+
+def _leaves(statement: Statement, completed: bool = False) -> bool:
+    """True if control may leave through a statement, so that the statements after it need not run, not
+    counting, in an iteration that is `completed`, what ends the loop."""
     inside = list(walk(statement))
+    if completed and not isinstance(statement, Loop):
+        inside = [s for s in inside if not _ends_loop(s, statement)]
+    elif completed:
+        return any(isinstance(s, Unsupported) for s in inside)
     if isinstance(statement, Loop):
         return any(isinstance(s, Unsupported) or (isinstance(s, Jump) and s.kind == "return") for s in inside)
     if isinstance(statement, Jump) and statement.kind == "return":
         return False
     return any(isinstance(s, (Jump, Unsupported)) for s in inside)
+
+
+def _ends_loop(jump: Statement, statement: Statement) -> bool:
+    """True for a `return` in a statement, or a `break` that is in no loop there."""
+    if not isinstance(jump, Jump) or jump is statement:
+        return False
+    inner = (s for loop in walk(statement) if isinstance(loop, Loop) for s in walk(loop))
+    return jump.kind == "return" or (jump.kind == "break" and all(s is not jump for s in inner))
 
 
 def _following(block: Block, loop: Loop) -> tuple[Statement, ...] | None:

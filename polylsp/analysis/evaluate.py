@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polylsp.analysis.conversions import always_too_large, converted, that_it_fits, wrapped
-from polylsp.analysis.paths import invariant_place, no_overlap, resolve_pointer
+from polylsp.analysis.paths import invariant_place, is_written, no_overlap, resolve, resolve_pointer
 from polylsp.analysis.scope import Scope, element_of, may_touch
 from polylsp.analysis.spelling import spell, spell_value
-from polylsp.analysis.state import At, Base, Member, Opaque, PointerValue, Value
+from polylsp.analysis.state import At, Base, Entry, Member, Opaque, PointerValue, Value
 from polylsp.analysis.value import (
     FALSE,
     ONE,
@@ -61,7 +61,23 @@ def value_of(expression: Expr, scope: Scope) -> Value:
         return _opaque(expression, scope)
     if isinstance(value, Poly) and value.cases <= scope.detail.cases:
         return value
-    return _parameter(expression, scope) or _as_opaque(value, expression, scope)
+    fixed = _parameter(expression, scope)
+    if fixed is None and isinstance(value, Opaque) and _keeps_value(expression):
+        return value
+    return fixed or _as_opaque(value, expression, scope)
+
+
+def _keeps_value(expression: Expr) -> bool:
+    """True for a variable or an element, also converted to a type that has all of its values."""
+    while isinstance(expression, Cast):
+        to, of = expression.type, expression.operand.type
+        if not isinstance(to, Integer) or not isinstance(of, Integer):
+            return False
+        wider = to.bits > of.bits and (to.signed or not of.signed)
+        if not wider and (to.bits, to.signed) != (of.bits, of.signed):
+            return False
+        expression = expression.operand
+    return isinstance(expression, Read)
 
 
 def declared_extents(
@@ -268,7 +284,18 @@ def _assume_untouched(variable: Variable, of_type: Type, scope: Scope) -> None:
 
 
 def _read(expression: Read, scope: Scope) -> Value:
-    return _opaque(expression, scope)
+    """Unknown value of an element, with the element where the nest does not write it."""
+    unknown, place = _opaque(expression, scope), expression.place
+    whole = place.variable.name in scope.effects.scalars and not isinstance(place.variable.type, Pointer)
+    if not scope.frames or whole or is_written(place, scope):
+        return unknown
+    path = resolve(place, scope, value_of)
+    if isinstance(path, Opaque):
+        return unknown
+    subscripts = tuple(s for s in path.subscripts if isinstance(s, Poly))
+    if len(subscripts) < len(path.subscripts) or path.loose:
+        return unknown
+    return replace(unknown, entry=Entry(path.base.name, path.shape, subscripts))
 
 
 def _unary(expression: Expr, operator: str, operand: Expr, scope: Scope) -> Value:
@@ -342,7 +369,8 @@ def _cast(expression: Expr, operand: Expr, to: Integer, scope: Scope) -> Value:
         return _opaque(expression, scope)
     value = value_of(operand, scope)
     if not isinstance(value, Poly):
-        return _as_opaque(value, expression, scope)
+        kept = isinstance(value, Opaque) and _keeps_value(expression)
+        return value if kept else _as_opaque(value, expression, scope)
     if not to.signed:
         return wrapped(value, expression, scope)
     source = operand.type
@@ -409,4 +437,4 @@ def _opaque(expression: Expr, scope: Scope) -> Opaque:
 
 
 def _as_opaque(value: object, expression: Expr, scope: Scope) -> Opaque:
-    return value if isinstance(value, Opaque) else _opaque(expression, scope)
+    return value.changed() if isinstance(value, Opaque) else _opaque(expression, scope)

@@ -13,6 +13,7 @@ from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects, loops_in
 from polylsp.analysis.liveness import Live, live_after_loops
 from polylsp.analysis.nests import nest_facts
+from polylsp.analysis.paths import sets_pointers
 from polylsp.analysis.regions import Nest, cut
 from polylsp.analysis.scalars import LoopScalars, scalars_of
 from polylsp.analysis.summaries import Calls
@@ -59,6 +60,7 @@ def facts(function: Function, calls: Calls, wanted: Wanted) -> tuple[FunctionFac
     found = cut(function, calls, live, modelling)
     modelled = perf_counter()
     known: dict[int, Verdict] = {o: Unknown(r) for o, r in found.refused.items()}
+    known.update(found.ordered)
     every = [(nest, Conflicts(nest.scop)) for nest in found.nests]
     strays = [rejection for _, conflicts in every for rejection in _out_of_bounds(conflicts, budget)]
     asked = _Asked(after, calls, live, budget)
@@ -161,7 +163,7 @@ class _Asked:
 
     def verdicts(self, nest: Nest, conflicts: Conflicts) -> dict[int, Verdict]:
         """Verdicts of a nest's loops; one that could not be decided is tried again alone, where the variables
-        of the loops around it are fixed."""
+        of the loops around it are fixed, and those that only statements beside it change."""
         result: dict[int, Verdict] = {}
         for ordinal in nest.scop.loops:
             if isinstance(result.get(ordinal), (Parallel, Sequential)):
@@ -170,7 +172,7 @@ class _Asked:
             result[ordinal] = (
                 own if ordinal not in result or not isinstance(own, Unknown) else result[ordinal]
             )
-            if isinstance(own, Unknown) and nest.entries[ordinal].frames:
+            if isinstance(own, Unknown) and _stands_with_others(nest, ordinal):
                 alone = self.alone(nest, ordinal)
                 inner = {} if alone is None else self.verdicts(alone, Conflicts(alone.scop))
                 result.update(
@@ -189,13 +191,22 @@ class _Asked:
 
     def scalars(self, nest: Nest, ordinal: int) -> LoopScalars:
         """The scalars of a loop."""
-        return scalars_of(nest.entries[ordinal].loop, nest.scop, self.after[ordinal])
+        return scalars_of(nest.entries[ordinal].loop, nest.scop, self.after[ordinal], self.calls)
 
     def alone(self, nest: Nest, ordinal: int) -> Nest | None:
         """The model of one loop by itself, if that is not too much."""
         entry = nest.entries[ordinal]
         found = self.budget.run(lambda: again(entry, nest.parameters, self.calls, self.live))
         return None if isinstance(found, Exhausted) else found
+
+
+def _stands_with_others(nest: Nest, ordinal: int) -> bool:
+    """True if a nest has statements outside of a loop; where these store pointers, only loops around it
+    count."""
+    if nest.entries[ordinal].frames:
+        return True
+    beside = any(ordinal not in s.loops for s in nest.scop.statements)
+    return beside and not sets_pointers(nest.effects)
 
 
 def _directives(

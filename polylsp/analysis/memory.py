@@ -45,7 +45,7 @@ def to_scop(
         statements.append(ScopStatement(name, domain, loops, raw.position, raw.guards, raw.site))
         for access in raw.accesses:
             plan = plans[key_of(access)]
-            accesses.append(access_of(number, name, domain, raw, access, plan, parameters))
+            accesses.append(access_of(number, name, domain, raw, access, plan, plans, parameters))
     for frame in region.frames.values():
         frame.obstacles += region.tainted[:1]
     loops = {o: _loop(f) for o, f in sorted(region.frames.items())}

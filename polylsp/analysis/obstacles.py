@@ -5,11 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from polylsp.analysis.always import always_run, evaluated_calls, may_complete
 from polylsp.analysis.calls import is_known
-from polylsp.analysis.effects import expressions, walk
+from polylsp.analysis.effects import Effects, effects, expressions, walk
+from polylsp.analysis.paths import sets_pointers
+from polylsp.analysis.scalars import recurrences
+from polylsp.analysis.spelling import spell
 from polylsp.analysis.summaries import Calls
-from polylsp.model.expressions import subexpressions
-from polylsp.model.library import call_obstacle, effect_of
+from polylsp.model.expressions import stripped, subexpressions
+from polylsp.model.library import Ordered, call_obstacle, effect_of, order_of
 from polylsp.model.program import (
     AddressOf,
     Array,
@@ -17,9 +21,14 @@ from polylsp.model.program import (
     Block,
     Call,
     Cast,
+    Constant,
     Evaluate,
+    Expr,
+    Field,
     Jump,
+    Loop,
     OtherType,
+    Place,
     Pointer,
     Read,
     Statement,
@@ -27,6 +36,7 @@ from polylsp.model.program import (
     Variable,
 )
 from polylsp.model.rejection import Rejection
+from polylsp.model.verdict import AccessPoint, Dependence, Sequential, Witness
 
 
 def obstacle(statement: Statement, calls: Calls) -> Rejection | None:
@@ -96,3 +106,97 @@ def flat(statements: tuple[Statement, ...]) -> Iterator[Statement]:
             yield from flat(statement.statements)
         else:
             yield statement
+
+
+# --- Order -------------------------------------------------------------------------------
+
+
+def ordered_call(iteration: Block, calls: Calls, within: Effects | None = None) -> Call | None:
+    """A call that each completed run of a block makes, and of which two have to run in the order of the
+    program. For an iteration of a loop with the effects `within`, these do not change the stream that the
+    call uses, but something that it prints; for a function, it uses a variable of the file, and prints more
+    than constants."""
+    for statement in always_run(iteration, inner_loops=True, completed=True):
+        for call in evaluated_calls(statement):
+            if call.function in calls.summaries or call.function in calls.passed_over:
+                continue
+            if call.function in calls.refused:
+                if call.function in calls.ordered:
+                    return call
+                continue
+            order = order_of(call.function)
+            if order is not None and _in_order(call, order, within):
+                return call
+    return None
+
+
+def _in_order(call: Call, order: Ordered, within: Effects | None) -> bool:
+    """True if two calls use one stream, and do not print the same text."""
+    if order.stream is not None:
+        stream = call.arguments[order.stream] if call.arguments else None
+        if stream is None or (within is not None and sets_pointers(within)):
+            return False
+        if not all(_stays(place, within, outer=True) for place in _named(stream)):
+            return False
+    return not order.prints or not all(
+        _stays(place, within) for argument in call.arguments for place in _named(argument)
+    )
+
+
+def _named(value: Expr) -> Iterator[Place | None]:
+    """The places that an expression reads, or whose addresses it takes; `None` for the results of calls."""
+    for node in subexpressions(value):
+        if isinstance(node, (Read, AddressOf)):
+            yield node.place
+        elif isinstance(node, Call):
+            yield None
+
+
+def _stays(place: Place | None, within: Effects | None, outer: bool = False) -> bool:
+    """True if a variable, or a member of one, has one value in all iterations; `outer`: in all calls of a
+    function, for which nothing else is known."""
+    if place is None or not all(isinstance(step, Field) for step in place.steps):
+        return False
+    if within is None:
+        return outer and place.variable.storage in ("global", "static")
+    return place.variable.name not in within.scalars
+
+
+def sequential_as_written(loop: Loop, calls: Calls) -> Sequential | None:
+    """The verdict of a loop outside of the model whose iterations surely depend on each other: each makes a
+    call that has to run after that of the one before, or goes on from a value that it left."""
+    if _runs_once(loop):
+        return None
+    call = ordered_call(Block((loop.prologue, loop.body, loop.step)), calls, effects(loop))
+    if call is not None:
+        end = AccessPoint(call.function, spell(call), "write", call.site)
+        return _carried_by(loop, end, end, _reason(call, calls))
+    found = next(recurrences(loop, calls), None)
+    if found is None:
+        return None
+    name = found.variable.source_name
+    ends = AccessPoint(name, name, "write", found.write), AccessPoint(name, name, "read", found.read)
+    return _carried_by(loop, *ends)
+
+
+def _reason(call: Call, calls: Calls) -> str:
+    """Reason why two calls have to run in order, with advice."""
+    if call.function in calls.ordered:
+        return (
+            f"`{call.function}` calls `{calls.ordered[call.function]}`, whose calls have to keep their order"
+        )
+    why = unknown_call(call, calls)
+    return f"{why.message}; {why.advice}" if why.advice else why.message
+
+
+def _carried_by(loop: Loop, source: AccessPoint, sink: AccessPoint, order: str = "") -> Sequential:
+    kind = "output" if order else "flow"
+    passed = Dependence(kind, source, sink, loop.ordinal, 1, ("<",), True, order)
+    return Sequential(Witness(passed, (), (), ()), (passed,))
+
+
+def _runs_once(loop: Loop) -> bool:
+    """True if a loop may never have a second iteration, whatever the data."""
+    condition = None if loop.condition is None else stripped(loop.condition)
+    never = isinstance(condition, Constant) and not condition.value
+    return never or not may_complete(loop.body)

@@ -119,6 +119,8 @@ def resolve(place: Place, scope: Scope, value_of: ValueOf) -> Path | Opaque:
 def _element(step: Index, scope: Scope, value_of: ValueOf) -> Value:
     """Element that a subscript names; a negative one counts from the end where the language defines it so."""
     index = value_of(step.subscript, scope)
+    if isinstance(index, Opaque):
+        return index if step.wraps is None else index.changed()
     if step.wraps is None or not isinstance(index, Poly) or scope.never_negative(index):
         return index
     extent = value_of(step.wraps, scope)
@@ -274,7 +276,7 @@ def invariant_place(place: Place, scope: Scope, value_of: ValueOf) -> Hashable |
         return None
     dimensions = frozenset(scope.dimensions)
     subscripts = tuple(s for s in path.subscripts if isinstance(s, Poly))
-    if any(not s.symbols.isdisjoint(dimensions) for s in subscripts) or _written(place, scope):
+    if any(not s.symbols.isdisjoint(dimensions) for s in subscripts) or is_written(place, scope):
         return None
     writer = may_touch(place.variable, place.type, scope.effects)
     if writer is not None:
@@ -312,7 +314,7 @@ def _invariant_variable(variable: Variable, scope: Scope) -> Hashable | None:
     return ("entry", variable.name) if value is None else ("pointer", value)
 
 
-def _written(place: Place, scope: Scope) -> bool:
+def is_written(place: Place, scope: Scope) -> bool:
     """True if the nest writes a place of the same variable that may be this one; the memory that a pointer
     there leads to does not count."""
     return any(
@@ -338,7 +340,7 @@ def _loaded(place: Place, scope: Scope, value_of: ValueOf) -> PointerValue | Opa
     path = resolve(place, scope, value_of)
     if isinstance(path, Opaque):
         return path
-    if _written(place, scope) or sets_pointers(scope.effects):
+    if is_written(place, scope) or sets_pointers(scope.effects):
         return _reinterpreted(place.site, place.variable, scope)
     return PointerValue(path.base, (*path.steps, At(ZERO)), path.followed | {len(path.steps)})
 
@@ -348,15 +350,18 @@ def _moved(pointer: Expr, offset: Expr, sign: int, scope: Scope, value_of: Value
     by = value_of(offset, scope)
     if isinstance(start, Opaque) or isinstance(by, PointerValue):
         return start if isinstance(start, Opaque) else _reinterpreted(pointer.site, None, scope)
-    last = _shifted(start.steps[-1], by * sign if isinstance(by, Poly) else by)
+    moved = by * sign if isinstance(by, Poly) else by if sign > 0 else by.changed()
+    last = _shifted(start.steps[-1], moved)
     return replace(start, steps=(*start.steps[:-1], last))
 
 
 def _shifted(step: At | Member, by: Poly | Opaque) -> At:
     assert isinstance(step, At)
     if isinstance(step.index, Opaque):
-        return step
-    return At(by if isinstance(by, Opaque) else step.index + by)
+        return step if by == ZERO else At(step.index.changed())
+    if isinstance(by, Opaque):
+        return At(by if step.index == ZERO else by.changed())
+    return At(step.index + by)
 
 
 def _is_pointer_like(variable: Variable) -> bool:

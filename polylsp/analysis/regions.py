@@ -17,7 +17,14 @@ from polylsp.analysis.evaluate import entry_value
 from polylsp.analysis.liveness import addresses_held
 from polylsp.analysis.memory import to_scop
 from polylsp.analysis.merging import leads_away, one_of_several
-from polylsp.analysis.obstacles import flat, is_exposed, leaves, led_elsewhere, obstacle
+from polylsp.analysis.obstacles import (
+    flat,
+    is_exposed,
+    leaves,
+    led_elsewhere,
+    obstacle,
+    sequential_as_written,
+)
 from polylsp.analysis.paths import sets_pointers
 from polylsp.analysis.raw import LoopEntry
 from polylsp.analysis.reductions import usual_starts
@@ -44,7 +51,7 @@ from polylsp.model.program import (
 )
 from polylsp.model.rejection import Rejection
 from polylsp.model.scop import Addresses, Guard, Scop
-from polylsp.model.verdict import Assumption
+from polylsp.model.verdict import Assumption, Sequential
 
 
 @dataclass(frozen=True)
@@ -59,10 +66,12 @@ class Nest:
 
 @dataclass(frozen=True)
 class Cut:
-    """The nests of a function in source order, and the loops that cannot be under static control."""
+    """The nests of a function in source order, and the loops that cannot be under static control; of these,
+    the `ordered` have iterations that surely depend on each other."""
 
     nests: tuple[Nest, ...]
     refused: dict[int, Rejection]
+    ordered: dict[int, Sequential]
 
 
 _SEPARABLE = 4
@@ -88,9 +97,9 @@ def cut(function: Function, calls: Calls, live: frozenset[str], budget: Budget) 
     state = Scope(parameters, {}, effects(), isl.Set("{ [] }"), calls=calls)
     variables = effects(function.body).variables | frozenset(function.parameters)
     ordered = tuple(sorted(variables, key=lambda v: v.name))
-    walker = _Cutter(state, calls, budget, [], {}, live, ordered, led_elsewhere(function.body))
+    walker = _Cutter(state, calls, budget, [], {}, {}, live, ordered, led_elsewhere(function.body))
     walker.block(function.body.statements)
-    return Cut(tuple(walker.nests), walker.refused)
+    return Cut(tuple(walker.nests), walker.refused, walker.ordered)
 
 
 @dataclass
@@ -100,6 +109,7 @@ class _Cutter:
     budget: Budget
     nests: list[Nest]
     refused: dict[int, Rejection]
+    ordered: dict[int, Sequential]
     live: frozenset[str]
     variables: tuple[Variable, ...]
     led: frozenset[str]
@@ -256,6 +266,9 @@ class _Cutter:
         match statement:
             case Loop():
                 self.refused[statement.ordinal] = rejection
+                in_order = sequential_as_written(statement, self.calls)
+                if in_order is not None:
+                    self.ordered[statement.ordinal] = in_order
                 self.disturb(statement)
                 self.block((statement.prologue, statement.body, statement.step))
             case If(_, then, otherwise, _):

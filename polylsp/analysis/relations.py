@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import islpy as isl
 
@@ -10,7 +10,7 @@ from polylsp.analysis.delinearise import Layout
 from polylsp.analysis.dimensions import iterator_names
 from polylsp.analysis.from_end import from_end
 from polylsp.analysis.notation import Notation
-from polylsp.analysis.objects import Plan
+from polylsp.analysis.objects import Key, Plan
 from polylsp.analysis.raw import CallRegion, RawAccess, RawStatement
 from polylsp.analysis.scope import header, set_of
 from polylsp.analysis.state import At, Opaque, Parameters
@@ -23,7 +23,7 @@ from polylsp.analysis.value import (
     Symbol,
     is_affine,
 )
-from polylsp.model.scop import Access, Memory
+from polylsp.model.scop import Access, IndexElement, Memory
 
 
 def _outside(
@@ -76,9 +76,11 @@ def access_of(
     raw: RawStatement,
     access: RawAccess,
     plan: Plan,
+    plans: Mapping[Key, Plan],
     parameters: Parameters,
 ) -> Access:
-    """The access of a statement (its number and isl name) as a relation over its domain."""
+    """The access of a statement (its number and isl name) as a relation over its domain; `plans` are those of
+    all objects."""
     subscripts, exact, indirect = _subscripts(raw, access, plan)
     relation = _relation(name, raw, plan.memory, subscripts, parameters)
     if access.region is not None:
@@ -105,7 +107,32 @@ def access_of(
         access.assumed,
         access.neighbour,
         beyond if access.region is None else None,
+        _chosen_by(name, raw, access, plan, plans, parameters),
     )
+
+
+def _chosen_by(
+    name: str,
+    raw: RawStatement,
+    access: RawAccess,
+    plan: Plan,
+    plans: Mapping[Key, Plan],
+    parameters: Parameters,
+) -> tuple[IndexElement, ...]:
+    """The elements of index arrays that are subscripts of an access; none where a call adds to these."""
+    found: list[IndexElement] = []
+    names = frozenset(iterator_names(raw))
+    at = plan.memory.scoped
+    for subscript, layout in zip(access.path.subscripts, plan.layouts, strict=True):
+        entry = subscript.entry if isinstance(subscript, Opaque) and access.region is None else None
+        index = None if entry is None else plans.get((entry.base, entry.shape))
+        if entry is not None and index is not None and not index.memory.scoped:
+            own = parameters.dimensions - names
+            if all(is_affine(s, names) and s.symbols.isdisjoint(own) for s in entry.subscripts):
+                relation = _relation(name, raw, index.memory, list(entry.subscripts), parameters)
+                found.append(IndexElement(at, index.memory, relation))
+        at += 1 if layout is None else len(layout.strides)
+    return tuple(found)
 
 
 def _subscripts(raw: RawStatement, access: RawAccess, plan: Plan) -> tuple[list[Poly | None], bool, bool]:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import islpy as isl
 
-from polylsp.analysis.counter import Counter, amount_of, index_of, is_unsigned, with_index
+from polylsp.analysis.counter import (
+    Counter,
+    amount_of,
+    changed_variables,
+    index_of,
+    is_unsigned,
+    with_index,
+)
 from polylsp.analysis.evaluate import condition_of, value_of
 from polylsp.analysis.exits import early_exit, exit_condition, returns_in
 from polylsp.analysis.induction import steps
 from polylsp.analysis.scope import Frame, Scope
+from polylsp.analysis.spelling import spell
 from polylsp.analysis.value import (
     FALSE,
     ONE,
@@ -28,9 +36,13 @@ from polylsp.analysis.wrapping import check_wrap, directed_test
 from polylsp.analysis.written import with_operator
 from polylsp.model.program import (
     Assign,
+    Binary,
+    Integer,
     Loop,
+    Read,
 )
 from polylsp.model.rejection import Rejection, RejectionCode
+from polylsp.model.verdict import Assumption
 
 
 def values_taken(counter: Counter, dimension: Poly) -> Condition:
@@ -53,6 +65,8 @@ def iterations_of(
     known, obstacle = _condition(loop, scope, counter)
     if obstacle is not None:
         frame.obstacles.append(obstacle)
+    if obstacle is None and counter.variable is None and _by_symbolic_step(loop, scope, frame):
+        return scope.active, True, None
     try:
         directed = directed_test(known, scope, counter, frame)
         domain = _closed(scope, directed, counter, frame, loop.post_test)
@@ -67,6 +81,39 @@ def iterations_of(
     assumed = any(a.kind == "no-wrap" for a in frame.assumptions)
     exact = not guarded and not assumed and leaves == FALSE
     return domain, guarded, _rounds(directed, loop, counter, frame) if exact else None
+
+
+def _by_symbolic_step(loop: Loop, scope: Scope, frame: Frame) -> bool:
+    """True if a `for` loop goes up to a bound, or down to one, by a step that is fixed while it runs. The
+    step is assumed to be positive. The model then counts the rounds, but has no bound of them."""
+    condition, changed = loop.condition, changed_variables(loop)
+    if loop.kind != "for" or not isinstance(condition, Binary) or early_exit(loop) is not None:
+        return False
+    variable = next((v for v in changed.values() if v.source_name == loop.iterator), None)
+    found = steps(loop).get(variable.name) if variable is not None else None
+    if variable is None or found is None or len(found) != 1 or found[0].inner or found[0].in_prologue:
+        return False
+    up = found[0].sign > 0
+    left, right = (condition.left, condition.right) if up else (condition.right, condition.left)
+    if condition.operator not in (("<", "<=") if up else (">", ">=")):
+        return False
+    counted, bound = (left, right) if up else (right, left)
+    if not isinstance(counted, Read) or counted.place.steps or counted.place.variable != variable:
+        return False
+    amount, limit = amount_of(found[0], scope), value_of(bound, scope)
+    fixed = isinstance(limit, Poly) and frame.dimension not in limit.symbols
+    if (
+        amount is None
+        or not fixed
+        or amount.as_constant is not None
+        or not isinstance(variable.type, Integer)
+    ):
+        return False
+    if not variable.type.signed or not amount.symbols.isdisjoint(scope.dimensions):
+        return False
+    text = spell(found[0].amount)
+    frame.assume(Assumption("in-bounds", (text,), f"`{text}` is at least 1"))
+    return True
 
 
 def _condition(loop: Loop, scope: Scope, counter: Counter) -> tuple[Condition, Rejection | None]:

@@ -7,26 +7,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from polylsp.analysis.always import always_run, names, reads_of
-from polylsp.analysis.effects import expressions, nodes, walk
+from polylsp.analysis.always import always_run, evaluated_calls, names, reads_of
+from polylsp.analysis.effects import effects, expressions, nodes, walk
 from polylsp.analysis.induction import Step, additive, own_jumps, reads_only, steps
 from polylsp.analysis.liveness import Live, address_flow, addresses_in, exposed_in
 from polylsp.analysis.reductions import reduction_of
 from polylsp.analysis.spelling import spell
-from polylsp.model.expressions import subexpressions, subscripts
+from polylsp.analysis.summaries import Calls
+from polylsp.analysis.written import with_operator
+from polylsp.model.expressions import stripped, subexpressions, subscripts
 from polylsp.model.program import (
+    AddressOf,
     Assign,
     Assume,
+    Binary,
     Block,
     Call,
+    Constant,
     Declare,
+    Expr,
     If,
     Integer,
     Jump,
     Loop,
     Pointer,
     Read,
+    Simple,
     Site,
+    Statement,
     Variable,
 )
 from polylsp.model.rejection import Rejection
@@ -72,7 +80,7 @@ class LoopScalars:
         return name in self.after or "*" in self.after
 
 
-def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
+def scalars_of(loop: Loop, scop: Scop, after: Live, calls: Calls | None = None) -> LoopScalars:
     """Classify the integers and pointers that a loop of a nest assigns, apart from those declared in the loop
     itself, and from those without a closed form there, since the model has reads of them in the loop as
     memory; of others it may have writes."""
@@ -122,24 +130,102 @@ def scalars_of(loop: Loop, scop: Scop, after: Live) -> LoopScalars:
         loop.iterator,
         obstacle,
         _outliving(loop, scop.addresses.keeping, after),
-        next(_recurrences(loop), None),
+        next(recurrences(loop, calls or Calls()), None),
     )
 
 
-def _recurrences(loop: Loop) -> Iterator[Recurrence]:
-    """The scalars of a loop that each iteration loads from where the value of the one before leads, or that
-    decide by values from memory whether there is a next one."""
+def recurrences(loop: Loop, calls: Calls) -> Iterator[Recurrence]:
+    """The scalars of a loop that each iteration loads from where the value of the one before leads, computes
+    from that value so that it has no closed form, or passes to a function that changes it; or on whose values
+    from memory the loop goes on."""
     iteration = Block((loop.body, loop.step))
-    sure = {s.target.variable for s in always_run(iteration) if isinstance(s, Assign) and not s.target.steps}
+    sure = list(always_run(iteration, completed=True))
+    assigned = {s.target.variable for s in sure if isinstance(s, Assign) and not s.target.steps}
     for assign in (s for s in walk(iteration) if isinstance(s, Assign) and not s.target.steps):
         variable = assign.target.variable
-        loads = [n for n in nodes(assign) if isinstance(n, Read) and n.place.steps]
-        if variable.escapes or variable.storage not in ("local", "parameter") or not loads:
+        if not _is_own(variable) or variable not in assigned:
             continue
-        read = _first_read(loop, iteration, variable) if variable in sure else None
-        is_followed = any(_leads(load, variable) for load in loads)
-        if read is not None and (is_followed or read in _tested(loop)):
+        loads = _loads(assign, sure)
+        read = _first_read(loop, iteration, variable)
+        if read is None:
+            continue
+        decides = read in _tested(loop) and (loads or _by_choice(assign, loop))
+        if any(_leads(load, variable) for load in loads) or decides or _goes_on(assign, loop):
             yield Recurrence(variable, assign.target.site, read.site)
+    for statement in sure:
+        for call in evaluated_calls(statement):
+            for variable in _changed_by(call, calls):
+                read = _first_use(iteration, variable)
+                if read is statement:
+                    yield Recurrence(variable, call.site, call.site)
+
+
+def _loads(assign: Assign, sure: list[Simple]) -> list[Read]:
+    """The reads of memory in an assignment, and in those of the temporaries that it copies."""
+    read = [n for n in nodes(assign) if isinstance(n, Read)]
+    copied = {n.place.variable for n in read if not n.place.steps} - {assign.target.variable}
+    temporary = (s for s in sure if isinstance(s, Assign) and not s.target.steps)
+    of_copies = [n for s in temporary if s.target.variable in copied for n in nodes(s)]
+    return [n for n in (*read, *of_copies) if isinstance(n, Read) and n.place.steps]
+
+
+def _is_own(variable: Variable) -> bool:
+    """True if only the function itself assigns a variable, by its name."""
+    return not variable.escapes and variable.storage in ("local", "parameter")
+
+
+def _goes_on(assign: Assign, loop: Loop) -> bool:
+    """True if an assignment computes a value from the previous one that is no sum, product with a constant,
+    or reduction."""
+    variable = assign.target.variable
+    value = stripped(with_operator(assign))
+    own = any(isinstance(n, Read) and n.place.variable == variable for n in subexpressions(value))
+    if own and isinstance(value, Call) and isinstance(variable.type, (Integer, Pointer)):
+        return not value.pure
+    if not own or not isinstance(variable.type, Integer) or additive(assign) is not None:
+        return False
+    if isinstance(value, Binary) and value.operator in ("*", "/", "<<", ">>"):
+        changed = effects(loop).scalars
+        ends = (value.left, value.right)
+        rest = [n for end in ends if not reads_only(end, assign) for n in subexpressions(end)]
+        fixed = all(isinstance(n, Constant) or _is_fixed(n, changed) for n in rest)
+        if fixed and sum(reads_only(end, assign) for end in ends) == 1:
+            return False
+    return reduction_of(assign, lambda _: False) is None
+
+
+def _is_fixed(part: Expr, changed: frozenset[str]) -> bool:
+    """True for operators, and for variables that are not among those changed."""
+    if isinstance(part, Read):
+        return not part.place.steps and part.place.variable.name not in changed
+    return not isinstance(part, Call)
+
+
+def _by_choice(assign: Assign, loop: Loop) -> bool:
+    """True if an assignment uses variables that the loop sets under conditions on values from memory."""
+    used = {n.place.variable for n in nodes(assign) if isinstance(n, Read)}
+    for choice in (s for s in walk(loop.body) if isinstance(s, If)):
+        on_memory = any(isinstance(n, Read) and n.place.steps for n in subexpressions(choice.condition))
+        inside = (s for block in (choice.then, choice.otherwise) for s in walk(block))
+        if on_memory and any(isinstance(s, Assign) and s.target.variable in used for s in inside):
+            return True
+    return False
+
+
+def _changed_by(call: Call, calls: Calls) -> Iterator[Variable]:
+    """The numbers whose addresses a call gets that it surely reads first, and then writes."""
+    summary = calls.of(call)
+    for number, argument in enumerate(call.arguments):
+        if summary is None or not isinstance(argument, AddressOf) or argument.place.steps:
+            continue
+        sure = {a.kind for a in summary.accesses if a.parameter == number and a.exact and not a.way}
+        if sure == {"read", "write"}:
+            yield argument.place.variable
+
+
+def _first_use(iteration: Block, variable: Variable) -> Statement | None:
+    """The statement with which each iteration surely begins to use a variable."""
+    return next((s for s in always_run(iteration, completed=True) if names(s, variable)), None)
 
 
 def _leads(load: Read, variable: Variable) -> bool:
@@ -162,12 +248,17 @@ def _first_read(loop: Loop, iteration: Block, variable: Variable) -> Read | None
     test = next((read for read in _tested(loop) if read.place.variable == variable), None)
     if test is not None or loop.prologue.statements:
         return test
-    for statement in always_run(iteration):
-        if names(statement, variable):
-            uses = list(reads_of(statement))
-            if isinstance(statement, Assign) and statement.target.steps:
-                uses.append(Read(statement.target))
-            return next((use for use in uses if use.place.variable == variable), None)
+    for statement in always_run(iteration, completed=True):
+        if not names(statement, variable):
+            continue
+        uses = list(reads_of(statement))
+        if isinstance(statement, Assign) and statement.target.steps:
+            uses.append(Read(statement.target))
+        found = next((use for use in uses if use.place.variable == variable), None)
+        if found is not None or any(
+            isinstance(s, Assign) and s.target.variable == variable for s in walk(statement)
+        ):
+            return found
     return None
 
 

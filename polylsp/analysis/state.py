@@ -16,13 +16,28 @@ ANYWHERE = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
+class Entry:
+    """An element of an array that the nest does not write, by the object that it is in (`base`, `shape`) and
+    its subscripts."""
+
+    base: str
+    shape: tuple[str, ...]
+    subscripts: tuple[Poly, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Opaque:
     """A value without a symbolic form. It is fixed inside loops deeper than `depth` (the number of loops of
     the nest around the point where it arose); `ANYWHERE` for a pointer into memory that has another name
-    too."""
+    too. `entry`: the element whose value it is, converted at most to a wider type."""
 
     depth: int
     rejection: Rejection
+    entry: Entry | None = None
+
+    def changed(self) -> Opaque:
+        """A value that is computed from this one."""
+        return self if self.entry is None else Opaque(self.depth, self.rejection)
 
 
 def anything(site: Site) -> Opaque:

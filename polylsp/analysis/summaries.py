@@ -86,17 +86,19 @@ class Summary:
 class NoSummary:
     """Reason why a function of the file cannot be summarised. `state` are the variables with static storage
     that each call surely uses; `None` where the function may order threads. `reports`: all that it does is to
-    print, or to end the program."""
+    print, or to end the program. `ordered`: the function of the library that each call surely calls, and
+    whose calls have to keep their order; empty if there is none."""
 
     name: str
     reason: str
     state: tuple[StateAccess, ...] | None = None
     reports: bool = False
+    ordered: str = ""
 
     @property
     def key(self) -> str:
         """Equal keys, equal reasons."""
-        return f"-{self.name} {self.reason} {self.state} {self.reports}"
+        return f"-{self.name} {self.reason} {self.state} {self.reports} {self.ordered}"
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,8 @@ class Calls:
     `state` has the functions of either kind that keep no order among threads, with the variables that they
     use; `passed_over` are functions of the library whose effects are no concern of a model; `reports` are
     functions without summary that only print or end the program. Branches with these are presumed not to be
-    taken where `presuming`."""
+    taken where `presuming`. `ordered` are functions without summary, each with one of the library that each
+    call of it calls, and whose calls have to keep their order."""
 
     summaries: Mapping[str, Summary] = field(default_factory=dict[str, Summary])
     refused: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -113,6 +116,7 @@ class Calls:
     passed_over: frozenset[str] = frozenset()
     reports: frozenset[str] = frozenset()
     presuming: bool = True
+    ordered: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def of(self, call: Call) -> Summary | None:
         """The summary of a called function: one of the project, or one of the library that copies memory."""

@@ -14,7 +14,7 @@ from polylsp.analysis.calls import with_calls
 from polylsp.analysis.conflicts import Conflicts
 from polylsp.analysis.effects import effects, places_in, walk
 from polylsp.analysis.memory import to_scop
-from polylsp.analysis.obstacles import obstacle
+from polylsp.analysis.obstacles import obstacle, ordered_call
 from polylsp.analysis.private import never_exposed
 from polylsp.analysis.regions import start_values
 from polylsp.analysis.scope import COARSE, FULL, Detail, Scope
@@ -78,7 +78,9 @@ def _summary(function: Function, calls: Calls) -> Summary | NoSummary:
     if found is not None:
         made = without_reports(function.body, calls)
         if not isinstance(made, Block):
-            return NoSummary(function.name, found.message, reports=only_reports(function, calls))
+            called = ordered_call(function.body, calls)
+            name = "" if called is None else calls.ordered.get(called.function, called.function)
+            return NoSummary(function.name, found.message, None, only_reports(function, calls), name)
         function = replace(function, body=made)
     if _sets_global_integers(function):
         return NoSummary(function.name, "it changes a global integer or pointer")

@@ -50,6 +50,10 @@ def verdict(conflicts: Conflicts, ordinal: int, scalars: LoopScalars) -> Verdict
             continue
         _classify(conflicts, memory, ordinal, scalars, found)
     obstructed = _obstructed(conflicts, ordinal, found.obstacles) if found.obstacles else None
+    separated = _separated(conflicts, found, ordinal) if obstructed is not None else ()
+    if separated:
+        obstructed = None
+        found.assumed += separated
     if isinstance(obstructed, Sequential):
         return obstructed
     if found.unreachable:
@@ -91,7 +95,7 @@ def _never_within(conflicts: Conflicts, ordinal: int) -> Rejection:
 
 @dataclass
 class _Findings:
-    """Findings for the memories that a loop writes."""
+    """Findings for the memories that a loop writes; `complete`: the obstacles are all that there are."""
 
     private: list[str] = field(default_factory=list)
     lastprivate: list[str] = field(default_factory=list)
@@ -99,6 +103,7 @@ class _Findings:
     obstacles: list[Conflict] = field(default_factory=list)
     unreachable: list[Rejection] = field(default_factory=list)
     assumed: list[Assumption] = field(default_factory=list)
+    complete: bool = True
 
 
 def _classify(
@@ -129,6 +134,7 @@ def _classify(
     carried = possible(list(islice(conflicts.carried(memory, ordinal), _MOST)), conflicts.defined())
     obstacles = possible(carried, conflicts.defined(hints=not conflicts.contradictory(ordinal, hints=True)))
     found.obstacles += obstacles
+    found.complete = found.complete and len(carried) < _MOST
     for conflict in carried:
         if conflict not in obstacles:
             texts, left = conflicts.counted(conflict.relation.params())
@@ -336,6 +342,63 @@ def _obstructed(conflicts: Conflicts, ordinal: int, obstacles: list[Conflict]) -
     return Unknown(_doubt(conflicts, obstacles[0]), _would_help(conflicts, obstacles, ordinal), carried)
 
 
+def _separated(conflicts: Conflicts, found: _Findings, ordinal: int) -> tuple[Assumption, ...]:
+    """The assumptions that index arrays have no repeated values, and that values which are fixed in the nest
+    differ, if no obstacle is left under these; empty otherwise."""
+    needed: dict[Assumption, None] = {}
+    written = {m.name for m in conflicts.written_in(ordinal)}
+    for conflict in found.obstacles if found.complete else ():
+        array = _separating(conflicts, conflict)
+        if array is not None and array.name not in written:
+            sentence = f"`{array.path}` has no repeated value"
+            needed[Assumption("distinct-values", (array.path,), sentence)] = None
+            continue
+        pair = _equal_inputs(conflicts, conflict)
+        if pair is None:
+            return ()
+        needed[Assumption("other", pair, f"`{pair[0]}` and `{pair[1]}` differ")] = None
+    differing = [a for a in needed if a.kind == "other"]
+    return tuple(needed) if len(differing) <= 1 else ()
+
+
+def _equal_inputs(conflicts: Conflicts, conflict: Conflict) -> tuple[str, str] | None:
+    """The spellings of two parameters that have to be equal for a conflict, and choose structures or rows
+    for its two ends; `None` if there are none."""
+    scop = conflicts.scop
+    if not conflict.source.memory.follows_pointers:
+        return None
+    for constraint in conflict.relation.params().affine_hull().get_constraints():
+        names = [
+            constraint.get_dim_name(isl.dim_type.param, k) or ""
+            for k in range(constraint.dim(isl.dim_type.param))
+            if constraint.involves_dims(isl.dim_type.param, k, 1)
+        ]
+        coefficients = [
+            constraint.get_coefficient_val(isl.dim_type.param, k).to_python()
+            for k in range(constraint.dim(isl.dim_type.param))
+        ]
+        plain = constraint.is_equality() and constraint.get_constant_val().is_zero()
+        if plain and len(names) == 2 and sorted(c for c in coefficients if c) == [-1, 1]:
+            one, other = sorted(scop.parameters.get(n, n) for n in names)
+            if one != other and not any(n in scop.products or n in scop.converted for n in names):
+                return one, other
+    return None
+
+
+def _separating(conflicts: Conflicts, conflict: Conflict) -> Memory | None:
+    """The index array through which both ends of a conflict find a subscript, from two elements in each pair
+    of instances; `None` if there is none."""
+    for one in conflict.source.chosen_by:
+        for other in conflict.sink.chosen_by:
+            if one.dimension != other.dimension or one.memory is not other.memory:
+                continue
+            same = one.relation.apply_range(other.relation.reverse())
+            left = conflict.relation.intersect(same).intersect_params(conflicts.defined())
+            if left.is_empty():
+                return one.memory
+    return None
+
+
 def _rests_on_inputs(conflicts: Conflicts, conflict: Conflict) -> bool:
     """True if the two ends meet independently of values that the function computed before, and of products:
     their unknown ranges could separate the ends."""
@@ -397,7 +460,7 @@ def _would_help(conflicts: Conflicts, obstacles: list[Conflict], ordinal: int) -
     if len(texts) != 1 or not writes:
         return ()
     index = _index_read(conflicts, writes[0])
-    if index is None:
+    if index is None or f"[{index.text}]" not in writes[0].text:
         return ()
     if not conflicts.order(conflicts.same_element(index, index), index, index, ordinal).is_empty():
         return ()

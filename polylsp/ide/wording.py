@@ -83,6 +83,8 @@ def transform_sentence(loop: LoopFacts, transform: Transform) -> str:
 def dependence_clause(source: Source, placed: PlacedFunction, dependence: Dependence) -> str:
     """A dependence in a clause: the later access, and the earlier one that it conflicts with."""
     sink, before = dependence.sink, dependence.source
+    if dependence.order:
+        return dependence.order
     verb = _verb(dependence, sink)
     past = "read" if before.kind == "read" else "wrote"
     when = distance_words(dependence.distance)
@@ -138,6 +140,8 @@ def example_words(witness: Witness) -> str:
     what = element(dependence.source.text, values) or dependence.source.text
     if not first:
         return ""
+    if dependence.order:
+        return f"{first} calls `{dependence.source.variable}`, {second} calls it again"
     verb = "reads" if dependence.source.kind == "read" else "writes"
     return f"{first} {verb} {what}, {second} {_verb(dependence, dependence.sink)} it"
 

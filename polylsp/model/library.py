@@ -3,6 +3,7 @@ Python, with advice about each."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -35,7 +36,7 @@ _C: dict[LibraryEffect, str] = {
         "srand48 seed48 lcong48 rand_r random_r strtok strtok_r strerror localtime gmtime ctime "
         "asctime setlocale getenv setenv putenv unsetenv tmpnam tempnam mkstemp readdir getpwnam "
         "getpwuid gethostbyname basename dirname hsearch hcreate mblen mbtowc wctomb signal raise "
-        "atexit"
+        "atexit getopt getopt_long"
     ),
     "allocation": (
         "malloc calloc realloc reallocarray aligned_alloc memalign posix_memalign valloc pvalloc "
@@ -84,6 +85,29 @@ LOCK_LIFE = frozenset(
 
 LOCK_CALLS = frozenset((*UNLOCKED_BY, *UNLOCKED_BY.values(), *LOCK_LIFE))
 
+_SEQUENCES = frozenset(
+    "rand random drand48 lrand48 mrand48 strtok readdir getopt getopt_long".split()  # noqa: SIM905
+)
+"""Functions whose calls each go on from the state that the one before left."""
+
+_STREAM_FIRST = frozenset(
+    "fprintf vfprintf dprintf fscanf vfscanf write writev read readv getc fgetc getc_unlocked".split()  # noqa: SIM905
+)
+_STREAM_LAST = frozenset(
+    "fputs fputc putc putw putc_unlocked fwrite fwrite_unlocked fgets fread fread_unlocked getline".split()  # noqa: SIM905
+)
+_STANDARD_STREAM = frozenset(
+    "printf vprintf puts putchar putchar_unlocked wprintf putwchar scanf vscanf gets getchar "  # noqa: SIM905
+    "getchar_unlocked wscanf getwchar".split()
+)
+
+_MESSAGES = re.compile(
+    r"MPI_(I|S|B|R|Is|Ib|Ir)?send|MPI_I?(recv|probe|bcast|reduce|allreduce|barrier|gatherv?|allgatherv?|"
+    r"scatterv?|alltoall[vw]?|scan|exscan|reduce_scatter)|MPI_(Recv|Sendrecv|Sendrecv_replace|Probe|Bcast|"
+    r"Reduce|Allreduce|Barrier|Gatherv?|Allgatherv?|Scatterv?|Alltoall[vw]?|Scan|Exscan|Reduce_scatter|"
+    r"Wait|Waitall|Waitany|Waitsome|Test|Testall|Testany|Testsome|Start|Startall|Send)"
+)
+
 _REENTRANT = {
     "strtok": "strtok_r", "strerror": "strerror_r", "localtime": "localtime_r", "gmtime": "gmtime_r",
     "ctime": "ctime_r", "asctime": "asctime_r",
@@ -129,6 +153,29 @@ class Obstacle:
 def effect_of(function: str) -> LibraryEffect | None:
     """Effect of a function of the C library, by its plain or gcc builtin name; `None` if it has none."""
     return _EFFECTS.get(function.removeprefix("__builtin_"))
+
+
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """Order among the calls of a function: all of them, or (`stream`) those with one value of that argument,
+    counted from the end if negative. `prints`: two calls that print the same text commute."""
+
+    stream: int | None = None
+    prints: bool = False
+
+
+def order_of(function: str) -> Ordered | None:
+    """Order in which any two calls of a function of the C library or of MPI have to run; `None` where it
+    depends on the arguments, or there is none."""
+    name = function.removeprefix("__builtin_")
+    prints = effect_of(name) == "output"
+    if name in _STREAM_FIRST:
+        return Ordered(0, prints)
+    if name in _STREAM_LAST:
+        return Ordered(-1, prints)
+    if name in _STANDARD_STREAM:
+        return Ordered(None, prints)
+    return Ordered() if name in _SEQUENCES or _MESSAGES.fullmatch(name) is not None else None
 
 
 def call_obstacle(function: str) -> Obstacle | None:

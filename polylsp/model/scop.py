@@ -157,6 +157,16 @@ Reached = Union[ByCallee, ByAddress, None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class IndexElement:
+    """The element of an index array whose value is the subscript at `dimension` of an access: `relation` is
+    `S[i] -> [subscripts into the index array]`, over all its subscripts."""
+
+    dimension: int
+    memory: Memory
+    relation: isl.Map
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Access:
     """An access relation `S[i] -> A[x]`. `exact`: it accesses exactly these elements whenever its statement
     runs; otherwise these at most. `update` marks both halves of a reduction, whose reassociation rests on the
@@ -165,7 +175,8 @@ class Access:
     counted on request), `from_end` those at which it counts from the end of the array, but need not; `row`
     identifies the pointers found in memory that lead there, `row_dimensions` the iterators that choose among
     them; `reached` says the access path to a variable's storage; `neighbour`: a bit-field that is written
-    with the one in `text`; `beyond` gives the instances at which it leaves the array."""
+    with the one in `text`; `beyond` gives the instances at which it leaves the array; `chosen_by` are
+    elements of index arrays that are subscripts as they are."""
 
     statement: int
     memory: Memory
@@ -184,6 +195,7 @@ class Access:
     assumed: tuple[Assumption, ...] = ()
     neighbour: bool = False
     beyond: Callable[[bool], isl.Set] | None = None
+    chosen_by: tuple[IndexElement, ...] = ()
 
     @property
     def in_first_row(self) -> bool:

@@ -72,7 +72,8 @@ class Dependence:
     `distance` is how many iterations of the carrying loop (`carrier`, an ordinal) lie between,
     where constant. `directions` has one of `<`, `=`, `>`, `*` for each loop around both
     accesses, outermost first. `certain`: both accesses happen at exactly the stated elements;
-    otherwise one of them may only possibly happen.
+    otherwise one of them may only possibly happen. `order`: the reason why two calls, which are the ends
+    then, have to run one after the other.
     """
 
     kind: DependenceKind
@@ -82,6 +83,7 @@ class Dependence:
     distance: int | None
     directions: tuple[str, ...]
     certain: bool
+    order: str = ""
 
 
 @dataclass(frozen=True, slots=True)
